@@ -1,0 +1,40 @@
+"""The errors a user can cause. The command line prints each as one line and leaves with its exit code."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["BanksideError", "CheckFailed", "ConfigError", "ToolMissing", "nearest"]
+
+
+class BanksideError(Exception):
+    """Anything that is told in one line: what is wrong, where, and what would be valid."""
+
+    exit_code = 2
+
+
+class ConfigError(BanksideError):
+    """Bad usage, configuration or input file (exit code 2)."""
+
+    exit_code = 2
+
+
+class CheckFailed(BanksideError):
+    """The command ran and its check did not hold (exit code 1)."""
+
+    exit_code = 1
+
+
+class ToolMissing(BanksideError):
+    """A tool that the command needs is not installed (exit code 3); the message says how to get it."""
+
+    exit_code = 3
+
+
+def nearest(what: str, name: str, valid: Iterable[str]) -> str:
+    """Message for an unknown name: ``unknown WHAT 'NAME'; did you mean 'X'? (valid: ...)``."""
+    valid = sorted(valid)
+    close = difflib.get_close_matches(str(name), valid, 1, 0.5)
+    hint = f"; did you mean '{close[0]}'?" if close else ""
+    return f"unknown {what} '{name}'{hint} (valid: {', '.join(valid) if valid else 'none'})"

@@ -1,0 +1,1 @@
+"""Co-simulation: benches, stream players, the build cache and the runner."""

@@ -1,0 +1,1 @@
+"""Amaranth generators. Nothing here knows the models, the benches or the command line."""

@@ -1,0 +1,1 @@
+"""Generated Verilog of the published configurations; `make rtl` rebuilds it."""
