@@ -1,0 +1,252 @@
+"""Parameters of PAM's local-attention processing unit, and the order in which it takes K and V.
+
+Source: PAM (MICRO 2025) section 5.2.1 and Table 1 for widths, buffer and clocks; the stream order and the use of the
+buffer are this project's (the paper leaves them open).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ..document import Strict
+from ..errors import ConfigError
+from ..formats import FORMATS, FloatFormat
+
+__all__ = ["BEAT_DTYPE", "PRESETS", "PamPuConfig", "Step"]
+
+#: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
+#: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
+BEAT_DTYPE = np.dtype([("step", "i4"), ("tile", "i4"), ("value", "u1"), ("token", "i4"), ("chunk", "i2")])
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decode step of one query against the tokens of the bank.
+
+    Attributes
+    ----------
+    tokens : :class:`int`
+        Tokens, at least 0.
+    head_dim : :class:`int`
+        Elements of the query, of every key and of every value.
+    more : :class:`bool`
+        Whether the K of the next step precedes the V of this step's last tile. That hides the softmax of the last
+        tile, and needs a next step (queries of a group that share K and V, or the next request).
+    """
+
+    tokens: int
+    head_dim: int
+    more: bool = False
+
+
+class PamPuConfig(Strict):
+    """Parameters of the generator ``pam-pu``; every value here is free, the presets are the paper's.
+
+    The local buffer of ``buffer_bytes`` holds, in this order: the query (or a slice of it) in ``query_bytes``; the
+    scores of ``score_tiles`` tiles if ``score_storage`` is ``buffer``; finished output elements waiting to leave, in
+    the rest. A head dimension whose query does not fit is taken in slices of ``query_bytes``.
+    """
+
+    lanes: int = Field(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
+    format: Literal["fp16", "bf16"] = Field(default="fp16", description="format of Q, K, V, of probabilities and of O")
+    acc_format: Literal["fp32", "fp16", "bf16"] = Field(
+        default="fp32", description="precision of accumulation: width of the aligned accumulators")
+    score_format: Literal["fp32", "fp16", "bf16"] = Field(
+        default="fp32", description="format of scores, of the row maximum m and between query slices")
+    buffer_bytes: int = Field(default=512, ge=8, le=1 << 20, description="local staging buffer")
+    query_bytes: int = Field(default=256, ge=4, le=1 << 20, description="share of the buffer that holds the query")
+    score_storage: Literal["separate", "buffer"] = Field(
+        default="separate", description="whether scores are kept beside the buffer or in it")
+    tile_tokens: int = Field(default=32, ge=1, le=65536, description="tokens of one softmax tile")
+    score_tiles: Literal[1, 2] = Field(
+        default=2, description="tiles of scores held: 2 lets the K of the next tile hide the softmax of this one")
+    max_head_dim: int = Field(default=256, ge=2, le=4096, description="largest head dimension of a step")
+    max_tokens: int = Field(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
+    guard_bits: int = Field(default=6, ge=1, le=16, description="accumulator bits below the precision of acc_format")
+    clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
+
+    @model_validator(mode="after")
+    def _check(self) -> PamPuConfig:
+        if self.lanes & (self.lanes - 1):
+            raise ValueError(f"lanes must be a power of two, not {self.lanes}")
+        if self.query_bytes % self.beat_bytes:
+            raise ValueError(f"query_bytes must be a multiple of the {self.beat_bytes} bytes of a beat, "
+                             f"not {self.query_bytes}")
+        if self.output_bytes < self.beat_bytes:
+            raise ValueError(
+                f"buffer_bytes {self.buffer_bytes} leaves {self.output_bytes} bytes for output; query_bytes "
+                f"{self.query_bytes} and {self.score_bytes} bytes of scores need at least "
+                f"{self.query_bytes + self.score_bytes + self.beat_bytes}")
+        if self.output_bytes % self.beat_bytes:
+            raise ValueError(f"buffer_bytes must leave a multiple of {self.beat_bytes} bytes for output, "
+                             f"not {self.output_bytes}")
+        if self.max_head_dim % self.lanes:
+            raise ValueError(f"max_head_dim must be a multiple of lanes ({self.lanes}), not {self.max_head_dim}")
+        return self
+
+    # Derived sizes -----------------------------------------------------------------------------------------------
+
+    @property
+    def io(self) -> FloatFormat:
+        """Format of Q, K, V, P and O."""
+        return FORMATS[self.format]
+
+    @property
+    def acc(self) -> FloatFormat:
+        return FORMATS[self.acc_format]
+
+    @property
+    def score(self) -> FloatFormat:
+        return FORMATS[self.score_format]
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of one beat of Q, K, V or O."""
+        return self.lanes * self.io.width // 8
+
+    @property
+    def score_bytes(self) -> int:
+        """Bytes of the local buffer that hold scores (0 when they are stored beside it)."""
+        if self.score_storage == "separate":
+            return 0
+        return self.score_tiles * self.tile_tokens * max(self.score.width, self.io.width) // 8
+
+    @property
+    def output_bytes(self) -> int:
+        return self.buffer_bytes - self.query_bytes - self.score_bytes
+
+    @property
+    def query_beats(self) -> int:
+        """Beats of the query buffer: the longest query slice."""
+        return self.query_bytes // self.beat_bytes
+
+    @property
+    def output_beats(self) -> int:
+        """Beats of finished output that can wait."""
+        return self.output_bytes // self.beat_bytes
+
+    @property
+    def max_chunks(self) -> int:
+        return self.max_head_dim // self.lanes
+
+    # Work of a step ----------------------------------------------------------------------------------------------
+
+    def check_step(self, step: Step) -> None:
+        """Raise :exc:`ConfigError` if this configuration can't run ``step``."""
+        if not 0 <= step.tokens <= self.max_tokens:
+            raise ConfigError(f"tokens must be in 0..{self.max_tokens}, not {step.tokens}")
+        if step.head_dim % self.lanes or not self.lanes <= step.head_dim <= self.max_head_dim:
+            raise ConfigError(f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
+                              f"{self.max_head_dim}, not {step.head_dim}")
+
+    def chunks(self, head_dim: int) -> int:
+        """Beats of one query, key or value."""
+        return head_dim // self.lanes
+
+    def query_slices(self, head_dim: int) -> list[int]:
+        """Beats of each query slice: as many whole buffers as fit, then the rest."""
+        chunks = self.chunks(head_dim)
+        return [min(self.query_beats, chunks - first) for first in range(0, chunks, self.query_beats)]
+
+    def tiles(self, tokens: int) -> list[int]:
+        """Tokens of each tile of a step; one empty tile if there is no token."""
+        return [min(self.tile_tokens, tokens - first) for first in range(0, tokens, self.tile_tokens)] or [0]
+
+    def key_order(self, count: int, head_dim: int) -> np.ndarray:
+        """Order of K within a tile of ``count`` tokens: ``(beats, 2)`` array of (token, chunk).
+
+        Query slice by query slice, token by token, chunk by chunk.
+        """
+        out, first = [np.empty((0, 2), np.int64)], 0
+        for size in self.query_slices(head_dim):
+            token, chunk = np.divmod(np.arange(count * size), size)
+            out.append(np.stack([token, first + chunk], axis=1))
+            first += size
+        return np.concatenate(out)
+
+    def value_order(self, count: int, head_dim: int) -> np.ndarray:
+        """Order of V within a tile of ``count`` tokens: chunk by chunk, token by token."""
+        chunk, token = np.divmod(np.arange(count * self.chunks(head_dim)), max(count, 1))
+        return np.stack([token, chunk], axis=1)
+
+    def address(self, beats: np.ndarray, head_dim: int) -> np.ndarray:
+        """Place of beats (``BEAT_DTYPE``) in the K or V region of the bank, in beats.
+
+        A tile occupies ``tile_tokens * chunks`` beats in stream order, so reading a full tile is sequential: K by
+        (slice, token, chunk), V by (chunk, token). K and V have a region each.
+        """
+        tile = self.tile_tokens
+        token = beats["token"] % tile
+        start = np.cumsum([0, *self.query_slices(head_dim)])
+        which = np.searchsorted(start, beats["chunk"], side="right") - 1
+        first = start[which]
+        size = np.asarray([*self.query_slices(head_dim), 0])[which]
+        key = first * tile + token * size + (beats["chunk"] - first)
+        value = beats["chunk"].astype(np.int64) * tile + token
+        return beats["tile"].astype(np.int64) * tile * self.chunks(head_dim) + np.where(beats["value"], value, key)
+
+    def phases(self, steps: Sequence[Step]) -> list[tuple[int, int, int, int]]:
+        """Order of tiles for a sequence of steps: ``(step, tile, value, tokens of the tile)``, K phases 0, V phases 1.
+
+        With ``score_tiles`` 2 the K of a tile precedes the V of the tile before it, across steps too where ``more`` is
+        set; with 1, K and V of each tile follow each other. An empty tile has both phases, with no beat.
+        """
+        order: list[tuple[int, int, int, int]] = []
+        waiting: tuple[int, int, int, int] | None = None
+        for number, step in enumerate(steps):
+            self.check_step(step)
+            sizes = self.tiles(step.tokens)
+            for tile, count in enumerate(sizes):
+                order.append((number, tile, 0, count))
+                if waiting:
+                    order.append(waiting)
+                waiting = (number, tile, 1, count)
+                last = tile == len(sizes) - 1
+                if self.score_tiles == 1 or (last and not step.more):
+                    order.append(waiting)
+                    waiting = None
+        if waiting:
+            order.append(waiting)
+        return order
+
+    def beats(self, steps: Sequence[Step]) -> np.ndarray:
+        """Every K and V beat of a sequence of steps in stream order, as an array of ``BEAT_DTYPE``."""
+        out = [np.empty(0, BEAT_DTYPE)]
+        for number, tile, value, count in self.phases(steps):
+            dim = steps[number].head_dim
+            pairs = self.value_order(count, dim) if value else self.key_order(count, dim)
+            block = np.empty(len(pairs), BEAT_DTYPE)
+            block["step"], block["tile"], block["value"] = number, tile, value
+            block["token"] = tile * self.tile_tokens + pairs[:, 0]
+            block["chunk"] = pairs[:, 1]
+            out.append(block)
+        return np.concatenate(out)
+
+    def query_order(self, steps: Sequence[Step]) -> np.ndarray:
+        """Beats of Q in the order in which the unit takes them: ``(beats, 2)`` array of (step, chunk).
+
+        A query that fits is taken once per step; one in several slices is taken anew for every tile. A step without
+        tokens takes none.
+        """
+        out = [np.empty((0, 2), np.int64)]
+        for number, step in enumerate(steps):
+            chunks = self.chunks(step.head_dim)
+            times = 0 if not step.tokens else 1 if chunks <= self.query_beats else len(self.tiles(step.tokens))
+            once = np.stack([np.full(chunks, number), np.arange(chunks)], axis=1)
+            out.append(np.tile(once, (times, 1)))
+        return np.concatenate(out)
+
+
+#: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
+#: (64 B), 16 scores (32 B) and 16 output elements (32 B).
+PRESETS: dict[str, PamPuConfig] = {
+    "pam-hbm": PamPuConfig(),
+    "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
+                           score_format="fp16", score_storage="buffer", clock_mhz=500.0),
+    "pam-ssd": PamPuConfig(clock_mhz=1000.0),
+}
