@@ -1,0 +1,121 @@
+"""Geometry of the shared arithmetic: widths and tables that a generator and its functional model must agree on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .formats import FloatFormat
+
+__all__ = ["AlignedWindow", "ExpTable", "SumWindow"]
+
+
+@dataclass(frozen=True)
+class AlignedWindow:
+    """Geometry of an aligned accumulator: a two's complement integer and an exponent that only grows.
+
+    Attributes
+    ----------
+    io : format of the factors
+    precision, guard : bits of the window: a term at the running exponent has its leading bit at ``precision + guard - 1``
+    terms : largest number of terms ever added (headroom)
+    result : format of the rounded result; it sets the lowest running exponent
+    """
+
+    io: FloatFormat
+    precision: int
+    guard: int
+    terms: int
+    result: FloatFormat
+
+    @property
+    def magnitude_bits(self) -> int:
+        return self.precision + self.guard
+
+    @property
+    def width(self) -> int:
+        """Bits of the accumulator, sign included."""
+        return self.magnitude_bits + max(self.terms - 1, 1).bit_length() + 1
+
+    @property
+    def left(self) -> int:
+        """Left shift of a product at the running exponent (negative: a right shift)."""
+        return self.magnitude_bits - 2 * self.io.precision
+
+    @property
+    def unit(self) -> int:
+        """The accumulator's last bit weighs ``2**(exponent + unit)``."""
+        return -2 * self.io.bias - 2 * self.io.fraction_bits - self.left
+
+    @property
+    def floor(self) -> int:
+        """Lowest running exponent: where the window's top bit is the smallest normal number of ``result``.
+
+        What lies below that window is far below the grid of ``result``, and the final shift need only go left.
+        """
+        return max(0, 1 - self.result.bias - (self.width - 2) - self.unit)
+
+
+@dataclass(frozen=True)
+class SumWindow:
+    """Geometry of a fixed-point sum of numbers in 0..1 (probabilities): ``precision + guard`` fraction bits."""
+
+    io: FloatFormat
+    precision: int
+    guard: int
+    terms: int
+    result: FloatFormat
+
+    @property
+    def fraction_bits(self) -> int:
+        return self.precision + self.guard
+
+    @property
+    def width(self) -> int:
+        """Bits of the unsigned sum."""
+        return self.fraction_bits + self.terms.bit_length()
+
+
+@dataclass(frozen=True)
+class ExpTable:
+    """Constants of the exponential of a difference that is never positive.
+
+    ``exp(-x)`` with ``x`` in unsigned fixed point (``integer_bits``.``fraction_bits``) is ``2**-(x * log2 e)``: the
+    product is split into an integer (an exponent) and a fraction, whose power comes from a table of ``2**index_bits``
+    chords. The chords meet, so the result never increases with x, and exp(0) is exactly 1.
+
+    Attributes
+    ----------
+    io : format of the result
+    """
+
+    io: FloatFormat
+
+    #: Index bits of the table: a chord over 1/32 is at most 2**-14 above the power.
+    index_bits = 5
+    #: Fraction bits of the constant log2 e.
+    constant_bits = 18
+    #: Fraction bits of table values.
+    value_bits = 16
+
+    @property
+    def integer_bits(self) -> int:
+        """Enough for the largest x whose exponential is not 0."""
+        return math.ceil((self.io.bias + self.io.precision) * math.log(2)).bit_length()
+
+    @property
+    def fraction_bits(self) -> int:
+        return self.io.precision + 5
+
+    @property
+    def constant(self) -> int:
+        return round(math.log2(math.e) * (1 << self.constant_bits))
+
+    @property
+    def values(self) -> list[int]:
+        """``2**-(i / 2**index_bits)`` in units of ``2**-value_bits``, with the end point."""
+        return [round(2.0 ** (self.value_bits - i / (1 << self.index_bits))) for i in range((1 << self.index_bits) + 1)]
+
+    @property
+    def slopes(self) -> list[int]:
+        return [a - b for a, b in zip(self.values[:-1], self.values[1:], strict=True)]

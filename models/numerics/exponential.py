@@ -1,0 +1,71 @@
+"""Exponential of score minus maximum, as the softmax pipeline computes it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...constraints.arithmetic import ExpTable
+from ...constraints.formats import FloatFormat
+from .formats import decode
+
+__all__ = ["negative_difference", "negative_exp", "softmax_exp"]
+
+
+def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat, table: ExpTable) -> np.ndarray:
+    """``maximum - value`` of finite numbers, ``maximum >= value``, in the table's unsigned fixed point.
+
+    The exact difference truncated to ``table.fraction_bits``; what does not fit saturates (its exponential is 0).
+    """
+    m, v = decode(maximum, fmt), decode(value, fmt)
+    top = np.maximum(m.exponent, v.exponent)
+
+    def aligned(f):
+        shift = np.minimum(top - f.exponent, 62)
+        wide = f.significand << 2
+        kept = wide >> shift
+        kept = kept | ((kept << shift) != wide)  # what is shifted out stays visible as the last bit
+        return np.where(f.sign == 1, -kept, kept)
+
+    difference = aligned(m) - aligned(v)
+    bits = table.integer_bits + table.fraction_bits
+    shift = top - fmt.bias - fmt.fraction_bits - 2 + table.fraction_bits
+    left = np.clip(shift, 0, bits)
+    fixed = np.where(shift >= 0, np.minimum(difference, (1 << bits) - 1) << left,
+                     difference >> np.clip(-shift, 0, 62))
+    return np.minimum(fixed, (1 << bits) - 1)
+
+
+def negative_exp(x: np.ndarray, table: ExpTable) -> np.ndarray:
+    """Bits in ``table.io`` of ``exp(-x)``, rounded to nearest even from the table's 16-bit value.
+
+    ``x``: unsigned fixed point with ``table.fraction_bits``. Error at most 1 ulp.
+    """
+    io = table.io
+    scaled = np.asarray(x, np.int64) * table.constant >> table.constant_bits
+    whole = scaled >> table.fraction_bits
+    low_bits = table.fraction_bits - table.index_bits
+    index = scaled >> low_bits & ((1 << table.index_bits) - 1)
+    low = scaled & ((1 << low_bits) - 1)
+    value = np.asarray(table.values, np.int64)[index] - (np.asarray(table.slopes, np.int64)[index] * low >> low_bits)
+    normal = io.bias - 2
+    shift = np.minimum(table.value_bits - io.precision + np.maximum(whole - normal, 0), 31)
+    kept = value >> shift
+    rest = value - (kept << shift)
+    half = np.int64(1) << (shift - 1)
+    up = (rest > half) | ((rest == half) & (kept & 1 == 1))
+    return (np.maximum(normal - whole, 0) << io.fraction_bits) + kept + up
+
+
+def softmax_exp(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat, table: ExpTable) -> np.ndarray:
+    """Bits in ``table.io`` of ``exp(value - maximum)`` for scores of format ``fmt`` with ``maximum >= value``.
+
+    A score of -infinity (a masked token) gives 0, whatever the maximum; +infinity minus +infinity and NaN give NaN.
+    """
+    maximum, value = np.broadcast_arrays(np.asarray(maximum, np.int64), np.asarray(value, np.int64))
+    m, v = decode(maximum, fmt), decode(value, fmt)
+    plain = ~(m.inf | m.nan | v.inf | v.nan)
+    x = negative_difference(np.where(plain, maximum, 0), np.where(plain, value, 0), fmt, table)
+    p = np.where(plain, negative_exp(x, table), 0)
+    masked = v.inf & (v.sign == 1)
+    nan = m.nan | v.nan | (m.inf & v.inf & ~masked)
+    return np.where(nan, table.io.nan, np.where(masked, 0, p))
