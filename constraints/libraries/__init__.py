@@ -1,0 +1,107 @@
+"""Cell libraries as data: the built-in generic library, and what Liberty files do not say about memories."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ..document import Strict, parse, validate
+
+__all__ = ["MacroFamily", "MacroPoint", "generic_liberty", "macro_family"]
+
+
+class MacroPoint(Strict):
+    """One memory macro of a family: size in bits, area in um2, clock to data out in ns."""
+
+    bits: int = Field(gt=0)
+    area_um2: float = Field(gt=0)
+    clock_to_q_ns: float = Field(gt=0)
+
+
+class MacroFamily(Strict):
+    """Memory macros of one process; see ``memory_macros.yaml`` for the model and the sources.
+
+    Attributes
+    ----------
+    libraries
+        Patterns of the Liberty library names it fits without scaling.
+    nand2_um2, fo4_ns
+        Of the cell library at the macros' own node, to scale to others; given for the default family.
+    points
+        Macros with one port, ascending in bits, two at least.
+    transition_ns, transition_ns_per_ff
+        Transition of a data output: constant, and per fF of load.
+    extra_port_factor
+        Share of the one-port area that every further port adds.
+    """
+
+    source: str
+    libraries: tuple[str, ...] = Field(strict=False)
+    default: bool
+    nand2_um2: float | None = Field(default=None, gt=0)
+    fo4_ns: float | None = Field(default=None, gt=0)
+    points: tuple[MacroPoint, ...] = Field(min_length=2, strict=False)
+    setup_ns: float = Field(ge=0)
+    input_capacitance_ff: float = Field(ge=0)
+    clock_capacitance_ff: float = Field(ge=0)
+    transition_ns: float = Field(ge=0)
+    transition_ns_per_ff: float = Field(ge=0)
+    extra_port_factor: float = Field(ge=0)
+    extra_port_source: str
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MacroFamily:
+        bits = [p.bits for p in self.points]
+        if any(b <= a for a, b in zip(bits, bits[1:], strict=False)):
+            raise ValueError("points must ascend in bits")
+        if self.default and (self.nand2_um2 is None or self.fo4_ns is None):
+            raise ValueError("the default family needs nand2_um2 and fo4_ns")
+        return self
+
+    def area_um2(self, bits: int, ports: int) -> float:
+        """Area of a macro at the family's own node, um2: linear in the bits, more for every port after the first."""
+        return self._linear(bits, [p.area_um2 for p in self.points]) * (1 + self.extra_port_factor * max(0, ports - 1))
+
+    def clock_to_q_ns(self, bits: int) -> float:
+        """Clock to data out at the family's own node, ns; below the smallest macro that macro's."""
+        return self._linear(max(bits, self.points[0].bits), [p.clock_to_q_ns for p in self.points])
+
+    def _linear(self, bits: int, values: list[float]) -> float:
+        sizes = [p.bits for p in self.points]
+        i = int(np.clip(np.searchsorted(sizes, bits) - 1, 0, len(sizes) - 2))
+        slope = (values[i + 1] - values[i]) / (sizes[i + 1] - sizes[i])
+        return values[i] + slope * (bits - sizes[i])
+
+
+class _Families(Strict):
+    families: dict[str, MacroFamily]
+
+    @model_validator(mode="after")
+    def _one_default(self) -> _Families:
+        if sum(f.default for f in self.families.values()) != 1:
+            raise ValueError("exactly one family must be the default")
+        return self
+
+
+@cache
+def _families() -> dict[str, MacroFamily]:
+    text = resources.files(__name__).joinpath("memory_macros.yaml").read_text(encoding="utf-8")
+    document, lines = parse(text, "memory_macros.yaml")
+    return validate(document, _Families, "memory_macros.yaml", lines).families
+
+
+def macro_family(library: str) -> tuple[str, MacroFamily, bool]:
+    """Memory macros for the Liberty library named ``library``: their name, the data, and whether it must be scaled."""
+    for name, family in _families().items():
+        if any(fnmatchcase(library, pattern) for pattern in family.libraries):
+            return name, family, False
+    return next((name, family, True) for name, family in _families().items() if family.default)
+
+
+def generic_liberty() -> str:
+    """Text of the built-in generic library (``generic.lib``)."""
+    return resources.files(__name__).joinpath("generic.lib").read_text(encoding="utf-8")
