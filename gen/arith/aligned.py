@@ -1,0 +1,173 @@
+"""Pieces of aligned accumulation: taking numbers apart, and the one rounding at the end."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+__all__ = ["Rounder", "Unpacked", "leading_zeros", "unpack"]
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """Signals of one number taken apart (see :func:`unpack`)."""
+
+    sign: Signal
+    exponent: Signal
+    significand: Signal
+    zero: Signal
+    inf: Signal
+    nan: Signal
+
+
+def unpack(m, bits, fmt, name):
+    """Take a number apart, combinationally.
+
+    The exponent is biased, 1 for subnormals and zeros; the significand has its implicit bit. ``zero``, ``inf`` and
+    ``nan`` are exclusive.
+    """
+    fraction = bits[:fmt.fraction_bits]
+    exponent = bits[fmt.fraction_bits:fmt.width - 1]
+    u = Unpacked(Signal(name=f"{name}_sign"), Signal(fmt.exponent_bits, name=f"{name}_exponent"),
+                 Signal(fmt.precision, name=f"{name}_significand"), *(Signal(name=f"{name}_{x}") for x in
+                                                                     ("zero", "inf", "nan")))
+    normal = Signal(name=f"{name}_normal")
+    empty = Signal(name=f"{name}_empty")
+    special = Signal(name=f"{name}_special")
+    m.d.comb += [
+        normal.eq(exponent.any()),
+        empty.eq(~fraction.any()),
+        special.eq(exponent.all()),
+        u.sign.eq(bits[fmt.width - 1]),
+        u.exponent.eq(Cat(exponent[0] | ~normal, exponent[1:])),
+        u.significand.eq(Cat(fraction, normal)),
+        u.zero.eq(~normal & empty),
+        u.inf.eq(special & empty),
+        u.nan.eq(special & ~empty),
+    ]
+    return u
+
+
+def leading_zeros(value):
+    """Number of zeros above the highest one, as a value; unspecified for 0.
+
+    A tree over the width padded to a power of two, padding below the value so that it does not count.
+    """
+    size = 1 << max(len(value) - 1, 1).bit_length()
+    padded = Cat(Const(0, size - len(value)), value)
+
+    def count(bits):
+        if len(bits) == 1:
+            return Const(0, 0), bits[0]
+        half = len(bits) // 2
+        low, low_any = count(bits[:half])
+        high, high_any = count(bits[half:])
+        return Cat(Mux(high_any, high, low), ~high_any), low_any | high_any
+
+    return count(padded)[0]
+
+
+class Rounder(wiring.Component):
+    """Round an integer times a power of two to a format: to nearest, ties to even.
+
+    The value is ``value * 2**(exponent + unit)``. Its top bit must never weigh less than the smallest normal number of
+    the format (``AlignedWindow.floor`` sees to that), so normalising only ever shifts left; results below the normal
+    range are rounded on the subnormal grid all the same. Too large becomes infinity. 0 is +0.
+
+    Timing: latency ``LATENCY`` cycles, one value per cycle, never stalls.
+
+    Parameters
+    ----------
+    fmt : :class:`FloatFormat`
+    width : :class:`int`
+        Bits of ``value``, sign included.
+    exponent_max : :class:`int`
+        Largest value of ``exponent``.
+    unit : :class:`int`
+    floor : :class:`int`
+        Smallest value of ``exponent``.
+
+    Members
+    -------
+    value : ``In(signed(width))``
+    exponent : ``In(range(exponent_max + 1))``
+    nan, positive, negative : ``In(1)``
+        Flags that override the value: NaN; an infinity was added. Both infinities make NaN.
+    bits : ``Out(fmt.width)``
+        ``LATENCY`` cycles later.
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If the top bit of the smallest value lies below the normal range.
+    """
+
+    LATENCY = 2
+
+    def __init__(self, fmt, *, width, exponent_max, unit, floor=0):
+        self._fmt, self._width, self._unit = fmt, width, unit
+        if width - 2 + floor + unit + fmt.bias < 1:
+            raise ValueError(f"Top bit must not lie below the normal range of {fmt.name}, not at "
+                             f"2**{width - 2 + floor + unit}")
+        self._exponent_max = exponent_max
+        super().__init__({
+            "value": In(signed(width)),
+            "exponent": In(range(max(exponent_max, 1) + 1)),
+            "nan": In(1),
+            "positive": In(1),
+            "negative": In(1),
+            "bits": Out(fmt.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        fmt, size = self._fmt, self._width - 1
+
+        # Cycle 1: magnitude and how far it can go left: to its leading bit, or to exponent 1.
+        magnitude = Signal(size)
+        zeros = Signal(range(size + 1))
+        m.d.comb += magnitude.eq(Mux(self.value[-1], -self.value, self.value))
+        m.d.comb += zeros.eq(leading_zeros(magnitude))
+        top_max = size - 1 + self._exponent_max + self._unit + fmt.bias
+        top = Signal(range(max(top_max, fmt.exponent_max, size) + 1))  # biased exponent, were the top bit the leading one
+        shift = Signal(range(size + 1))
+        m.d.comb += top.eq(self.exponent + (size - 1 + self._unit + fmt.bias))
+        m.d.comb += shift.eq(Mux(zeros < top, zeros, top - 1))
+
+        r_magnitude = Signal(size, reset_less=True)
+        r_shift = Signal(shift.shape(), reset_less=True)
+        r_field = Signal(top.shape(), reset_less=True)
+        r_sign = Signal(reset_less=True)
+        r_nan = Signal(reset_less=True)
+        r_inf = Signal(reset_less=True)
+        m.d.sync += [
+            r_magnitude.eq(magnitude),
+            r_shift.eq(shift),
+            r_field.eq(top - shift),
+            r_nan.eq(self.nan | (self.positive & self.negative)),
+            r_inf.eq(self.positive | self.negative),
+            r_sign.eq(Mux(self.positive | self.negative, self.negative, self.value[-1])),
+        ]
+
+        # Cycle 2: shift, round, and let the carry step into the exponent.
+        pad = max(fmt.precision + 2 - size, 0)
+        normal = Signal(size + pad)
+        m.d.comb += normal.eq(Cat(Const(0, pad), (r_magnitude << r_shift)[:size]))
+        low = size + pad - fmt.precision
+        up = Signal()
+        m.d.comb += up.eq(normal[low - 1] & (normal[:low - 1].any() | normal[low]))
+        field = Signal(top.shape())
+        m.d.comb += field.eq(Mux(normal[-1], r_field, 0))
+        packed = Signal(len(field) + fmt.fraction_bits + 1)
+        m.d.comb += packed.eq(Cat(normal[low:-1], field) + up)
+        infinite = Signal()
+        m.d.comb += infinite.eq(r_inf | (packed[fmt.fraction_bits:] >= fmt.exponent_max))
+        with m.If(r_nan):
+            m.d.sync += self.bits.eq(fmt.nan)
+        with m.Elif(infinite):
+            m.d.sync += self.bits.eq(Cat(Const(fmt.infinity, fmt.width - 1), r_sign))
+        with m.Else():
+            m.d.sync += self.bits.eq(Cat(packed[:fmt.width - 1], r_sign))
+        return m
