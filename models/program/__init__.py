@@ -1,0 +1,9 @@
+"""The program of a near-memory device: loops over commands whose operands advance by a stride.
+
+Compilers write it; the functional models, the timing and energy models, dispatchers and benches read it.
+"""
+
+from .nodes import Affine, Command, Loop, Node, Stage, Wait
+from .program import Index, Program
+
+__all__ = ["Affine", "Command", "Index", "Loop", "Node", "Program", "Stage", "Wait"]

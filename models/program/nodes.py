@@ -1,0 +1,179 @@
+"""Nodes of a program: immutable, hashable, comparable."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from ...constraints.errors import ConfigError
+
+__all__ = ["Affine", "Command", "Loop", "Node", "Stage", "Wait", "integer"]
+
+
+def integer(what: str, value: object) -> int:
+    """``value`` as a Python int; NumPy integers are integers, booleans and floats are not."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be an integer, not {value!r}")
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{what} must be an integer, not {value!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``base + strides[0] * i0 + strides[1] * i1 + ...`` over the indices of the enclosing loops, outermost first.
+
+    Trailing zero strides are dropped, so equal values compare equal at any depth.
+    """
+
+    base: int
+    strides: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        strides = tuple(integer("stride", stride) for stride in self.strides)
+        while strides and not strides[-1]:
+            strides = strides[:-1]
+        object.__setattr__(self, "base", integer("base", self.base))
+        object.__setattr__(self, "strides", strides)
+
+    def at(self, indices: Sequence[int]) -> int:
+        """Value at the given loop indices (at least as many as there are strides)."""
+        return self.base + sum(stride * index for stride, index in zip(self.strides, indices, strict=False))
+
+    def bounds(self, counts: Sequence[int]) -> tuple[int, int]:
+        """Least and greatest value over loops of the given counts (each at least 1)."""
+        low = high = self.base
+        for stride, count in zip(self.strides, counts, strict=False):
+            low += min(0, stride * (count - 1))
+            high += max(0, stride * (count - 1))
+        return low, high
+
+    def __add__(self, other: Affine) -> Affine:
+        longest = max(len(self.strides), len(other.strides))
+        pad = [s.strides + (0,) * (longest - len(s.strides)) for s in (self, other)]
+        return Affine(self.base + other.base, tuple(a + b for a, b in zip(*pad, strict=True)))
+
+    def __str__(self) -> str:
+        out = str(self.base) if self.base or not self.strides else ""
+        for level, stride in enumerate(self.strides):
+            if stride:
+                sign = ("-" if stride < 0 else "+") if out else ("-" if stride < 0 else "")
+                out += f"{sign}{f'{abs(stride)}*' if abs(stride) != 1 else ''}i{level}"
+        return out
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Command:
+    """One command of the memory, with operands affine in the indices of the enclosing loops.
+
+    ``Command("MAC_AB", row=Affine(4, (1,)), column=0)``. Which operands a command has is the memory's matter.
+    """
+
+    op: str
+    operands: tuple[tuple[str, Affine], ...]
+
+    def __init__(self, op: str, /, operands: Mapping[str, Affine | int] | None = None, **named: Affine | int) -> None:
+        if not isinstance(op, str):
+            raise TypeError(f"the name of a command must be text, not {op!r}")
+        if not op.isidentifier():
+            raise ConfigError(f"the name of a command must be an identifier, not {op!r}")
+        values = {**(operands or {}), **named}
+        pairs = ((name, v if isinstance(v, Affine) else Affine(integer(f"{op}: operand {name}", v)))
+                 for name, v in values.items())
+        object.__setattr__(self, "op", op)
+        object.__setattr__(self, "operands", tuple(sorted(pairs)))
+
+    def __getitem__(self, name: str) -> Affine:
+        for key, value in self.operands:
+            if key == name:
+                return value
+        raise KeyError(name)
+
+    def get(self, name: str) -> Affine | None:
+        """The operand ``name``, or :data:`None`."""
+        for key, value in self.operands:
+            if key == name:
+                return value
+        return None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the operands, sorted."""
+        return tuple(name for name, _ in self.operands)
+
+    def __str__(self) -> str:
+        return " ".join([self.op, *(f"{name}={value}" for name, value in self.operands)])
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The next command issues at least ``cycles`` memory clock cycles after the one before.
+
+    A unit beside a bank cannot stall the memory, so a compiler inserts the unit's latency. Waits in a row add up.
+    """
+
+    cycles: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cycles", integer("cycles of a wait", self.cycles))
+        if self.cycles < 0:
+            raise ConfigError(f"a wait must have at least 0 cycles, not {self.cycles}")
+
+    def __str__(self) -> str:
+        return f"wait {self.cycles}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``body`` executed ``count`` times (0: not at all)."""
+
+    count: int
+    body: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", integer("count of a loop", self.count))
+        object.__setattr__(self, "body", tuple(self.body))
+        if self.count < 0:
+            raise ConfigError(f"a loop must have a count of at least 0, not {self.count}")
+        _check(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A named part of a program, for reports: timing is told per stage. Not a loop level."""
+
+    name: str
+    body: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", tuple(self.body))
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigError(f"the name of a stage must be text, not {self.name!r}")
+        _check(self.body)
+
+
+Node = Union[Command, Wait, Loop, Stage]
+
+
+def _check(body: tuple[object, ...]) -> None:
+    for node in body:
+        if not isinstance(node, Node):
+            raise TypeError(f"a program holds Command, Wait, Loop and Stage, not {type(node).__name__}")
+
+
+def shift(body: Sequence[Node], depth: int, offsets: Mapping[str, Affine]) -> Iterator[Node]:
+    """``body`` moved below ``depth`` further loops, with ``offsets`` added to operands of the same name."""
+    for node in body:
+        if isinstance(node, Command):
+            moved = {name: Affine(value.base, (0,) * depth + value.strides) for name, value in node.operands}
+            yield Command(node.op, {name: value + offsets[name] if name in offsets else value
+                                    for name, value in moved.items()})
+        elif isinstance(node, Loop):
+            yield Loop(node.count, tuple(shift(node.body, depth, offsets)))
+        elif isinstance(node, Stage):
+            yield Stage(node.name, tuple(shift(node.body, depth, offsets)))
+        else:
+            yield node
