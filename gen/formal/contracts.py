@@ -195,7 +195,7 @@ class ReplayContract(StreamProtocol):
     Proved in addition to :class:`StreamProtocol`, for a unit with the ports of :class:`ReplayBuffer`:
 
     * ``available`` counts the entries accepted and not yet released, at most ``depth``;
-    * an entry is accepted whenever fewer than ``depth`` are present;
+    * an entry is accepted whenever fewer than ``depth`` are present, at depth 1 also while the only one is released;
     * in the cycle after a read, and until the cycle after the next one, ``data`` is the entry at the position read.
 
     Any entry is meant: the proof follows one that the free input ``follow`` picks.
@@ -237,9 +237,11 @@ class ReplayContract(StreamProtocol):
             Assert(held <= self.depth, "no more than depth entries are present"),
             Assert((held == self.depth) | dut.i.ready, "an entry is accepted whenever fewer than depth are present"),
             Cover(held == self.depth, "the buffer is full"),
-            Cover((held == self.depth) & push, "the buffer is filled while it is released")
-            if self.depth == 1 else Cover(push & pop, "an entry is accepted while another is released"),
+            Cover(push & pop, "an entry is accepted while another is released"),
         ]
+
+        if self.depth == 1:
+            m.d.comb += Assert(~pop | dut.i.ready, "an entry is accepted while the only one is released")
 
         followed = _Followed(m, self.follow, push, pop, held, self.depth, dut.i.payload)
         expected = Signal.like(followed.value)

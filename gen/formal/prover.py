@@ -16,7 +16,6 @@ import hashlib
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,7 +56,9 @@ class Result:
     reached, unreached : :class:`tuple` of :class:`str`
         Covers that were reached and that were not.
     trace : :class:`Path` or :py:`None`
-        VCD of the counterexample.
+        VCD, one time unit a cycle. Of the counterexample, from reset to the failure; or with ``"bounded"`` of the
+        longest run that induction tried and could not exclude: it starts in any state, very likely one that can't be
+        reached, and an invariant that excludes this state is what the proof lacks.
     detail : :class:`str`
         One line for a person.
     seconds : :class:`float`
@@ -136,14 +137,11 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
         search = _Search(Path(work), timeout_s)
         try:
             outcome = _prove(search, netlist, depth, induction)
-            trace = search.folder / "trace.vcd"
-            if outcome["status"] == "counterexample" and trace.exists():
+            if "trace" in outcome:
                 key = hashlib.sha256(netlist.encode()).hexdigest()[:12]
-                trace_dir.mkdir(parents=True, exist_ok=True)
-                outcome["trace"] = trace_dir / f"{name}-{key}.vcd"
-                part = outcome["trace"].with_suffix(f".{os.getpid()}.part")
-                shutil.copyfile(trace, part)
-                os.replace(part, outcome["trace"])
+                path = trace_dir / f"{name}-{key}.vcd"
+                _write(path, outcome["trace"])
+                outcome["trace"] = path
         except _NoAnswer as error:
             outcome = {"status": "unknown", "detail": str(error)}
     return Result(name=name, seconds=time.monotonic() - start, **outcome)
@@ -212,17 +210,16 @@ def _prove(search, netlist, depth, induction):
     log = search.run([
         "read_rtlil exposed.il", "delete */t:$cover",
         f"tee -o bounded.log sat -tempinduct -tempinduct-baseonly -maxsteps {depth} -prove-asserts -set-assumes "
-        "-show-public -dump_vcd trace.vcd top",
+        "-show-public -dump_vcd bounded.vcd top",
     ], log="bounded.log")
     steps = [int(step) for step in re.findall(r"Base case for induction length (\d+) proven", log)]
     outcome = {"assertions": len(assertions), "depth": max(steps, default=0)}
     if "model found for base case: FAIL!" in log:
-        wires = _low_at_end(search.read("trace.vcd"))
-        failing = tuple(what for wire, what in assertions.items() if wire in wires)
-        cycle = outcome["depth"] + 1
+        trace, low = _read_trace(search.read("bounded.vcd"), assertions | covers)
+        failing = tuple(what for wire, what in assertions.items() if wire in low)
         return outcome | {
-            "status": "counterexample", "failing": failing,
-            "detail": f"in cycle {cycle} after reset this fails: {'; '.join(failing) or 'unnamed assertion'}",
+            "status": "counterexample", "failing": failing, "trace": trace,
+            "detail": f"in cycle {outcome['depth'] + 1} after reset this fails: {'; '.join(failing)}",
         }
     bounded = outcome["depth"]
     if not bounded:
@@ -240,7 +237,7 @@ def _prove(search, netlist, depth, induction):
     log = search.run([
         "read_rtlil exposed.il", "delete */t:$cover",
         f"tee -o induction.log sat -tempinduct -tempinduct-inductonly -maxsteps {min(induction, bounded)} "
-        "-prove-asserts -set-assumes top",
+        "-prove-asserts -set-assumes -show-public -dump_vcd induction.vcd top",
     ], log="induction.log")
     tried = [int(step) for step in re.findall(r"\[induction step (\d+)\]", log)]
     if "Induction step proven: SUCCESS!" in log:
@@ -248,11 +245,15 @@ def _prove(search, netlist, depth, induction):
             "status": "proved", "induction": tried[-1],
             "detail": f"{len(assertions)} assertions by {bounded} cycles from reset, and induction of {tried[-1]}",
         }
-    return outcome | {
+    outcome |= {
         "status": "bounded",
         "detail": f"{len(assertions)} assertions hold for {bounded} cycles from reset; "
-                  f"induction up to length {max(tried, default=0)} does not close",
+                  f"induction of {max(tried, default=0)} does not close",
     }
+    if text := search.read("induction.vcd"):
+        outcome["trace"], low = _read_trace(text, assertions | covers)
+        outcome["detail"] += f" for: {'; '.join(what for wire, what in assertions.items() if wire in low)}"
+    return outcome
 
 
 def _reach(search, covers, depth):
@@ -321,17 +322,43 @@ def _expose(checks, lowered):
     return body + "\n".join(["", *added, end, ""]).lstrip("\n"), named["$assert"], named["$cover"]
 
 
-def _low_at_end(vcd):
-    """Names of the one-bit signals that are 0 at the end of :py:`vcd`."""
-    names = {}
-    values = {}
+def _read_trace(vcd, properties):
+    """Make the trace of Yosys readable; return it and the one-bit signals that are 0 at its end.
+
+    Yosys writes all signals into one scope under their flattened names. Here they go into a scope each unit, and the
+    wires of :py:`properties` (wire: message) into a scope of their own under the message.
+    """
+    names  = {}  # code: name
+    values = {}  # code: last value
+    scopes = {}  # path of the scope: declarations
+    changes = []
     for line in vcd.splitlines():
         words = line.split()
-        if line.startswith("$var"):
-            names[words[3]] = words[4]
-        elif line[:1] in ("0", "1") and len(words) == 1:
-            values[line[1:]] = line[0]
-        elif line[:1] == "b" and len(words) == 2:
-            values[words[1]] = words[0][1:]
-    return {"\\" + names[code].removeprefix("\\")
-            for code, value in values.items() if code in names and set(value) == {"0"}}
+        if words[:1] == ["$var"]:
+            _, kind, width, code, name, *_ = words
+            names[code] = name
+            message = properties.get(name)
+            if message is None:
+                *path, leaf = name.removeprefix("\\").split(".")
+            else:
+                path = ["properties"]
+                leaf = name[1:] + "_" + re.sub(r"\W+", "_", message.rpartition(" (")[0] or message)
+            scopes.setdefault(tuple(path), []).append(f"$var {kind} {width} {code} {leaf} $end")
+        elif line[:1] in ("0", "1", "b", "#") and names:
+            changes.append(line)
+            if line[0] != "#":
+                value, code = words if line[0] == "b" else (line[0], line[1:])
+                values[code] = value.removeprefix("b")
+    lines = ["$timescale 1 ns $end", "$scope module top $end", *scopes.pop((), [])]
+    for path, declarations in sorted(scopes.items()):
+        lines += [f"$scope module {unit} $end" for unit in path] + declarations + ["$upscope $end" for _ in path]
+    lines += ["$upscope $end", "$enddefinitions $end", *changes]
+    low = {names[code] for code, value in values.items() if code in names and set(value) == {"0"}}
+    return "".join(f"{line}\n" for line in lines), low
+
+
+def _write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_text(text)
+    os.replace(part, path)
