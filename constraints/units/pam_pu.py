@@ -49,7 +49,8 @@ class PamPuConfig(Strict):
 
     The local buffer of ``buffer_bytes`` holds, in this order: the query (or a slice of it) in ``query_bytes``; the
     scores of ``score_tiles`` tiles if ``score_storage`` is ``buffer``; finished output elements waiting to leave, in
-    the rest. A head dimension whose query does not fit is taken in slices of ``query_bytes``.
+    the rest. A head dimension whose query does not fit is taken in slices of ``query_bytes``; between slices a score is
+    rounded to ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
     """
 
     lanes: int = Field(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
@@ -65,6 +66,10 @@ class PamPuConfig(Strict):
     tile_tokens: int = Field(default=32, ge=1, le=65536, description="tokens of one softmax tile")
     score_tiles: Literal[1, 2] = Field(
         default=2, description="tiles of scores held: 2 lets the K of the next tile hide the softmax of this one")
+    score_accumulators: int = Field(
+        default=2, ge=1, le=8, description="tokens of a short tile whose scores stay in accumulators between slices")
+    output_skid_beats: int = Field(
+        default=0, ge=0, le=1024, description="places beside the buffer for output beats in flight in the pipeline")
     max_head_dim: int = Field(default=256, ge=2, le=4096, description="largest head dimension of a step")
     max_tokens: int = Field(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
     guard_bits: int = Field(default=6, ge=1, le=16, description="accumulator bits below the precision of acc_format")
@@ -129,6 +134,13 @@ class PamPuConfig(Strict):
     def output_beats(self) -> int:
         """Beats of finished output that can wait."""
         return self.output_bytes // self.beat_bytes
+
+    def keeps_scores(self, count: int) -> bool:
+        """Whether the scores of a tile of ``count`` tokens stay unrounded in accumulators between query slices.
+
+        A short tile comes back to a token before its rounded partial score could be read again.
+        """
+        return count <= self.score_accumulators
 
     @property
     def max_chunks(self) -> int:
@@ -247,6 +259,6 @@ class PamPuConfig(Strict):
 PRESETS: dict[str, PamPuConfig] = {
     "pam-hbm": PamPuConfig(),
     "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
-                           score_format="fp16", score_storage="buffer", clock_mhz=500.0),
+                           score_format="fp16", score_storage="buffer", output_skid_beats=9, clock_mhz=500.0),
     "pam-ssd": PamPuConfig(clock_mhz=1000.0),
 }

@@ -57,8 +57,11 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
     tile = config.tile_tokens
     if not tokens:
         return Partials(np.array([config.score.negative_infinity]), np.zeros(1, np.int64), np.zeros((1, dim), np.int64))
-    scores = _scores(config, q, k)
     tiles = -(-tokens // tile)
+    short = (tiles - 1) * tile if config.keeps_scores(config.tiles(tokens)[-1]) else tokens
+    whole = config.chunks(dim)
+    slices = [whole] if config.keeps_scores(tile) else config.query_slices(dim)
+    scores = np.concatenate([_scores(config, q, k[:short], slices), _scores(config, q, k[short:], [whole])])
     # Tiles side by side; the tokens that the last one lacks take no part.
     padded = np.full(tiles * tile, config.score.negative_infinity, np.int64)
     padded[:tokens] = scores
@@ -84,13 +87,13 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
     return Partials(m, total, aligned_result(state, output))
 
 
-def _scores(config: PamPuConfig, q: np.ndarray, k: np.ndarray) -> np.ndarray:
+def _scores(config: PamPuConfig, q: np.ndarray, k: np.ndarray, slices: list[int]) -> np.ndarray:
     window = score_window(config)
     lanes = config.lanes
-    keys = k.reshape(len(k), -1, lanes)
+    keys = k.reshape(len(k), len(q) // lanes, lanes)
     query = q.reshape(-1, lanes)
     partial, first = None, 0
-    for size in config.query_slices(len(q)):
+    for size in slices:
         state = Accumulator.zeros((len(k),), window) if partial is None else preload(partial, config.score, window)
         for chunk in range(first, first + size):
             aligned_add(state, exact_products(query[chunk], keys[:, chunk], config.io), window, axis=-1)

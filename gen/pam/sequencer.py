@@ -1,0 +1,121 @@
+"""Tile sequencer: from steps to phases, each a run of K or of V beats."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["TileSequencer", "command_layout", "phase_layout"]
+
+
+def command_layout(config):
+    """One decode step: ``tokens``, ``chunks`` (head dimension in beats, at least 1) and ``more``."""
+    return data.StructLayout({
+        "tokens": range(config.max_tokens + 1),
+        "chunks": range(config.max_chunks + 1),
+        "more": 1,  # the K of the next step comes before the V of this step's last tile
+    })
+
+
+def phase_layout(config):
+    """One phase: all K beats or all V beats of a tile."""
+    return data.StructLayout({
+        "value": 1,                                # 0: K, 1: V
+        "count": range(config.tile_tokens + 1),    # tokens of the tile; 0 only for a step without tokens
+        "chunks": range(config.max_chunks + 1),
+        "bank": 1,                                 # which half of the score memory
+        "final": 1,                                # last tile of its step
+    })
+
+
+class TileSequencer(wiring.Component):
+    """Cuts steps into tiles and puts their phases into stream order (``PamPuConfig.phases``).
+
+    With two score banks the K phase of a tile precedes the V phase of the tile before it, so that the softmax of a
+    tile runs while the K of the next one streams.
+
+    Timing: one phase per cycle; one further cycle per step.
+
+    Members
+    -------
+    i : ``In(stream.Signature(command_layout(config)))``
+    o : ``Out(stream.Signature(phase_layout(config)))``
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "i": In(stream.Signature(command_layout(config))),
+            "o": Out(stream.Signature(phase_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        tile = config.tile_tokens
+
+        left    = Signal(range(config.max_tokens + 1))  # tokens of the step not yet in a tile
+        chunks  = Signal(range(config.max_chunks + 1))
+        more    = Signal()
+        bank    = Signal()
+        waiting = Signal(phase_layout(config))          # the tile whose V phase is due
+        pending = Signal()
+        ends    = Signal()                              # its V phase comes before any further K
+        final   = Signal()
+        count   = Signal(range(tile + 1))
+        o = self.o.p
+
+        m.d.comb += final.eq(left <= tile)
+        m.d.comb += count.eq(Mux(final, left, tile))
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.i.ready.eq(1)
+                with m.If(self.i.valid):
+                    m.d.sync += [left.eq(self.i.p.tokens), chunks.eq(self.i.p.chunks), more.eq(self.i.p.more)]
+                    m.next = "KEY"
+
+            with m.State("KEY"):
+                m.d.comb += self.o.valid.eq(1)
+                m.d.comb += [o.value.eq(0), o.count.eq(count), o.chunks.eq(chunks), o.bank.eq(bank), o.final.eq(final)]
+                flush = final & ~more if config.score_tiles == 2 else Const(1)
+                with m.If(self.o.ready):
+                    m.d.sync += left.eq(left - count)
+                    m.d.sync += ends.eq(flush)
+                    if config.score_tiles == 2:
+                        m.d.sync += bank.eq(~bank)
+                    with m.If(pending):
+                        m.next = "VALUE"
+                    with m.Else():
+                        m.d.sync += [pending.eq(1), waiting.eq(o), waiting.value.eq(1)]
+                        with m.If(flush):
+                            m.next = "FLUSH"
+                        with m.Elif(final):
+                            m.next = "IDLE"
+                # The tile behind the one whose V phase comes next.
+                newest = Signal(phase_layout(config))
+                with m.If(self.o.ready):
+                    m.d.sync += [newest.eq(o), newest.value.eq(1)]
+
+            with m.State("VALUE"):
+                m.d.comb += self.o.valid.eq(1)
+                m.d.comb += self.o.payload.eq(waiting)
+                with m.If(self.o.ready):
+                    m.d.sync += waiting.eq(newest)
+                    with m.If(ends):
+                        m.next = "FLUSH"
+                    with m.Elif(newest.final):
+                        m.next = "IDLE"
+                    with m.Else():
+                        m.next = "KEY"
+
+            with m.State("FLUSH"):
+                m.d.comb += self.o.valid.eq(1)
+                m.d.comb += self.o.payload.eq(waiting)
+                with m.If(self.o.ready):
+                    m.d.sync += pending.eq(0)
+                    with m.If(waiting.final):
+                        m.next = "IDLE"
+                    with m.Else():
+                        m.next = "KEY"
+
+        return m

@@ -1,0 +1,117 @@
+"""Softmax of one tile of scores: probabilities back into the score memory, their sum to the output."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.arithmetic import ExpTable, SumWindow
+from ..arith import Rounder, SoftmaxExp, unpack
+
+__all__ = ["SoftmaxUnit"]
+
+
+class SoftmaxUnit(wiring.Component):
+    """Reads the scores of a tile, one per clock, and writes ``exp(score - maximum)`` over them.
+
+    Tiles follow each other without a gap. An empty tile takes one clock and has the sum 0.
+
+    Timing: the probability of the score read in cycle t is written in cycle t + ``LATENCY``; ``sum_valid`` comes
+    ``SUM_LATENCY`` cycles after the last read.
+
+    Members
+    -------
+    start : ``In(1)``
+        A tile is ready in ``bank``; held until ``done``.
+    bank, count : ``In``
+        Its bank and its number of scores (0 allowed).
+    done : ``Out(1)``
+        Strobe: the last score is being read; ``start`` may show the next tile in the next cycle.
+    read_index : ``Out``
+        Address of the score being read from ``bank`` (a synchronous memory), whose value comes on ``score``.
+    score, maximum : ``In(score width)``
+        One cycle after the address; ``maximum`` is the tile's.
+    write, write_bank, write_index, probability : ``Out``
+        A probability for the memory.
+    sum_valid, sum_bank, sum : ``Out``
+        The sum of a tile's probabilities, in the accumulation format.
+    """
+
+    LATENCY = SoftmaxExp.LATENCY + 1
+    SUM_LATENCY = LATENCY + 1 + Rounder.LATENCY
+
+    def __init__(self, config):
+        self._config = config
+        index = range(max(config.tile_tokens, 2))
+        super().__init__({
+            "start": In(1),
+            "bank": In(1),
+            "count": In(range(config.tile_tokens + 1)),
+            "done": Out(1),
+            "read_index": Out(index),
+            "score": In(config.score.width),
+            "maximum": In(config.score.width),
+            "write": Out(1),
+            "write_bank": Out(1),
+            "write_index": Out(index),
+            "probability": Out(config.io.width),
+            "sum_valid": Out(1),
+            "sum_bank": Out(1),
+            "sum": Out(config.acc.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        io = config.io
+        window = SumWindow(io, config.acc.precision, config.guard_bits, config.tile_tokens, config.acc)
+
+        last, empty = Signal(), Signal()
+        m.d.comb += empty.eq(self.count == 0)
+        m.d.comb += last.eq(empty | (self.read_index == self.count - 1))
+        m.d.comb += self.done.eq(self.start & last)
+        with m.If(self.start):
+            m.d.sync += self.read_index.eq(Mux(last, 0, self.read_index + 1))
+
+        def delayed(value, name, cycles, keep=False):
+            for cycle in range(cycles):
+                r = Signal(value.shape(), name=f"{name}_{cycle + 1}", reset_less=not keep)
+                m.d.sync += r.eq(value)
+                value = r
+            return value
+
+        m.submodules.exp = exp = SoftmaxExp(config.score, ExpTable(io))
+        m.d.comb += [exp.maximum.eq(self.maximum), exp.value.eq(self.score)]
+        valid = delayed(self.start, "valid", self.LATENCY, keep=True)
+        first = delayed(self.read_index == 0, "first", self.LATENCY)
+        final = delayed(last, "last", self.LATENCY)
+        void = delayed(empty, "empty", self.LATENCY)
+        m.d.comb += [
+            self.write.eq(valid & ~void),
+            self.write_bank.eq(delayed(self.bank, "bank", self.LATENCY)),
+            self.write_index.eq(delayed(self.read_index, "index", self.LATENCY)),
+            self.probability.eq(exp.result),
+        ]
+
+        # The sum is a fixed-point integer: probabilities are at most 1.
+        p = unpack(m, exp.result, io, "p")
+        left = window.fraction_bits - io.fraction_bits
+        size = window.fraction_bits + 1
+        term = Signal(size)
+        below = Signal(range(io.bias + max(-left, 0) + 1))  # p is at most 1: its exponent is at most the bias
+        m.d.comb += below.eq(io.bias - p.exponent + max(-left, 0))
+        m.d.comb += term.eq(Mux(void | p.nan, 0, (p.significand << max(left, 0)) >> below))
+        total = Signal(window.width, reset_less=True)
+        nan = Signal(reset_less=True)
+        with m.If(valid):
+            m.d.sync += total.eq(Mux(first, 0, total) + term)
+            m.d.sync += nan.eq((~first & nan) | (p.nan & ~void))
+        m.submodules.rounder = rounder = Rounder(config.acc, width=window.width + 1, exponent_max=0,
+                                                 unit=-window.fraction_bits)
+        m.d.comb += [
+            rounder.value.eq(total),
+            rounder.nan.eq(nan),
+            self.sum.eq(rounder.bits),
+            self.sum_valid.eq(delayed(valid & final, "sum_valid", 1 + Rounder.LATENCY, keep=True)),
+            self.sum_bank.eq(delayed(self.write_bank, "sum_bank", 1 + Rounder.LATENCY)),
+        ]
+        return m
