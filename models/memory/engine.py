@@ -1,0 +1,496 @@
+"""The timing engine: in-order issue with automatic row commands, loops jumped where their state repeats.
+
+Why a jump is exact. At the head of a loop iteration, what the channel does from then on depends on: the times that can
+still bind, relative to now; the open rows; the loop's index, which only enters the operands of its commands. Operands
+that address banks do not move with a loop that is jumped, columns do not matter to timing, and rows matter only through
+one question: is the open row the one that is asked for? If the state of iteration ``i`` equals that of iteration ``j <
+i``, with each open row taken relative to the row its own command asks for next, then the iterations from ``i`` on
+repeat those from ``j`` on, ``i - j`` at a time, as long as these questions get the same answers. Both rows in a question
+advance by a known stride per iteration: with equal strides the answer never changes, with different strides it changes
+in an iteration that is calculated, and the jump ends before it. Refresh comes at its own times: a jump either ends
+before the next refresh, or takes whole refresh periods (the time to the next refresh is then part of the state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.memory import Memory, load_memory
+from ..program import Affine, Command, Loop, Node, Program, Stage, Wait
+from .channel import NEVER, Channel, Opened, Target
+from .energy import energy_pj
+from .timing import Schedule, Timing
+
+__all__ = ["Engine", "time_program"]
+
+#: Iterations of a loop whose states are kept while looking for a repetition.
+REMEMBERED = 4096
+
+#: Row questions of a stretch of program: (asking command, opening command, opener stale at which levels as differences
+#: of strides, open row less row asked for has this sign) -> least and greatest difference.
+Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
+
+
+def time_program(program: Program, memory: Memory | str, *, refresh: bool = False, power_limit: bool = True,
+                 mode: Literal["jump", "step"] = "jump") -> Timing:
+    """Time ``program`` on one channel of ``memory``, commands issued in order, each in the first legal cycle.
+
+    A command whose row is not open is preceded by the automatic precharge and activation that it needs.
+
+    Parameters
+    ----------
+    memory : :class:`Memory` or :class:`str`
+        Memory, or name or path of one.
+    refresh : :class:`bool`
+        Whether the channel is refreshed. A refresh that is due is issued before the next command that could not issue
+        earlier than it; rows are closed for it and opened again by the commands that need them. With ``postpone``
+        n in the memory file, n + 1 refreshes are issued together every n + 1 intervals.
+    power_limit : :class:`bool`
+        Whether the memory's power limit holds.
+    mode : ``jump`` or ``step``
+        ``step`` executes every iteration; ``jump`` gives the same answer, in time that does not grow with loop counts.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a command or operand that the memory does not have, or an operand out of range.
+    """
+    if isinstance(memory, str):
+        memory = load_memory(memory)
+    if mode not in ("jump", "step"):
+        raise ConfigError(nearest("mode", mode, ["jump", "step"]))
+    return Engine(memory.at(power_limit), refresh=refresh, jump=mode == "jump").run(program)
+
+
+@dataclass
+class _Step:
+    """A command of the program, ready to execute: operands as base and strides."""
+
+    node: int
+    name: str
+    row: Affine | None
+    fixed: Target | None                 # when no loop moves the address
+    address: list[Affine | None]
+
+
+@dataclass
+class _Pause:
+    cycles: int
+
+
+@dataclass
+class _Part:
+    name: str
+    body: list
+
+
+@dataclass
+class _Turn:
+    count: int
+    body: list
+    jumps: bool                          # no address moves with this loop
+
+
+@dataclass
+class _Mark:
+    """The engine at the head of an iteration."""
+
+    index: int
+    now: int
+    entries: int
+    counters: list[int]
+    stages: dict[str, int]
+    refreshes: int
+    segment: int
+
+
+class Engine:
+    """One run of the timing engine. See :func:`time_program`."""
+
+    def __init__(self, memory: Memory, *, refresh: bool = False, jump: bool = True) -> None:
+        if refresh and memory.refresh is None:
+            raise ConfigError(f"{memory.name}: the memory states no refresh")
+        self.memory = memory
+        self.channel = Channel(memory)
+        self.jump = jump
+        count = len(self.channel.names)
+        self.schedule = Schedule(self.channel.names)
+        # Counters that a jump multiplies: commands by number (the program's, automatic ones), hits, misses, conflicts.
+        self.counters = [0] * (2 * count + 3)
+        self.final = [NEVER] * (2 * count)          # last issue by number
+        self.stages: dict[str, int] = {}
+        self.floor = 0                              # end of the last wait: no command of the program before
+        self.at: list[int] = []                     # loop indices
+        self.entered: list[int] = []                # serial at entry, by loop
+        self.serial = 0
+        self.questions: Questions = {}
+        self.due: int | None = None
+        self.refreshes: list[Target] = []
+        self.done = 0                               # refreshes so far
+        self.interval = 0
+        if refresh and memory.refresh is not None:
+            self.interval = memory.refresh.interval * (memory.refresh.postpone + 1)
+            self.due = self.interval
+            scope = memory.commands[memory.refresh.command].scope
+            choices: list[list[int | None]] = [[]]
+            for level, size in memory.levels.items():
+                choices = [[*head, k] for head in choices for k in (range(size) if level in scope else [None])]
+            self.refreshes = [self.channel.target(memory.refresh.command, at) for at in choices]
+
+    # Program -----------------------------------------------------------------------------------------------------
+
+    def compile(self, body: Sequence[Node], loops: tuple[int, ...]) -> list:
+        """The program with commands resolved against the memory and all operands checked."""
+        out: list = []
+        for node in body:
+            if isinstance(node, Command):
+                if all(loops):
+                    out.append(self.step(node, loops))
+            elif isinstance(node, Wait):
+                out.append(_Pause(node.cycles))
+            elif isinstance(node, Stage):
+                out.append(_Part(node.name, self.compile(node.body, loops)))
+            elif isinstance(node, Loop) and node.count:
+                inner = self.compile(node.body, (*loops, node.count))
+                out.append(_Turn(node.count, inner, not self.moves(inner, len(loops))))
+        return out
+
+    def moves(self, body: list, level: int) -> bool:
+        """Whether an address in ``body`` has a stride over loop ``level``."""
+        return any(
+            any(value is not None and len(value.strides) > level and value.strides[level] for value in node.address)
+            if isinstance(node, _Step) else not isinstance(node, _Pause) and self.moves(node.body, level)
+            for node in body)
+
+    def step(self, node: Command, loops: tuple[int, ...]) -> _Step:
+        memory = self.memory
+        command = memory.command(node.op)
+        valid = [*command.scope, *(["row"] if command.has_row else []), *command.operands]
+        sizes = {**memory.levels, "row": memory.rows, "column": memory.columns}
+        for name, value in node.operands:
+            if name not in valid:
+                raise ConfigError(f"{memory.name}: {node.op}: {nearest('operand', name, valid)}")
+            low, high = value.bounds(loops)
+            if name in sizes and not 0 <= low <= high < sizes[name]:
+                raise ConfigError(f"{memory.name}: {node.op}: {name} must be 0 to {sizes[name] - 1}, not "
+                                  f"{low if low < 0 else high}")
+        for name in [*command.scope, *(["row"] if command.has_row else [])]:
+            if node.get(name) is None:
+                raise ConfigError(f"{memory.name}: {node.op}: needs the operand {name}")
+        address = [node.get(level) if level in command.scope else None for level in memory.levels]
+        self.serial += 1
+        fixed = None
+        if not any(value is not None and value.strides for value in address):
+            fixed = self.channel.target(node.op, [None if value is None else value.base for value in address])
+        return _Step(self.serial, node.op, node.get("row") if command.has_row else None, fixed, address)
+
+    def run(self, program: Program) -> Timing:
+        """Time the program."""
+        body = self.compile(program.body, ())
+        self.serial = 0
+        self.execute(body)
+        memory, names = self.memory, self.channel.names
+        count = len(names)
+        issued = {name: self.counters[k] + self.counters[k + count] for k, name in enumerate(names)}
+        automatic = {name: self.counters[k + count] for k, name in enumerate(names)}
+        cycles = max([self.ready, *(
+            max(self.final[k], self.final[k + count]) + memory.commands[name].latency for k, name in enumerate(names))])
+        commands = {name: number for name, number in issued.items() if number}
+        kinds = {kind: sum(n for name, n in commands.items() if memory.commands[name].kind in (kind, "other"))
+                 for kind in ("row", "column")}
+        bus_bytes = sum(n * memory.commands[name].bus_bytes for name, n in commands.items())
+        bank_bytes = sum(n * memory.commands[name].bank_bytes * memory.commands[name].banks
+                         for name, n in commands.items())
+        span = max(cycles, 1)
+        return Timing(
+            memory=memory, cycles=cycles, commands=commands,
+            automatic={name: number for name, number in automatic.items() if number},
+            energy_pj=energy_pj(commands, memory), row_hits=self.counters[-3], row_misses=self.counters[-2],
+            row_conflicts=self.counters[-1],
+            bus_utilisation={**{kind: n / span for kind, n in kinds.items()},
+                             "data": bus_bytes * memory.bus_cycles / (memory.column_bytes * memory.buses * span)},
+            bank_utilisation=bank_bytes * memory.bank_cycles / (memory.column_bytes * memory.banks * span),
+            stages=dict(self.stages), schedule=self.schedule)
+
+    @property
+    def ready(self) -> int:
+        """No command of the program before this cycle: they issue in order, and waits end."""
+        return max(self.channel.now, self.floor)
+
+    # Execution ---------------------------------------------------------------------------------------------------
+
+    def execute(self, body: list) -> None:
+        for node in body:
+            if isinstance(node, _Step):
+                self.command(node)
+            elif isinstance(node, _Turn):
+                self.loop(node)
+            elif isinstance(node, _Pause):
+                self.floor = self.ready + node.cycles
+            else:
+                before = self.ready
+                self.execute(node.body)
+                self.stages[node.name] = self.stages.get(node.name, 0) + self.ready - before
+
+    def issue(self, target: Target, automatic: bool) -> bool:
+        """Issue a command in its first cycle; or, if a refresh is due by then, that, and answer :data:`False`."""
+        at = max(self.floor, self.channel.earliest(target))
+        if self.due is not None and at >= self.due:
+            self.refresh()
+            return False
+        self.put(target, at, automatic)
+        return True
+
+    def put(self, target: Target, at: int, automatic: bool) -> None:
+        self.channel.issue(target, at)
+        number = target.number + len(self.channel.names) * automatic
+        self.schedule.ops.append(number)
+        self.schedule.cycles.append(at)
+        self.counters[number] += 1
+        self.final[number] = at
+        self.serial += 1
+
+    def refresh(self) -> None:
+        """Close all rows and refresh, no earlier than it is due; during a wait too."""
+        channel, due = self.channel, self.due
+        assert due is not None and self.memory.refresh is not None
+        for target in self.refreshes:
+            assert target.precharge is not None
+            if any(channel.rows[bank] is not None for bank in target.banks):
+                self.put(target.precharge, max(due, channel.earliest(target.precharge)), True)
+                for bank in target.precharge.banks:
+                    channel.rows[bank] = None
+        for _ in range(self.memory.refresh.postpone + 1):
+            for target in self.refreshes:
+                self.put(target, max(due, channel.earliest(target)), True)
+        self.due = due + self.interval
+        self.done += 1
+
+    def command(self, step: _Step) -> None:
+        channel, at = self.channel, self.at
+        target = step.fixed or channel.target(
+            step.name, [None if value is None else value.at(at) for value in step.address])
+        rule = target.command.row
+        rows, banks = channel.rows, target.banks
+        row = step.row.at(at) if step.row is not None else 0
+        outcome = -1
+        while True:
+            if rule == "none" or rule == "closes":
+                if self.issue(target, False):
+                    break
+                continue
+            opened = {rows[bank] for bank in banks}
+            if rule == "needs":
+                state = self.match(step, opened, row)
+                outcome = state if outcome < 0 else outcome
+                if state == 0:
+                    if self.issue(target, False):
+                        break
+                elif state == 1:
+                    assert target.activate is not None
+                    if self.issue(target.activate, True):
+                        self.open(step, banks, row)
+                else:
+                    assert target.precharge is not None
+                    if self.issue(target.precharge, True):
+                        self.close(target.precharge.banks)
+            elif opened != {None}:
+                assert target.precharge is not None
+                if self.issue(target.precharge, True):
+                    self.close(target.precharge.banks)
+            elif self.issue(target, False):
+                break
+        if rule == "opens":
+            self.open(step, banks, row)
+        elif rule == "closes" or target.command.auto_precharge:
+            self.close(banks)
+        if outcome >= 0:
+            self.counters[outcome - 3] += 1
+
+    def open(self, step: _Step, banks: list[int], row: int) -> None:
+        opened = Opened(row, step.node, step.row.strides if step.row is not None else (), self.serial)
+        for bank in banks:
+            self.channel.rows[bank] = opened
+
+    def close(self, banks: list[int]) -> None:
+        for bank in banks:
+            self.channel.rows[bank] = None
+
+    def match(self, step: _Step, opened: set[Opened | None], row: int) -> int:
+        """0: the row is open in all banks; 1: all are closed; 2: neither. Notes the questions asked."""
+        if opened == {None}:
+            return 1
+        hit = True
+        for one in opened:
+            if one is None:
+                hit = False
+                continue
+            difference = one.row - row
+            hit = hit and not difference
+            if self.at and self.jump:
+                assert step.row is not None
+                drifts = tuple(
+                    (one.strides[k] if k < len(one.strides) and one.serial > entered else 0)
+                    - (step.row.strides[k] if k < len(step.row.strides) else 0)
+                    for k, entered in enumerate(self.entered))
+                if any(drifts):
+                    self.ask((step.node, one.node, drifts, (difference > 0) - (difference < 0)), difference, difference)
+        return 0 if hit else 2
+
+    def ask(self, key: tuple[int, int, tuple[int, ...], int], low: int, high: int) -> None:
+        known = self.questions.get(key)
+        if known is not None:
+            low, high = min(low, known[0]), max(high, known[1])
+        self.questions[key] = (low, high)
+
+    # Loops -------------------------------------------------------------------------------------------------------
+
+    def loop(self, turn: _Turn) -> None:
+        level = len(self.at)
+        outer, whole = self.questions, Questions()
+        self.at.append(0)
+        self.entered.append(self.serial)
+        segments: list[Questions] = []
+        marks: dict[tuple, _Mark] = {}
+        index = 0
+        while index < turn.count:
+            self.at[level] = index
+            if self.jump and turn.jumps and turn.count > 2:
+                if len(segments) >= REMEMBERED:
+                    self.merge(whole, segments)
+                    segments, marks = [], {}
+                moved = self.look(turn, index, marks, segments, whole)
+                if moved:
+                    index += moved
+                    segments, marks = [], {}
+                    continue
+            self.questions = {}
+            self.execute(turn.body)
+            segments.append(self.questions)
+            index += 1
+        self.merge(whole, segments)
+        self.at.pop()
+        self.entered.pop()
+        self.questions = outer
+        if self.at and self.jump:
+            for (asking, opening, drifts, _), (low, high) in whole.items():
+                if any(drifts[:level]):
+                    # The part that moves with this loop is in the bounds now.
+                    sign = 1 if low > 0 else -1 if high < 0 else 0
+                    self.ask((asking, opening, drifts[:level], sign), low, high)
+
+    @staticmethod
+    def merge(into: Questions, segments: Sequence[Questions]) -> None:
+        for segment in segments:
+            for key, (low, high) in segment.items():
+                known = into.get(key, (low, high))
+                into[key] = (min(low, known[0]), max(high, known[1]))
+
+    def look(self, turn: _Turn, index: int, marks: dict[tuple, _Mark], segments: list[Questions],
+             whole: Questions) -> int:
+        """Jump from the head of iteration ``index`` if its state has been seen; answers the iterations jumped."""
+        channel = self.channel
+        state = self.state()
+        keys = [state] if self.due is None else [(self.done, state), (None, self.due - channel.now, state)]
+        for key in keys:
+            mark = marks.get(key)
+            if mark is None:
+                continue
+            length = index - mark.index
+            period = channel.now - mark.now
+            times = (turn.count - index) // length
+            questions: Questions = {}
+            self.merge(questions, segments[mark.segment:])
+            level = len(self.at) - 1
+            times = min(times, self.constant(questions, level, length, times))
+            if self.due is not None and mark.refreshes == self.done and period:
+                times = min(times, (self.due - 1 - channel.now) // period)
+            if times > 0:
+                self.leap(mark, length, period, times)
+                self.merge(whole, segments)
+                for (asking, opening, drifts, sign), (low, high) in questions.items():
+                    further = drifts[level] * length * times
+                    known = whole[asking, opening, drifts, sign]
+                    whole[asking, opening, drifts, sign] = (min(known[0], low + further), max(known[1], high + further))
+                return length * times
+        now = _Mark(index, channel.now, len(self.schedule.ops), list(self.counters), dict(self.stages), self.done,
+                    len(segments))
+        for key in keys:
+            marks[key] = now
+        return 0
+
+    @staticmethod
+    def constant(questions: Questions, level: int, length: int, most: int) -> int:
+        """How many more times the same iterations answer all questions in the same way; at most ``most``."""
+        for (_, _, drifts, sign), (low, high) in questions.items():
+            drift = drifts[level] * length
+            if not drift:
+                continue
+            if not sign:
+                return 0
+            if low == high and low % drift:
+                continue                                       # never zero
+            if sign > 0 and drift < 0:
+                most = min(most, (low - 1) // -drift)
+            elif sign < 0 and drift > 0:
+                most = min(most, (-high - 1) // drift)
+        return most
+
+    def state(self) -> tuple:
+        """All that decides what happens from the head of this iteration on, relative to it."""
+        channel, now, level = self.channel, self.channel.now, len(self.at) - 1
+        times = tuple([(slot, last + horizon - now)
+                       for slot, (last, horizon) in enumerate(zip(channel.last, channel.horizon, strict=True))
+                       if last + horizon > now])
+        rings = tuple([tuple([max(time + horizon - now, 0) for time in times])
+                       for times, horizon in zip(channel.rings, channel.ring_horizon, strict=True)])
+        buses = tuple(max(free - now, 0) for free in channel.bus_free)
+        return times, rings, buses, max(self.floor - now, 0), self.open_rows(level)
+
+    def open_rows(self, level: int) -> tuple:
+        names: dict[Opened | None, object] = {None: None}
+        out = []
+        for one in self.channel.rows:
+            if one not in names:
+                assert one is not None
+                drifts = tuple(one.strides[k] if k < len(one.strides) and one.serial > entered else 0
+                               for k, entered in enumerate(self.entered))
+                names[one] = (one.row - drifts[level] * self.at[level], drifts)
+            out.append(names[one])
+        return tuple(out)
+
+    def leap(self, mark: _Mark, length: int, period: int, times: int) -> None:
+        """Repeat what has happened since ``mark`` another ``times`` times, all at once."""
+        channel, level = self.channel, len(self.at) - 1
+        shift = period * times
+        schedule = self.schedule
+        stop = len(schedule.ops)
+        if stop > mark.entries:
+            schedule.repeats[stop] = (mark.entries, stop, times, period)
+            schedule.ops.append(-1)
+            schedule.cycles.append(-1)
+        for k, before in enumerate(mark.counters):
+            if self.counters[k] > before:
+                if k < len(self.final):
+                    self.final[k] += shift
+                self.counters[k] += (self.counters[k] - before) * times
+        for name, cycles in self.stages.items():
+            self.stages[name] = cycles + (cycles - mark.stages.get(name, 0)) * times
+        channel.now += shift
+        self.floor += shift
+        channel.last = [time + shift for time in channel.last]
+        channel.rings = [[time + shift for time in ring] for ring in channel.rings]
+        channel.bus_free = [free + shift for free in channel.bus_free]
+        if self.due is not None and mark.refreshes != self.done:
+            self.due += shift
+            self.done += (self.done - mark.refreshes) * times
+        moved: dict[Opened | None, Opened | None] = {None: None}
+        for one in channel.rows:
+            if one not in moved:
+                assert one is not None
+                drift = one.strides[level] if level < len(one.strides) and one.serial > self.entered[level] else 0
+                moved[one] = Opened(one.row + drift * length * times, one.node, one.strides, one.serial)
+        channel.rows = [moved[one] for one in channel.rows]
