@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,39 @@ MAX_BYTES = 256 << 20
 EDGES = ("rise", "fall")
 
 # Groups that say nothing about area, function or delay; skipping them is most of the reading speed.
-_SKIPPED = frozenset({
-    "internal_power", "leakage_power", "pg_pin", "ccsn_first_stage", "ccsn_last_stage", "output_current_rise",
-    "output_current_fall", "receiver_capacitance", "receiver_capacitance1_rise", "receiver_capacitance1_fall",
-    "receiver_capacitance2_rise", "receiver_capacitance2_fall", "test_cell", "wire_load", "wire_load_table",
-    "wire_load_selection", "operating_conditions", "normalized_driver_waveform", "dynamic_current", "electromigration",
-    "hyperbolic_noise_high", "hyperbolic_noise_low", "hyperbolic_noise_above_high", "hyperbolic_noise_below_low",
-    "power_lut_template", "minimum_period", "mode_definition", "voltage_map", "em_lut_template",
-})
+_SKIPPED = frozenset(
+    {
+        "internal_power",
+        "leakage_power",
+        "pg_pin",
+        "ccsn_first_stage",
+        "ccsn_last_stage",
+        "output_current_rise",
+        "output_current_fall",
+        "receiver_capacitance",
+        "receiver_capacitance1_rise",
+        "receiver_capacitance1_fall",
+        "receiver_capacitance2_rise",
+        "receiver_capacitance2_fall",
+        "test_cell",
+        "wire_load",
+        "wire_load_table",
+        "wire_load_selection",
+        "operating_conditions",
+        "normalized_driver_waveform",
+        "dynamic_current",
+        "electromigration",
+        "hyperbolic_noise_high",
+        "hyperbolic_noise_low",
+        "hyperbolic_noise_above_high",
+        "hyperbolic_noise_below_low",
+        "power_lut_template",
+        "minimum_period",
+        "mode_definition",
+        "voltage_map",
+        "em_lut_template",
+    }
+)
 
 # One statement from its start: a closing brace, or a name followed by ``: value ;``, ``(...) ;`` or ``(...) {``.
 _STATEMENT = re.compile(
@@ -208,12 +234,15 @@ class Library:
     text : :class:`str`
         The file itself, for the tools that read it again.
     cells : mapping of name to :class:`Cell`
+    dont_use : tuple of :class:`str`
+        Name patterns of cells that synthesis must not use.
     """
 
     name: str
     source: str
     text: str = field(repr=False)
     cells: dict[str, Cell] = field(repr=False)
+    dont_use: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -248,7 +277,7 @@ class Library:
 
     @cached_property
     def fo4_ns(self) -> float:
-        """Delay of the smallest inverter that drives four of itself in a chain of such stages, mean of both edges, ns."""
+        """Delay of the smallest inverter driving four of itself in a chain of such stages, mean of both edges, ns."""
         pin, out = self.inverter.inputs[0], self.inverter.outputs[0]
         arc = next(a for a in out.arcs if a.delay)
         slew = dict.fromkeys(EDGES, 0.0)
@@ -260,7 +289,9 @@ class Library:
         return (delay["rise"] + delay["fall"]) / 2
 
     def _smallest(self, inputs: int, function: int) -> Cell:
-        found = [c for c in self.cells.values() if not c.dont_use and len(c.inputs) == inputs and c.function == function]
+        found = [
+            c for c in self.cells.values() if not c.dont_use and len(c.inputs) == inputs and c.function == function
+        ]
         return min(found, key=lambda c: (c.area_um2, c.name))
 
 
@@ -281,8 +312,8 @@ def _d_flip_flops(cells: Any) -> list[Cell]:
     return out
 
 
-def read(path: str | os.PathLike[str]) -> Library:
-    """Read the Liberty file ``path``.
+def read(path: str | os.PathLike[str], dont_use: tuple[str, ...] = ()) -> Library:
+    """Read the Liberty file ``path``; cells whose names match a pattern of ``dont_use`` (``*`` and ``?``) are not used.
 
     Raises
     ------
@@ -297,16 +328,16 @@ def read(path: str | os.PathLike[str]) -> Library:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    return parse(data.decode("utf-8", "surrogateescape"), str(path))
+    return parse(data.decode("utf-8", "surrogateescape"), str(path), dont_use)
 
 
-def parse(text: str, source: str) -> Library:
+def parse(text: str, source: str, dont_use: tuple[str, ...] = ()) -> Library:
     """The library in a Liberty text; ``source`` names it in messages. Raises as :func:`read`. Parsed texts are kept."""
-    return _parse(text, source)
+    return _parse(text, source, dont_use)
 
 
 @lru_cache(maxsize=8)
-def _parse(text: str, source: str) -> Library:
+def _parse(text: str, source: str, dont_use: tuple[str, ...]) -> Library:
     root = _groups(text, source)
     time_ns, cap_ff = _units(root, source)
     templates = {g.args[0]: g for g in root.each("lu_table_template") if g.args}
@@ -315,8 +346,11 @@ def _parse(text: str, source: str) -> Library:
     for group in root.each("cell"):
         if not group.args:
             raise ConfigError(f"{source}: a cell without a name")
-        cells[group.args[0]] = _cell(group, templates, time_ns, cap_ff, default_cap, source)
-    library = Library(root.args[0] if root.args else "", source, text, cells)
+        name = group.args[0]
+        if any(fnmatchcase(name, pattern) for pattern in dont_use):
+            group.attributes["dont_use"] = "true"
+        cells[name] = _cell(group, templates, time_ns, cap_ff, default_cap, source)
+    library = Library(root.args[0] if root.args else "", source, text, cells, dont_use)
     _require(library)
     return library
 
@@ -337,7 +371,9 @@ def _require(library: Library) -> None:
     if missing:
         raise ConfigError(f"{library.source}: library '{library.name}' lacks {' and '.join(missing)} (found {found})")
     if library.nand2.area_um2 <= 0:
-        raise ConfigError(f"{library.source}: area of {library.nand2.name} is {library.nand2.area_um2}; must be positive")
+        raise ConfigError(
+            f"{library.source}: area of {library.nand2.name} is {library.nand2.area_um2}; must be positive"
+        )
 
 
 def _groups(text: str, source: str) -> _Group:
@@ -417,7 +453,9 @@ def _units(root: _Group, source: str) -> tuple[float, float]:
     try:
         cap_ff = float(cap[0]) * {"ff": 1.0, "pf": 1e3, "nf": 1e6}[cap[1].lower()]
     except (ValueError, KeyError, IndexError):
-        raise ConfigError(f"{source}: capacitive_load_unit ({', '.join(cap)}) is not understood (valid: 1,ff; 1,pf)") from None
+        raise ConfigError(
+            f"{source}: capacitive_load_unit ({', '.join(cap)}) is not understood (valid: 1,ff; 1,pf)"
+        ) from None
     return time_ns, cap_ff
 
 
@@ -442,9 +480,7 @@ def _cell(
     pin_groups = list(group.each("pin"))
     for bus in group.each("bus", "bundle"):
         pin_groups += bus.each("pin")
-    input_names = tuple(
-        a for g in pin_groups if g.attributes.get("direction") == "input" for a in g.args
-    )
+    input_names = tuple(a for g in pin_groups if g.attributes.get("direction") == "input" for a in g.args)
     for g in pin_groups:
         cap = g.number("capacitance")
         cap = default_cap_ff if cap is None else cap * cap_ff
@@ -542,7 +578,9 @@ def _table(group: _Group, templates: dict[str, _Group], time_ns: float, cap_ff: 
             variable = template.attributes.get(f"variable_{index}") if template else None
             if variable is None:
                 continue
-            points = group.complex.get(f"index_{index}") or (template.complex.get(f"index_{index}") if template else None)
+            points = group.complex.get(f"index_{index}") or (
+                template.complex.get(f"index_{index}") if template else None
+            )
             if points is None:
                 raise ConfigError(f"{where}: {group.kind} has no index_{index}")
             axis = np.array(" ".join(points).replace(",", " ").split(), dtype=float)

@@ -83,7 +83,9 @@ def read_netlist(text: str | bytes, top: str, known: Any) -> Netlist:
             if isinstance(bit, int):
                 ports[port["direction"]][name if len(bits) == 1 else f"{name}[{i}]"] = bit
     if ports["inout"]:
-        raise ConfigError(f"{top}: port {next(iter(ports['inout']))} is bidirectional; synthesis needs inputs and outputs")
+        raise ConfigError(
+            f"{top}: port {next(iter(ports['inout']))} is bidirectional; synthesis needs inputs and outputs"
+        )
     instances, macros = [], []
     unknown: dict[str, str] = {}
     for name, cell in module["cells"].items():

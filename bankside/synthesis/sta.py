@@ -2,10 +2,10 @@
 
 Rising and falling edges are analysed apart, with the unateness of every arc. A stage's delay and output transition
 come from its tables at the transition of its input and the load of its output, bilinear, extended linearly beyond
-their ends. The load is the sum of the pin capacitances on the net; wires have none. Where several arcs meet, the latest
-arrival and the slowest transition go on, each on its own, as OpenSTA does. The clock is ideal: it reaches every flip-flop
-at once with a step. Flip-flops and memory macros launch at their clock-to-output delay and capture with their setup
-time. Between flip-flops of opposite clock edges half the period is available, so such a path counts twice.
+their ends. The load is the sum of the pin capacitances on the net; wires have none. Where several arcs meet, the
+latest arrival and the slowest transition go on, each on its own, as in OpenSTA. The clock is ideal: it reaches every
+flip-flop at once with a step. Flip-flops and memory macros launch at their clock-to-output delay and capture with their
+setup time. Between flip-flops of opposite clock edges half the period is available, so such a path counts twice.
 Asynchronous set and reset, hold times, clock gating and latches are not analysed; a latch or a gated clock is an error.
 """
 
@@ -30,8 +30,21 @@ _TRANSITIONS = {
     "negative_unate": ((1, 0), (0, 1)),
     "non_unate": ((0, 0), (1, 0), (0, 1), (1, 1)),
 }
-_IGNORED = ("hold", "recovery", "removal", "min_pulse_width", "minimum_period", "non_seq", "nochange", "skew", "preset",
-            "clear", "three_state", "max_clock_tree", "min_clock_tree")
+_IGNORED = (
+    "hold",
+    "recovery",
+    "removal",
+    "min_pulse_width",
+    "minimum_period",
+    "non_seq",
+    "nochange",
+    "skew",
+    "preset",
+    "clear",
+    "three_state",
+    "max_clock_tree",
+    "min_clock_tree",
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,7 @@ class PathStep:
 
 @dataclass(frozen=True)
 class TimingPath:
-    """The longest path of one kind; ``length_ns`` includes clock to output and setup where a register is at that end."""
+    """The longest path of one kind; ``length_ns`` includes clock to output and setup of the registers at its ends."""
 
     kind: str
     length_ns: float
@@ -188,7 +201,9 @@ class _Analysis:
 
     def _group(self, cell: Cell, members: list[Instance]) -> _Group:
         if cell.latch:
-            raise ConfigError(f"{self.netlist.top}: {members[0].name} is a latch ({cell.name}); timing needs flip-flops")
+            raise ConfigError(
+                f"{self.netlist.top}: {members[0].name} is a latch ({cell.name}); timing needs flip-flops"
+            )
         dense = self.dense
         nets = {
             pin: np.array([dense.get(m.pins.get(pin, -1), -1) for m in members], dtype=np.int64) for pin in cell.pins
@@ -260,15 +275,19 @@ class _Analysis:
         return list(out)
 
     def _edges(self, group: _Group, pin: str, kind: str) -> np.ndarray:
-        """For a clock pin of a group: which edge of the root clock acts (0 rising, 1 falling); -1 if it has no clock."""
+        """For a clock pin of a group: the acting edge of the root clock (0 rising, 1 falling); -1 without clock."""
         falling = kind.endswith("falling") or kind.startswith("falling")
         return np.array(
             [-1 if n < 0 else int(falling ^ self.clock_inverted[n]) for n in group.nets[pin].tolist()], dtype=np.int64
         )
 
     def _collect_arcs(self) -> None:
-        parts: dict[str, list[np.ndarray]] = {k: [] for k in ("source", "target", "delay", "slew", "group", "member", "arc")}
-        launches: dict[str, list[np.ndarray]] = {k: [] for k in ("target", "delay", "slew", "edge", "group", "member", "arc")}
+        parts: dict[str, list[np.ndarray]] = {
+            k: [] for k in ("source", "target", "delay", "slew", "group", "member", "arc")
+        }
+        launches: dict[str, list[np.ndarray]] = {
+            k: [] for k in ("target", "delay", "slew", "edge", "group", "member", "arc")
+        }
         captures: dict[str, list[np.ndarray]] = {k: [] for k in ("source", "setup", "edge", "group", "member", "arc")}
         self.arc_names: list[str] = []
         for g, group in enumerate(self.groups):
@@ -325,13 +344,13 @@ class _Analysis:
                             captures["arc"].append(np.full(n, label))
                     elif not arc.kind.startswith(_IGNORED) and arc.kind not in _COMBINATIONAL:
                         raise ConfigError(f"{group.cell.name}: timing type '{arc.kind}' is not supported")
-        none = self._constant_table()
 
         def join(lists: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
-            return {k: np.concatenate(v).astype(np.int64) if v else np.zeros(0, dtype=np.int64) for k, v in lists.items()}
+            return {
+                k: np.concatenate(v).astype(np.int64) if v else np.zeros(0, dtype=np.int64) for k, v in lists.items()
+            }
 
         self.arcs, self.launches, self.captures = join(parts), join(launches), join(captures)
-        del none
         self.tables.freeze()
 
     def _label(self, text: str) -> int:
@@ -379,7 +398,9 @@ class _Analysis:
             self.arcs[key] = self.arcs[key][order]
         source, target = self.arcs["source"], self.arcs["target"]
         self.delay = np.zeros(source.size)
-        bounds = np.flatnonzero(np.diff(level[target], prepend=-1, append=nodes + 1)) if target.size else np.zeros(1, int)
+        bounds = (
+            np.flatnonzero(np.diff(level[target], prepend=-1, append=nodes + 1)) if target.size else np.zeros(1, int)
+        )
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             s, t = source[begin:end], target[begin:end]
             slew_in = self.slew[s]
@@ -424,7 +445,9 @@ class _Analysis:
     def _longest(self) -> Timing:
         best: dict[str, tuple[float, int, int, int, float]] = {}  # kind: (length, class, node, capture, setup)
 
-        def offer(kind: str, length: np.ndarray, start: int, node: np.ndarray, capture: np.ndarray, setup: np.ndarray) -> None:
+        def offer(
+            kind: str, length: np.ndarray, start: int, node: np.ndarray, capture: np.ndarray, setup: np.ndarray
+        ) -> None:
             if not length.size:
                 return
             k = int(np.argmax(length))
@@ -443,7 +466,9 @@ class _Analysis:
                 half = 1.0 if start == 2 else np.where(capture["edge"] == start, 1.0, 2.0)
                 length = np.where(np.isfinite(arrival), (arrival + setup) * half, -np.inf)
                 offer("input_to_register" if start == 2 else "register_to_register", length, start, node, index, setup)
-        outputs = np.array(sorted({self.dense[n] for n in self.netlist.outputs.values()} - self.clock_nets), dtype=np.int64)
+        outputs = np.array(
+            sorted({self.dense[n] for n in self.netlist.outputs.values()} - self.clock_nets), dtype=np.int64
+        )
         node = np.concatenate((2 * outputs, 2 * outputs + 1))
         none = np.full(node.size, -1)
         for start in range(3):
@@ -451,13 +476,20 @@ class _Analysis:
             offer(kind, self.arrival[start, node], start, node, none, np.zeros(node.size))
         order = np.argsort(self.arcs["target"], kind="stable")
         into = np.searchsorted(self.arcs["target"][order], np.arange(2 * self.count + 1))
-        paths = {
-            kind: self._trace(kind, *best[kind], order=order, into=into) for kind in PATH_KINDS if kind in best
-        }
+        paths = {kind: self._trace(kind, *best[kind], order=order, into=into) for kind in PATH_KINDS if kind in best}
         return Timing(paths, self.clocks)
 
     def _trace(
-        self, kind: str, length: float, start: int, node: int, capture: int, setup: float, *, order: np.ndarray, into: np.ndarray
+        self,
+        kind: str,
+        length: float,
+        start: int,
+        node: int,
+        capture: int,
+        setup: float,
+        *,
+        order: np.ndarray,
+        into: np.ndarray,
     ) -> TimingPath:
         steps: list[PathStep] = []
         if capture >= 0:

@@ -29,7 +29,7 @@ class MacroFamily(Strict):
     ----------
     libraries
         Patterns of the Liberty library names it fits without scaling.
-    nand2_um2, fo4_ns
+    nand2_um2, fo4_ns, inverter_ff
         Of the cell library at the macros' own node, to scale to others; given for the default family.
     points
         Macros with one port, ascending in bits, two at least.
@@ -44,6 +44,7 @@ class MacroFamily(Strict):
     default: bool
     nand2_um2: float | None = Field(default=None, gt=0)
     fo4_ns: float | None = Field(default=None, gt=0)
+    inverter_ff: float | None = Field(default=None, gt=0)
     points: tuple[MacroPoint, ...] = Field(min_length=2, strict=False)
     setup_ns: float = Field(ge=0)
     input_capacitance_ff: float = Field(ge=0)
@@ -58,8 +59,8 @@ class MacroFamily(Strict):
         bits = [p.bits for p in self.points]
         if any(b <= a for a, b in zip(bits, bits[1:], strict=False)):
             raise ValueError("points must ascend in bits")
-        if self.default and (self.nand2_um2 is None or self.fo4_ns is None):
-            raise ValueError("the default family needs nand2_um2 and fo4_ns")
+        if self.default and None in (self.nand2_um2, self.fo4_ns, self.inverter_ff):
+            raise ValueError("the default family needs nand2_um2, fo4_ns and inverter_ff")
         return self
 
     def area_um2(self, bits: int, ports: int) -> float:

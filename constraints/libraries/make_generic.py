@@ -114,7 +114,7 @@ def _with_inverter(name: str, drive: int, function: str, efforts: dict[str, floa
 
 
 def _exclusive(name: str, drive: int, function: str, first: Stage, direct: Stage, through: Stage, when: str) -> Gate:
-    """XOR is an AND-OR-invert gate beside a NOR, XNOR its dual: one pin value inverts directly, the other passes both."""
+    """XOR is an AND-OR-invert gate beside a NOR, XNOR its dual: one value of a pin inverts, the other passes both."""
     arcs = []
     for pin, other in (("A", "B"), ("B", "A")):
         negative, positive = (other, f"!{other}") if when == "1" else (f"!{other}", other)
