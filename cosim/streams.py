@@ -1,0 +1,242 @@
+"""Play recorded items to a unit's streams and collect what it answers: the bench that every unit shares."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from ..constraints.errors import CheckFailed
+from .build import build_model, cache_folder, simulator_environment
+
+__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "play"]
+
+#: Classes of items that are counted apart.
+TAGS = 4
+
+
+@dataclass(frozen=True)
+class StreamPort:
+    """A stream of the unit: its name in the bench, its port prefix, payload width in bits, direction."""
+
+    name: str
+    width: int
+    is_input: bool
+
+    @property
+    def port(self) -> str:
+        return self.name
+
+    @property
+    def payload_bytes(self) -> int:
+        return -(-self.width // 8)
+
+    @property
+    def record(self) -> int:
+        """Bits of an item in the file: epoch, cycle, tag, payload."""
+        return 72 + 8 * self.payload_bytes
+
+
+@dataclass
+class Items:
+    """Items for one input stream, in order.
+
+    Attributes
+    ----------
+    payload : uint8 array of shape ``(items, payload_bytes)``, least significant byte first
+    epoch, cycle : integer arrays of shape ``(items,)``
+        An item is offered in its epoch, not before that cycle of it.
+    tag : integer array, below ``TAGS``
+    """
+
+    payload: np.ndarray
+    epoch: np.ndarray
+    cycle: np.ndarray
+    tag: np.ndarray
+
+    @classmethod
+    def of(cls, payload: np.ndarray, *, epoch: np.ndarray | int = 0, cycle: np.ndarray | int = 0,
+           tag: np.ndarray | int = 0) -> Items:
+        n = len(payload)
+        return cls(payload, *(np.broadcast_to(np.asarray(a, np.int64), n) for a in (epoch, cycle, tag)))
+
+    def file_bytes(self, port: StreamPort) -> bytes:
+        n = len(self.payload)
+        out = np.zeros((n, port.record // 8), np.uint8)
+        for start, values in ((0, self.epoch), (4, self.cycle)):
+            out[:, start:start + 4] = np.asarray(values, ">u4").reshape(n, 1).view(np.uint8).reshape(n, 4)
+        out[:, 8] = self.tag
+        out[:, 9:] = self.payload[:, ::-1]
+        return out.tobytes()
+
+
+@dataclass(frozen=True)
+class EpochLog:
+    """Counts of one epoch. Cycles count from 0; arrays have shape ``(TAGS,)``, one entry for each tag.
+
+    ``first`` and ``last`` are the cycles of the first and last transfer (meaningless where ``moved`` is 0).
+    """
+
+    end_cycle: int
+    moved: dict[str, np.ndarray]
+    stalled: dict[str, np.ndarray]
+    first: dict[str, np.ndarray]
+    last: dict[str, np.ndarray]
+
+
+@dataclass
+class StreamRun:
+    """Result of :func:`play`: recorded payloads by output stream (uint8, ``(items, payload_bytes)``), and counts."""
+
+    outputs: dict[str, np.ndarray]
+    epochs: list[EpochLog]
+    clocks: int
+    seconds: float
+    waves: Path | None = None
+    faults: list[str] = field(default_factory=list)
+
+
+def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
+         targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float] | None = None, lazy: bool = False,
+         seed: int = 1, limit: int = 1 << 31, waves: Path | None = None) -> StreamRun:
+    """Simulate a unit.
+
+    Parameters
+    ----------
+    verilog, top : text and name of the unit's module; its ports are ``NAME__valid`` / ``__ready`` / ``__payload``
+    ports : all its streams
+    items : for every input stream
+    targets : for every output stream, how many items end each epoch
+    stalls : probability, per stream, that an input is not offered or an output not accepted in a cycle
+    lazy : outputs become ready only after they were valid for a cycle
+    seed : of the stalls
+    limit : cycles after which an epoch counts as hung
+    waves : file to copy the waveform to (the suffix is set by the format: ``.fst`` or ``.vcd``)
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or an epoch hung.
+    """
+    inputs = [p for p in ports if p.is_input]
+    outputs = [p for p in ports if not p.is_input]
+    model = build_model(verilog, top, bench_text(top, inputs, outputs), waves=waves is not None)
+    base = cache_folder() / "runs"
+    base.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=base) as name:
+        work = Path(name)
+        for port in inputs:
+            (work / f"{port.name}.bin").write_bytes(items[port.name].file_bytes(port))
+        counts = np.stack([np.asarray(targets[p.name]) for p in outputs], axis=1)
+        (work / "epochs.bin").write_bytes(counts.astype(">u4").tobytes())
+        rng = np.random.default_rng(seed)
+        plusargs = [f"+limit={limit}"]
+        for port in ports:
+            chance = (stalls or {}).get(port.name, 0.0)
+            plusargs += [f"+{port.name}_stall={min(int(chance * 2**32), 2**32 - 1)}",
+                         f"+{port.name}_seed={int(rng.integers(1, 2**32))}"]
+            if lazy and not port.is_input:
+                plusargs.append(f"+{port.name}_lazy=1")
+        seconds = _simulate(model, work, plusargs, seed, waves is not None)
+        summary = json.loads((work / "summary.json").read_text())
+        log, faults = _read_log(work / "log.txt", inputs)
+        if any(f.startswith("limit") for f in faults):
+            raise CheckFailed(f"{top}: {len(log)} of {len(counts)} epochs finished, then no end within {limit} cycles "
+                              f"({faults[-1]})")
+        recorded = {p.name: _read_output(work / f"{p.name}.out", p) for p in outputs}
+        kept = None
+        if waves is not None:
+            dump = next(iter(sorted(work.glob("dump.*"))), None)
+            if dump is not None:
+                kept = waves.with_suffix(dump.suffix)
+                shutil.move(dump, kept)
+    return StreamRun(recorded, log, summary["clocks"], seconds, kept, faults)
+
+
+def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort]) -> str:
+    import jinja2
+
+    source = resources.files(__package__).joinpath("bench.sv.j2").read_text()
+    template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+                                  keep_trailing_newline=True).from_string(source)
+    return template.render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS)
+
+
+def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bool) -> float:
+    """Run the program under cocotb in ``work``; seconds of wall time of the simulator process."""
+    import time
+
+    from cocotb_tools import config
+    from cocotb_tools.check_results import get_results
+    from find_libpython import find_libpython
+
+    env = simulator_environment()
+    libpython = find_libpython()
+    if libpython is None:
+        from ..constraints.errors import ToolMissing
+        raise ToolMissing("cocotb needs a shared libpython: apt-get install libpython3-dev")
+    env.update({
+        "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "GPI_USERS": f"{libpython};{config.pygpi_entry_point()}",
+        "COCOTB_TOPLEVEL": "bench",
+        "COCOTB_TEST_MODULES": f"{__package__}.tb_streams",
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(work / "results.xml"),
+        "BENCH_SUMMARY": str(work / "summary.json"),
+    })
+    began = time.perf_counter()
+    process = subprocess.Popen([str(model / "bench"), *(["--trace"] if waves else []), *plusargs], cwd=work, env=env,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+        raise
+    seconds = time.perf_counter() - began
+    tests = failed = 0
+    if (work / "results.xml").exists():
+        tests, failed = get_results(work / "results.xml")
+    # A simulation that ran no test, or crashed, is a failure too.
+    if process.returncode or failed or tests != 1 or not (work / "summary.json").exists():
+        lines = [line for line in output.splitlines() if re.search("rror|ault|xception", line)] or output.splitlines()[-1:]
+        raise CheckFailed(f"the simulation stopped (exit {process.returncode}, {failed} of {tests} tests failed): "
+                          f"{(lines or ['no output'])[0].strip()}")
+    return seconds
+
+
+def _read_log(path: Path, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog], list[str]]:
+    epochs, faults = [], []
+    for line in path.read_text().splitlines():
+        kind, *rest = line.split()
+        if kind != "epoch":
+            faults.append(line)
+            continue
+        numbers = np.array(rest[2:], np.int64).reshape(len(inputs), TAGS, 4)
+        parts = [{p.name: numbers[i, :, k] for i, p in enumerate(inputs)} for k in range(4)]
+        epochs.append(EpochLog(int(rest[1]), *parts))
+    return epochs, faults
+
+
+def _read_output(path: Path, port: StreamPort) -> np.ndarray:
+    text = path.read_bytes().split()
+    digits = 2 * port.payload_bytes
+    joined = b"".join(line.rjust(digits, b"0") for line in text)
+    data = np.frombuffer(bytes.fromhex(joined.decode()), np.uint8).reshape(len(text), port.payload_bytes)
+    return data[:, ::-1]
