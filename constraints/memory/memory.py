@@ -392,7 +392,8 @@ class _Reader:
             channels=file.organisation.channels, levels=levels, rows=file.organisation.rows,
             columns=file.organisation.columns, column_bytes=file.organisation.column_bytes,
             bank_cycles=self.cycles(file.organisation.bank_cycles, "organisation", "bank_cycles"),
-            bus=file.organisation.bus, bus_cycles=self.cycles(file.organisation.bus_cycles, "organisation", "bus_cycles"),
+            bus=file.organisation.bus,
+            bus_cycles=self.cycles(file.organisation.bus_cycles, "organisation", "bus_cycles"),
             dual_issue=file.dual_issue, parameters=self.parameters, commands=commands, constraints=tuple(constraints),
             refresh=self.refresh(commands, constraints), power_limited=None)
 

@@ -77,7 +77,8 @@ class Channel:
             self._strides[k - 1] = self._strides[k] * memory.levels[self.levels[k]]
         # What a command looks at: (F, levels that both address, cycles, sibling level or None); what F has to keep.
         self._looks: dict[str, list[tuple[str, tuple[str, ...], int, str | None]]] = {name: [] for name in self.names}
-        self._keeps: dict[str, set[tuple[str, ...]]] = {name: set() for name in self.names}
+        # (for how long at most, whoever looks: a time older than that can be forgotten).
+        self._keeps: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in self.names}
         for c in memory.constraints:
             if c.window > 1:
                 continue
@@ -92,7 +93,7 @@ class Channel:
                     elif memory.levels[c.level] == 1:
                         continue       # there is no other node
                 self._looks[to].append((source, shared, c.cycles, sibling))
-                self._keeps[source].add(shared)
+                self._keeps[source][shared] = max(c.cycles, self._keeps[source].get(shared, 0))
 
     # Compiling ---------------------------------------------------------------------------------------------------
 
@@ -114,7 +115,6 @@ class Channel:
             for place in places:
                 slot = self._slot(source, shared, place)
                 checks[slot] = max(checks.get(slot, 0), cycles)
-                self.horizon[slot] = max(self.horizon[slot], cycles)
         target.checks = sorted(checks.items())
         target.sets = sorted(self._slot(name, shared, at) for shared in self._keeps[name])
         for number, c in enumerate(self.memory.constraints):
@@ -143,7 +143,7 @@ class Channel:
         if key not in self._slots:
             self._slots[key] = len(self.last)
             self.last.append(NEVER)
-            self.horizon.append(0)
+            self.horizon.append(self._keeps[source][shared])
         return self._slots[key]
 
     def _ring(self, number: int, node: tuple[int, ...]) -> int:

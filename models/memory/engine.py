@@ -1,14 +1,15 @@
 """The timing engine: in-order issue with automatic row commands, loops jumped where their state repeats.
 
-Why a jump is exact. At the head of a loop iteration, what the channel does from then on depends on: the times that can
-still bind, relative to now; the open rows; the loop's index, which only enters the operands of its commands. Operands
-that address banks do not move with a loop that is jumped, columns do not matter to timing, and rows matter only through
-one question: is the open row the one that is asked for? If the state of iteration ``i`` equals that of iteration ``j <
-i``, with each open row taken relative to the row its own command asks for next, then the iterations from ``i`` on
-repeat those from ``j`` on, ``i - j`` at a time, as long as these questions get the same answers. Both rows in a question
-advance by a known stride per iteration: with equal strides the answer never changes, with different strides it changes
-in an iteration that is calculated, and the jump ends before it. Refresh comes at its own times: a jump either ends
-before the next refresh, or takes whole refresh periods (the time to the next refresh is then part of the state).
+Why a jump is exact. At the head of a loop iteration, what the channel does from then on depends on: the times that
+can still bind, relative to now; the open rows; the loop's index, which only enters the operands of its commands.
+Operands that address banks do not move with a loop that is jumped, columns do not matter to timing, and rows matter
+only through one question: is the open row the one that is asked for? If the state of iteration ``i`` equals that of an
+earlier iteration ``j``, with each open row taken relative to the loop's index by the stride with which it was opened,
+then the iterations from ``i`` on repeat those from ``j`` on, ``i - j`` at a time, as long as these questions get the
+same answers. Both rows in a question advance by a known stride per iteration: with equal strides the answer never
+changes, with different strides it changes in an iteration that is calculated, and the jump ends before it. Refresh
+comes at its own times: a jump either ends before the next refresh, or takes whole refresh periods (the time to the next
+refresh is then part of the state).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ __all__ = ["Engine", "time_program"]
 #: Iterations of a loop whose states are kept while looking for a repetition.
 REMEMBERED = 4096
 
-#: Row questions of a stretch of program: (asking command, opening command, opener stale at which levels as differences
-#: of strides, open row less row asked for has this sign) -> least and greatest difference.
+#: Row questions of a stretch of program: (asking command, opening command, strides of the open row less those of the row
+#: asked for by loop, sign of the open row less the row asked for) -> least and greatest value of that difference.
 Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
 
 

@@ -29,7 +29,8 @@ class Schedule:
 
     def numbers(self, op: str, automatic: bool | None) -> tuple[int, ...]:
         number = self.names.index(op)
-        return {None: (number, number + len(self.names)), False: (number,), True: (number + len(self.names),)}[automatic]
+        own, added = (number,), (number + len(self.names),)
+        return own + added if automatic is None else added if automatic else own
 
     def expand(self, numbers: tuple[int, ...]) -> np.ndarray:
         """Issue cycles of these commands in order of issue."""

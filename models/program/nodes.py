@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 from ...constraints.errors import ConfigError
 
@@ -155,12 +155,12 @@ class Stage:
         _check(self.body)
 
 
-Node = Union[Command, Wait, Loop, Stage]
+Node: TypeAlias = "Command | Wait | Loop | Stage"
 
 
 def _check(body: tuple[object, ...]) -> None:
     for node in body:
-        if not isinstance(node, Node):
+        if not isinstance(node, (Command, Wait, Loop, Stage)):
             raise TypeError(f"a program holds Command, Wait, Loop and Stage, not {type(node).__name__}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Union
+from typing import TypeAlias
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Index:
     __array_ufunc__ = None
 
 
-Operand = Union[int, Index]
+Operand: TypeAlias = int | Index
 
 
 class Program:
