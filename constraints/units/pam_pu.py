@@ -35,8 +35,8 @@ class Step:
     head_dim : :class:`int`
         Elements of the query, of every key and of every value.
     more : :class:`bool`
-        Whether the K of the next step precedes the V of this step's last tile. That hides the softmax of the last
-        tile, and needs a next step (queries of a group that share K and V, or the next request).
+        Whether another step follows, whose first K precedes the V of this step's last tile. That hides the softmax of
+        the last tile, and needs a next step (queries of a group that share K and V, or the next request).
     """
 
     tokens: int
@@ -223,7 +223,7 @@ class PamPuConfig(Strict):
                     order.append(waiting)
                     waiting = None
         if waiting:
-            order.append(waiting)
+            raise ConfigError("the last step must not have 'more': nothing would come before the V of its last tile")
         return order
 
     def beats(self, steps: Sequence[Step]) -> np.ndarray:
