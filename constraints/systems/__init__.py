@@ -33,7 +33,7 @@ def _count(description: str, **more: Any) -> Any:
 
 
 class Overhead(Strict):
-    """Time of a vector kernel: ``fixed_us + us_per_byte_at_reference * reference_bandwidth_gb_s / bandwidth * bytes``."""
+    """Time of a vector kernel: ``fixed_us + us_per_byte * reference_bandwidth / bandwidth * bytes``."""
 
     fixed_us: float = Field(ge=0, le=1e6, strict=False, description="time without data")
     us_per_byte: float = Field(ge=0, le=1, strict=False, description="time per byte at the reference bandwidth")
@@ -59,7 +59,7 @@ class StackSpec(Strict):
 
     stacks_per_gpu: int = _count("HBM stacks at one GPU")
     stack_gib: float = _positive("capacity of one stack")
-    reserved_gib_per_gpu: float = Field(ge=0, le=1e6, strict=False, description="kept for everything but weights and KV")
+    reserved_gib_per_gpu: float = Field(ge=0, le=1e6, strict=False, description="kept for anything but weights and KV")
     source: str
 
 
@@ -72,8 +72,10 @@ class Parallelism(Strict):
 
 
 class AllReduce(Strict):
-    """All-reduce over ``n`` GPUs: ``n - 1`` times ``max(fixed_ns + ns_per_byte * reference / link * s, s / (link / 2))``,
-    ``s`` = bytes / n."""
+    """Transfer of ``s`` bytes: ``max(fixed_ns + ns_per_byte * reference / link * s, s / (link / 2))``.
+
+    An all-reduce over ``n`` GPUs takes ``n - 1`` transfers of ``1 / n`` of the bytes.
+    """
 
     fixed_ns: float = Field(ge=0, le=1e9, strict=False, description="time of one transfer without data")
     ns_per_byte: float = Field(ge=0, le=1e3, strict=False, description="time per byte at the reference link")
@@ -150,10 +152,8 @@ class DieBudget(Strict):
 
 
 class PimEnergy(Strict):
-    """Energy beside the banks."""
+    """Energy beside the banks; that of reading them is the memory file's."""
 
-    bank_read_pj_per_byte: float = _positive("activate and read a byte inside the bank")
-    external_pj_per_byte: float = _positive("a byte from the bank to the GPU or back")
     unit_power_ratio: float = _positive("power of a unit at work over that of a standard read of its bank")
     source: str
 
@@ -173,7 +173,8 @@ class PamHbmSystemSpec(Strict):
     kind: Literal["pam-hbm"]
     description: str
     base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
-    memory: str = Field(description="built-in memory of the timing engine, or a file")
+    memory: str = Field(description="built-in memory of the timing engine, or a file relative to this one")
+    power_limit: bool = Field(default=True, description="whether the memory's power limit holds")
     unit: UnitChoice
     area: DieBudget
     energy: PimEnergy

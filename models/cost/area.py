@@ -84,7 +84,8 @@ def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None) -> D
         return unit[0] * scale + offset, unit[1] * scale + offset
 
     return DieArea(
-        unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(1), units_mm2=pair(count), die_percent=pair(100 * count / die),
+        unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(1), units_mm2=pair(count),
+        die_percent=pair(100 * count / die),
         with_other_percent=pair(100 * count / die, 100 * budget.other_mm2 / die), other=budget.other,
         other_mm2=budget.other_mm2, published_unit_mm2=budget.reference_unit_mm2,
         published_units_percent=100 * count * budget.reference_unit_mm2 / die, die_mm2=die,

@@ -37,6 +37,8 @@ class Operator:
         Least bytes to move: parameters, keys and values (once per group of queries), inputs and outputs.
     flops : :class:`int` or array
         Floating-point operations.
+    dtype_bytes : :class:`int`
+        Bytes of one element.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Operator:
     kv_bytes: Any = 0
     activation_bytes: Any = 0
     flops: Any = 0
+    dtype_bytes: int = 2
 
     @property
     def bytes(self) -> Any:
@@ -64,7 +67,7 @@ def _share(what: str, total: int, tp: int) -> int:
 
 def _gemm(name: str, m: int, n: int, k: int, dtype_bytes: int, bias: bool = False) -> Operator:
     return Operator(name, "gemm", m, n, k, weight_bytes=(n * k + bias * n) * dtype_bytes,
-                    activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k)
+                    activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k, dtype_bytes=dtype_bytes)
 
 
 def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) -> list[Operator]:
@@ -105,16 +108,17 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
         _gemm("qkv", b, (heads + 2 * kv_heads) * dim, d, size, model.qkv_bias),
         Operator("attention_score", "attention", group, attended, dim, instances, kv_bytes=kv,
                  activation_bytes=instances * group * dim * size,
-                 flops=(2 * dim + SOFTMAX_FLOPS) * instances * group * attended),
+                 flops=(2 * dim + SOFTMAX_FLOPS) * instances * group * attended, dtype_bytes=size),
         Operator("attention_context", "attention", group, dim, attended, instances, kv_bytes=kv,
-                 activation_bytes=instances * group * dim * size, flops=2 * dim * instances * group * attended),
+                 activation_bytes=instances * group * dim * size, flops=2 * dim * instances * group * attended,
+                 dtype_bytes=size),
         _gemm("out_projection", b, d, heads * dim, size, model.out_bias),
     ]
     if tp > 1:
         out.append(Operator("attention_allreduce", "allreduce", b, d, 1, activation_bytes=b * d * size))
     out.append(norm("ffn_norm"))
     if model.gated:
-        out += [_gemm("ffn_gate", b, width, d, size, model.ffn_bias), _gemm("ffn_up", b, width, d, size, model.ffn_bias)]
+        out += [_gemm(name, b, width, d, size, model.ffn_bias) for name in ("ffn_gate", "ffn_up")]
         flops, operands = GATED_FLOPS, 3
     else:
         out.append(_gemm("ffn_up", b, width, d, size, model.ffn_bias))

@@ -143,7 +143,7 @@ class ModelShape(Strict):
         return np.minimum(context, self.sliding_window)
 
 
-# Reading config.json ---------------------------------------------------------------------------------------------------
+# Reading config.json -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

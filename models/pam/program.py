@@ -1,9 +1,9 @@
 """Programs of PAM's local-attention processing unit: which column each bank reads when, and when its data arrive.
 
 All banks of a channel read the same row and column, each into its own unit (PAM, MICRO 2025, section 6.1: tokens spread
-evenly over the banks at identical row and column). K and V are regions of rows; a tile of tokens starts at a row and lies
-there in the order in which the unit takes it (:meth:`PamPuConfig.address`), so a full tile is read sequentially. A column
-burst may hold several of the unit's beats (32 bytes of HBM are 4 beats of 4 lanes).
+evenly over the banks at identical row and column). K and V are regions of rows; a tile of tokens starts at a row and
+lies there in the order in which the unit takes it (:meth:`PamPuConfig.address`), so a full tile is read sequentially. A
+column burst may hold several of the unit's beats (32 bytes of HBM are 4 beats of 4 lanes).
 """
 
 from __future__ import annotations
@@ -240,7 +240,8 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
             raise ConfigError(f"{memory.name}: the {what} region needs rows {row}..{row + rows - 1}, a bank has "
                               f"{memory.rows}")
     if abs(key_row - value_row) < rows:
-        raise ConfigError(f"key rows from {key_row} and value rows from {value_row} overlap; each region has {rows} rows")
+        raise ConfigError(f"key rows from {key_row} and value rows from {value_row} overlap; each region has {rows} "
+                          "rows")
     compiler = _Compiler(config, memory, key_row, value_row, gap_cycles, burst_cycles)
 
     program = Program()

@@ -1,0 +1,358 @@
+"""GPUs whose HBM has PAM's processing unit at every bank: attention there, everything else on the GPUs' roofline.
+
+Placement (PAM, MICRO 2025, sections 6.1 and 7.1): the key/value heads of the requests of a micro-batch are instances
+that are dealt to the channels of a GPU's stacks; with fewer instances than channels, the tokens of each are spread over
+several channels. Within a channel tokens are spread evenly over all banks at identical row and column, so that one
+command makes every bank feed its unit. The unit takes one query per pass: the queries of a group pass one after the
+other over the same K and V, and the K of the next hides the softmax of the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...constraints.document import validate
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.formats import FORMATS
+from ...constraints.memory import Memory, load_memory
+from ...constraints.records import Record, config_hash
+from ...constraints.systems import GpuSystemSpec, PamHbmSystemSpec
+from ...constraints.units.pam_pu import PRESETS, PamPuConfig, Step
+from ..cost import DieArea, die_area
+from ..llm import ModelShape
+from ..memory import time_program
+from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
+from ..program import Program
+from .gpu import GpuSystem, read_spec
+from .results import Cost, MissingRecord, RecordSource
+
+__all__ = ["Measured", "PamHbmSystem", "Placement"]
+
+UNIT = "pam-pu"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the records of the unit say.
+
+    Attributes
+    ----------
+    beats_per_clock : :class:`float`
+        Beats that the unit takes per clock in its streaming phases.
+    softmax_gap_cycles, drain_cycles : :class:`float`
+        Clocks of the unit.
+    area_ge, fmax_mhz : :class:`float`
+    """
+
+    beats_per_clock: float
+    softmax_gap_cycles: float
+    drain_cycles: float
+    area_ge: float
+    fmax_mhz: float
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the instances of a micro-batch are.
+
+    Attributes
+    ----------
+    instances : :class:`int`
+        Key/value heads of all requests on one GPU.
+    spread : :class:`int`
+        Channels over which the tokens of an instance are spread.
+    per_channel : :class:`int`
+        Instances of the busiest channel.
+    """
+
+    instances: int
+    spread: int
+    per_channel: int
+    banks: int
+
+    def tokens_per_bank(self, tokens: Any) -> Any:
+        """Tokens of the fullest bank."""
+        return -(-tokens // (self.banks * self.spread))
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """Timing and energy of the attention of one layer in the busiest channel."""
+
+    cycles: int
+    reads: int
+    energy_pj: float
+
+
+@lru_cache(maxsize=8192)
+def _attention(config: PamPuConfig, memory_key: _Key, tokens: int, head_dim: int, queries: int, instances: int,
+               gap: int, pace: int, refresh: bool) -> _Pass:
+    memory = memory_key.memory
+    steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
+    one = attention_program(config, memory, steps, gap_cycles=gap, burst_cycles=pace)
+    program = Program()
+    with program.loop(instances) as i:
+        program.extend(one, row=i * (2 * region_rows(config, memory, tokens, head_dim)))
+    timing = time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False)
+    return _Pass(timing.cycles, timing.commands.get(MAC, 0), timing.energy_pj["total"])
+
+
+@lru_cache(maxsize=8192)
+def _append(config: PamPuConfig, memory_key: _Key, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
+    memory = memory_key.memory
+    rows = region_rows(config, memory, token + 1, head_dim)
+    one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)
+    program = Program()
+    with program.loop(instances) as i:
+        program.extend(one, row=i * (2 * rows))
+    timing = time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False)
+    return _Pass(timing.cycles, 0, timing.energy_pj["total"])
+
+
+class _Key:
+    """A memory as a cache key: the object itself, by identity (a :class:`Memory` holds dicts and can't be hashed)."""
+
+    __slots__ = ("memory",)
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __hash__(self) -> int:
+        return id(self.memory)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.memory is self.memory
+
+
+@lru_cache(maxsize=64)
+def _memory(path: str, stamp: float, power_limit: bool) -> Memory:
+    return load_memory(path).at(power_limit)
+
+
+def _load(path: str, power_limit: bool) -> Memory:
+    """A memory; the same object for the same file, so that timings are looked up rather than made again."""
+    stamp = Path(path).stat().st_mtime if Path(path).is_file() else 0.0
+    return _memory(path, stamp, power_limit)
+
+
+class PamHbmSystem(GpuSystem):
+    """See the module."""
+
+    kind = "pam-hbm"
+
+    def __init__(self, name: str, spec: PamHbmSystemSpec, base: GpuSystemSpec, memory: Memory) -> None:
+        super().__init__(name, base)
+        self.pim, self.memory = spec, memory
+        if spec.unit.preset not in PRESETS:
+            raise ConfigError(f"{name}: {nearest('preset', spec.unit.preset, PRESETS)}")
+        fields = PRESETS[spec.unit.preset].model_dump() | spec.unit.settings
+        self.unit = validate(fields, PamPuConfig, f"{name}: unit.settings")
+        self.hash = config_hash(UNIT, self.unit)
+        self.clock_hz = self.unit.clock_mhz * 1e6
+        self.channels = memory.channels * base.memory.stacks_per_gpu
+        self._measured: Measured | None = None
+        self._records: list[Record] = []
+        self._refresh = False
+        stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
+        if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
+            raise ConfigError(f"{name}: a stack of {memory.name} has {stack / (1 << 30):g} GiB, the base system states "
+                              f"{base.memory.stack_gib:g}")
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
+                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> PamHbmSystem:
+        spec = validate(document, PamHbmSystemSpec, where, lines)
+        file = Path(where)
+        base_document, base_lines, base_where, _ = read_spec(spec.base, base_overrides, beside=file)
+        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
+        memory = spec.memory
+        if memory.endswith((".yaml", ".yml")) and not Path(memory).is_absolute():
+            memory = str(file.parent / memory)
+        return cls(name, spec, base, _load(memory, spec.power_limit))
+
+    # Measurements ------------------------------------------------------------------------------------------------
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        io = FORMATS[self.unit.format].width // 8
+        if model.dtype_bytes != io:
+            raise ConfigError(f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
+                              f"{model.dtype} ({model.dtype_bytes} bytes)")
+        self.unit.check_step(Step(1, model.head_dim))
+        conditions = {"head_dim": model.head_dim}
+        sim = records.find(UNIT, self.hash, "sim", **conditions)
+        synth = records.find(UNIT, self.hash, "synth")
+        if sim is None or synth is None:
+            # Settings that a preset already has need not be repeated
+            chosen = "".join(f" --set {key}={value}" for key, value in sorted(self.pim.unit.settings.items()))
+            which = f"{UNIT} --preset {self.pim.unit.preset}{chosen}"
+            missing = [(f"bankside sim {which} --head-dim {model.head_dim}", ("sim", conditions), sim),
+                       (f"bankside synth {which}", ("synth", {}), synth)]
+            missing = [entry for entry in missing if entry[2] is None]
+            raise MissingRecord(f"{self.name} with {model.name}", tuple(entry[0] for entry in missing),
+                                tuple(entry[1] for entry in missing))
+
+        def number(record: Record, key: str, least: float) -> float:
+            value = record.results.get(key)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
+                    or value < least or (key in ("beats_per_clock", "fmax_mhz", "area_ge") and value <= 0):
+                raise ConfigError(f"record {record.name}: {key} is {value!r}; measure again")
+            return float(value)
+
+        self._measured = Measured(
+            beats_per_clock=number(sim, "beats_per_clock", 0), softmax_gap_cycles=number(sim, "softmax_gap_cycles", 0),
+            drain_cycles=number(sim, "drain_cycles", 0), area_ge=number(synth, "area_ge", 0),
+            fmax_mhz=number(synth, "fmax_mhz", 0))
+        self._records, self._refresh = [sim, synth], refresh
+
+    @property
+    def measured(self) -> Measured:
+        assert self._measured is not None, "prepare() comes first"
+        return self._measured
+
+    @property
+    def gap_cycles(self) -> int:
+        """The unit's softmax in memory cycles, rounded up."""
+        return math.ceil(self.measured.softmax_gap_cycles / self.clock_hz / (self.memory.clock_ps * 1e-12) - 1e-9)
+
+    @property
+    def burst_cycles(self) -> int:
+        """Memory cycles that the unit takes for a column burst, rounded up."""
+        beats = self.memory.column_bytes / self.unit.beat_bytes
+        seconds = beats / (self.measured.beats_per_clock * self.clock_hz)
+        return math.ceil(seconds / (self.memory.clock_ps * 1e-12) - 1e-9)
+
+    # Attention ---------------------------------------------------------------------------------------------------
+
+    def placement(self, model: ModelShape, batch: int) -> Placement:
+        """Where the instances of a micro-batch of ``batch`` are."""
+        instances = batch * max(model.kv_heads // self.tp, 1)
+        spread = max(1, self.channels // instances)
+        return Placement(instances, spread, -(-instances // self.channels), self.memory.banks)
+
+    def partial_bytes(self, head_dim: int) -> int:
+        """Bytes of one partial result: O in the input format, m in the score format, l in the accumulation format."""
+        unit = self.unit
+        return head_dim * unit.io.width // 8 + (unit.score.width + unit.acc.width) // 8
+
+    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+        place, memory = self.placement(model, batch), self.memory
+        queries, dim = model.heads // self.tp // max(model.kv_heads // self.tp, 1), model.head_dim
+        attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
+        depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
+        key = _Key(memory)
+        passes = [_attention(self.unit, key, int(tokens), dim, queries, place.per_channel, self.gap_cycles,
+                             self.burst_cycles, self._refresh) for tokens in depth]
+        appends = [_append(self.unit, key, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth]
+
+        def gather(values: list[float]) -> np.ndarray:
+            return np.asarray(values, float)[where]
+
+        clock_s = memory.clock_ps * 1e-12
+        external = memory.channel_bytes_per_s * self.spec.gpu.memory_utilisation
+        pj_per_byte = self.spec.energy.dram_pj_per_byte
+        # Energies are of all channels with an instance, on all devices of the stage.
+        share = place.instances * place.spread * self.tp
+        per_instance = share / place.per_channel
+
+        program_s = gather([p.cycles for p in passes]) * clock_s + self.measured.drain_cycles / self.clock_hz
+        read_pj = gather([p.energy_pj for p in passes]) * per_instance
+        partials = -(-depth // self.unit.tile_tokens) * memory.banks * queries
+        partial_bytes = gather(partials.tolist()) * self.partial_bytes(dim)
+        query_bytes = queries * dim * model.dtype_bytes
+        return {
+            "attention_query_write": Cost(place.per_channel * query_bytes / external,
+                                          {"gpu_dram": share * query_bytes * pj_per_byte}),
+            "attention_kv_append": Cost(gather([p.cycles for p in appends]) * clock_s, {
+                "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
+            "attention": Cost(program_s, {"pim_cell_reads": read_pj,
+                                          "pu_compute": read_pj * self.pim.energy.unit_power_ratio}),
+            "attention_merge": Cost(place.per_channel * partial_bytes / external, {
+                "gpu_dram": share * partial_bytes * pj_per_byte,
+                # One multiply-accumulate per element of O.
+                "gpu_compute": share * gather(partials.tolist()) * dim * self.spec.energy.mac_pj}),
+        }
+
+    def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
+        """K and V of an instance take whole tiles in every bank; layers start at different channels, so that channels
+        fill evenly."""
+        micro = -(-batch // min(self.pp, batch))
+        place = self.placement(model, micro)
+        rows = region_rows(self.unit, self.memory, int(place.tokens_per_bank(model.attended(tokens))), model.head_dim)
+        per_instance = 2 * rows * self.memory.row_bytes * self.memory.banks * place.spread
+        return batch * max(model.kv_heads // self.tp, 1) * per_instance * layers
+
+    # Result ------------------------------------------------------------------------------------------------------
+
+    def area(self) -> DieArea:
+        """The units on a DRAM die, from the measured gate equivalents."""
+        return die_area(self.measured.area_ge, self.pim.area)
+
+    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
+        place, measured, memory = self.placement(model, batch), self.measured, self.memory
+        queries = model.heads // self.tp // max(model.kv_heads // self.tp, 1)
+        depth = int(place.tokens_per_bank(int(model.attended(context))))
+        done = _attention(self.unit, _Key(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
+                          self.burst_cycles, self._refresh)
+        interval = mac_interval(memory)
+        synth = self._records[1]
+        library = str(synth.conditions.get("library", "unnamed library"))
+        meets = measured.fmax_mhz >= self.unit.clock_mhz
+        notes = []
+        if not meets:
+            notes.append(f"the unit reaches {measured.fmax_mhz:.0f} MHz in {library}, below its target of "
+                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted")
+        if self.burst_cycles > interval:
+            notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
+                         f"against {interval}")
+        if queries > 1:
+            external = memory.channel_bytes_per_s * self.spec.gpu.memory_utilisation
+            beside = memory.banks * memory.column_bytes / (interval * memory.clock_ps * 1e-12)
+            notes.append(f"{queries} queries share each key/value head and the unit takes one per pass, so K and V are "
+                         f"read {queries} times where the GPU reads them once: of {beside / external:.1f} times the "
+                         f"GPU's bandwidth {beside / external / queries:.2f} times are left")
+        slots = place.per_channel * self.channels
+        if place.instances * place.spread < slots:
+            notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
+                         f"not divide evenly over {self.channels} channels")
+        area = self.area()
+        return {
+            "area": area,
+            "unit": {"unit": UNIT, "preset": self.pim.unit.preset, "settings": dict(self.pim.unit.settings),
+                     "config": self.unit.model_dump(mode="json"), "config_hash": self.hash,
+                     "clock_mhz": self.unit.clock_mhz, "fmax_mhz": measured.fmax_mhz, "library": library,
+                     "meets_clock": meets, "area_ge": measured.area_ge, "beats_per_clock": measured.beats_per_clock,
+                     "softmax_gap_cycles": measured.softmax_gap_cycles, "drain_cycles": measured.drain_cycles},
+            "attention": {"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
+                          "channels": self.channels, "banks": memory.banks, "instances": place.instances,
+                          "channels_per_instance": place.spread, "instances_per_channel": place.per_channel,
+                          "queries_per_instance": queries, "tokens_per_bank": depth, "cycles_per_layer": done.cycles,
+                          "reads_per_layer": done.reads,
+                          "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
+                          "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles},
+            "records": [record.name for record in self._records],
+            "tools": {record.name: dict(record.tools) for record in self._records}, "notes": notes,
+        }
+
+    def assumptions(self) -> list[str]:
+        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
+            "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit; "
+            "it does not overlap with GEMMs (no head-level pipelining)",
+            "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
+            "the unit takes one query per pass, so the queries of a group read the same K and V one after the other",
+            "one partial result (m, l, O) per bank, tile and query is read by the GPU over the external interface and "
+            "merged there, after the units are done; no reduction units",
+            "queries are broadcast to all banks of a channel; the new token's K and V are written into one bank by "
+            "ordinary writes, one request after the other",
+            "starting the units and synchronising with the GPU takes no time",
+            f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of reading its bank, from "
+            "the memory file's energies",
+            "refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
+            "results follow the shape of the model, not its number format: FP16 and BF16 take the same time",
+        ]

@@ -1,0 +1,130 @@
+"""What an evaluation of a system is made from and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.records import Record
+from ..cost import DieArea
+
+__all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource"]
+
+#: Stands where a number would, for what this model has no figure for.
+NOT_MODELLED = "not modelled"
+
+
+@runtime_checkable
+class RecordSource(Protocol):
+    """Where measurement records are looked up."""
+
+    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Record | None:
+        """The record of ``unit`` with this configuration whose conditions include those given, or :data:`None`."""
+
+
+class MissingRecord(ConfigError):
+    """A measurement that a result would rest on has not been made.
+
+    Attributes
+    ----------
+    commands : tuple of :class:`str`
+        The commands that make what is missing.
+    needs : tuple of (kind, conditions)
+        The same as data.
+    """
+
+    def __init__(self, what: str, commands: tuple[str, ...], needs: tuple[tuple[str, dict[str, Any]], ...]) -> None:
+        super().__init__(f"{what}: no measurement yet; run `{'` and `'.join(commands)}`, or give --measure")
+        self.commands = commands
+        self.needs = needs
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time on the critical path and energy of something, once.
+
+    Attributes
+    ----------
+    time_s : :class:`float` or array
+        Seconds; an array has one value per context.
+    energy_pj : mapping of :class:`str` to :class:`float` or array
+        By component, over all devices that take part.
+    """
+
+    time_s: Any = 0.0
+    energy_pj: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Memory of the fullest device, in bytes.
+
+    ``largest_batch`` is 0 when even one request does not fit.
+    """
+
+    available_bytes_per_device: int
+    weight_bytes_per_device: int
+    kv_bytes_per_device: int
+    largest_batch: int
+    largest_batch_with_output: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Cost of decoding with one system. Times are means over the output tokens.
+
+    Attributes
+    ----------
+    context, output_tokens : :class:`int`
+        The first of ``output_tokens`` steps attends to ``context`` tokens, the next to one more, and so on.
+    tpot_ms : :class:`float`
+        Time per output token of a request.
+    throughput_tok_s : :class:`float`
+        Tokens of all requests per second.
+    breakdown_ms : dict
+        ``tpot_ms`` by operator; sums to it.
+    energy_mj_per_token : :class:`float`
+        Millijoules per token of what is modelled.
+    energy_breakdown_mj : dict
+        The same by component; a component that is not modelled says so instead of a number.
+    records : list of :class:`str`
+        Names of the measurement records that the result rests on.
+    """
+
+    system: str
+    model: str
+    context: int
+    batch: int
+    output_tokens: int
+    tpot_ms: float
+    throughput_tok_s: float
+    energy_mj_per_token: float
+    breakdown_ms: dict[str, float]
+    energy_breakdown_mj: dict[str, float | str]
+    capacity: Capacity
+    parallelism: dict[str, int]
+    area: DieArea | None
+    unit: dict[str, Any] | None
+    attention: dict[str, Any] | None
+    records: list[str]
+    tools: dict[str, dict[str, str]]
+    notes: list[str]
+    assumptions: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return _plain(asdict(self))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
