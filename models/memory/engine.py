@@ -30,8 +30,8 @@ __all__ = ["Engine", "time_program"]
 #: Iterations of a loop whose states are kept while looking for a repetition.
 REMEMBERED = 4096
 
-#: Row questions of a stretch of program: (asking command, opening command, strides of the open row less those of the row
-#: asked for by loop, sign of the open row less the row asked for) -> least and greatest value of that difference.
+#: Row questions of a stretch of program: (asking command, opening command, strides of the open row less those of the
+#: row asked for by loop, sign of the open row less the row asked for) -> least and greatest value of that difference.
 Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
 
 
