@@ -213,8 +213,7 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     Parameters
     ----------
     steps : sequence of :class:`Step`
-        All against the K and V at the same rows (the queries of a group, say). ``more`` of a step must be unset unless
-        another one follows.
+        All against the K and V at the same rows (the queries of a group, say). The last one must not have ``more``.
     key_row, value_row : :class:`int`
         First row of the regions. V follows the longest K by default.
     gap_cycles : :class:`int`
@@ -226,11 +225,13 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     Raises
     ------
     :exc:`ConfigError`
-        If a step does not fit the unit, a burst is no multiple of a beat, or the regions overlap or do not fit a bank.
+        If a step does not fit the unit, the last one has ``more``, a burst is no multiple of a beat, or the regions overlap or do not fit a bank.
     """
     steps = tuple(steps)
     for step in steps:
         config.check_step(step)
+    if steps and steps[-1].more and config.score_tiles == 2:
+        raise ConfigError("the last step must not have 'more': nothing would come before the V of its last tile")
     if gap_cycles < 0 or burst_cycles < 0:
         raise ConfigError(f"gap and burst cycles must be at least 0, not {min(gap_cycles, burst_cycles)}")
     rows = max((region_rows(config, memory, step.tokens, step.head_dim) for step in steps), default=0)
@@ -265,16 +266,13 @@ def _parts(compiler: _Compiler, steps: Sequence[Step]) -> Iterator[Program]:
     config = compiler.config
     cache: dict[Any, Program] = {}
     waiting: tuple[int, int, int, int] | None = None
-    for number, step in enumerate(steps):
-        last_of_all = number == len(steps) - 1
-        # With nothing behind it a step's last V is not put off, whatever it says.
-        effective = Step(step.tokens, step.head_dim, step.more and not last_of_all)
-        key = (effective, waiting)
+    for step in steps:
+        key = (step, waiting)
         if key not in cache:
-            cache[key] = compiler.step(effective, waiting)
+            cache[key] = compiler.step(step, waiting)
         yield cache[key]
         waiting = None
-        if effective.more and config.score_tiles == 2:
+        if step.more and config.score_tiles == 2:
             sizes = config.tiles(step.tokens)
             before = 0
             if len(sizes) > 1:

@@ -170,7 +170,7 @@ class PamHbmSystem(GpuSystem):
                       base_overrides: Mapping[str, Any] | None = None, **_: Any) -> PamHbmSystem:
         spec = validate(document, PamHbmSystemSpec, where, lines)
         file = Path(where)
-        base_document, base_lines, base_where, _ = read_spec(spec.base, base_overrides, beside=file)
+        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=file)[:3]
         base = validate(base_document, GpuSystemSpec, base_where, base_lines)
         memory = spec.memory
         if memory.endswith((".yaml", ".yml")) and not Path(memory).is_absolute():

@@ -56,10 +56,11 @@ def workloads(draw):
     # Few dims and sizes, so that equal steps, which the compiler folds into a loop, are common.
     dim, tokens = draw(dims), draw(st.integers(0, 70))
     steps = []
-    for _ in range(draw(st.integers(0, 5))):
+    count = draw(st.integers(0, 5))
+    for number in range(count):
         if draw(st.integers(0, 3)) == 0:
             dim, tokens = draw(dims), draw(st.integers(0, 70))
-        steps.append(Step(tokens, dim, draw(st.booleans())))
+        steps.append(Step(tokens, dim, number < count - 1 and draw(st.booleans())))
     return config, steps
 
 
@@ -163,6 +164,7 @@ def test_no_steps_no_program():
     (dict(steps=[Step(32, 128)], key_row=16380), r"^hbm3-5\.2: the key region needs rows 16380\.\.16387"),
     (dict(steps=[Step(64, 128)], value_row=15), r"^key rows from 0 and value rows from 15 overlap; each .* 16 rows$"),
     (dict(steps=[Step(1, 100)]), r"^head dimension must be a multiple of 16 \(lanes\) in 16\.\.256, not 100$"),
+    (dict(steps=[Step(1, 128, True)]), r"^the last step must not have 'more': nothing would come before the V of its"),
     (dict(steps=[], gap_cycles=-1), r"^gap and burst cycles must be at least 0, not -1$"),
 ])
 def test_wrong_arguments(arguments, message):
