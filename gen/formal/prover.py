@@ -22,6 +22,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.lib import wiring
@@ -179,7 +180,7 @@ def _prove(folder, netlist, depth, induction, timeout_s):
     log = _read(folder / "bounded.log")
     steps = re.findall(r"Base case for induction length (\d+) proven", log)
     bounded = int(steps[-1]) if steps else 0
-    outcome = {"assertions": len(assertions), "depth": bounded}
+    outcome: dict[str, Any] = {"assertions": len(assertions), "depth": bounded}
     if "model found for base case: FAIL!" in log:
         trace, low = _read_trace(_read(folder / "bounded.vcd"), assertions | covers)
         failing = tuple(what for wire, what in assertions.items() if wire in low)
@@ -261,11 +262,11 @@ def _lower(netlist):
     before the edge: those of the cycle, as one without a clock does.
     """
     lines = []
-    checks = []       # (kind, module, wire, message)
-    instances = {}    # module: (module it is part of, name there); Amaranth writes a module for each instance
-    module = None
+    checks: list[tuple[str, str, str, str]] = []     # kind, module, wire, message
+    instances: dict[str, tuple[str, str]] = {}       # module: module it is part of, name there; each has its own module
+    module = ""
     source = ""
-    cell = None
+    cell: dict[str, str] | None = None               # the `$check` cell that is being read
     for line in netlist.splitlines():
         word, _, rest = line.strip().partition(" ")
         if cell is None:
@@ -312,7 +313,7 @@ def _lower(netlist):
             key, value = rest.removeprefix("signed ").split(" ", 1)
             cell[key] = value
 
-    named = {"assert": {}, "assume": {}, "cover": {}}
+    named: dict[str, dict[str, str]] = {"assert": {}, "assume": {}, "cover": {}}
     for kind, module, wire, message in checks:
         path = wire[1:]
         while module in instances:
@@ -328,9 +329,9 @@ def _read_trace(vcd, properties):
     Yosys writes all signals into one scope under their flattened names. Here they go into a scope each unit, and the
     wires of :py:`properties` (wire: message) into a scope of their own under the message.
     """
-    names  = {}  # code: name
-    values = {}  # code: last value
-    scopes = {}  # path of the scope: declarations
+    names: dict[str, str] = {}                      # code: name
+    values: dict[str, str] = {}                     # code: last value
+    scopes: dict[tuple[str, ...], list[str]] = {}   # path of the scope: declarations
     changes = []
     for line in vcd.splitlines():
         words = line.split()

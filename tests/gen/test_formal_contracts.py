@@ -2,6 +2,7 @@
 """The contracts find each kind of defect from outside, in a queue that tells them nothing about itself."""
 
 import re
+from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -288,3 +289,14 @@ def test_assumption_that_excludes_too_much_is_no_proof():
 def test_arguments_wrong(make, error, message):
     with pytest.raises(error, match=f"^{re.sub(r'([.])', r'[.]', message)}"):
         make()
+
+
+def test_documentation_examples():
+    """The examples of the page on streams run as they are printed, and prove what they say."""
+    page = Path(__file__).parents[2] / "docs" / "streams.md"
+    examples = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(examples) == 3
+    names = {}
+    for example in examples:
+        exec(example, names)
+    assert names["result"].status == "proved"

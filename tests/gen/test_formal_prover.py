@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import re
 
 import pytest
 from amaranth import *
@@ -10,7 +11,7 @@ from amaranth.hdl import Assert, Assume, Cover
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from bankside.constraints.errors import ToolMissing
-from bankside.gen.formal import prove
+from bankside.gen.formal import prove, prover
 from vcd.reader import TokenKind, tokenize
 
 
@@ -167,3 +168,50 @@ def test_arguments_wrong(arguments, message):
 def test_unit_wrong():
     with pytest.raises(TypeError, match=r"^Unit must be a component or a harness with an attribute ports, not 3$"):
         prove(3)
+
+
+@pytest.mark.parametrize("cycles, status, detail", [
+    (7, "proved", "1 assertions by 7 cycles from reset, and induction of 1"),
+    (0, "unknown", "no answer within 300 s"),
+])
+def test_bounded_check_out_of_time(cycles, status, detail, monkeypatch, tmp_path):
+    """Induction is tried all the same, but is no longer than the part of the bounded check that was done."""
+    run = prover._run_yosys
+    scripts = []
+
+    def out_of_time_at_first(folder, script, timeout_s):
+        scripts.append(script)
+        outcome = run(folder, script, timeout_s)
+        if len(scripts) > 1:
+            return outcome
+        log = folder / "bounded.log"
+        text = log.read_text()
+        log.write_text(text[:text.index(f"[base case {cycles + 1}]")])
+        for later in folder.glob("induction.*"):
+            later.unlink()
+        return False, None
+
+    monkeypatch.setattr(prover, "_run_yosys", out_of_time_at_first)
+    result = prove(Counter(9, at_most(9)), trace_dir=tmp_path)
+    assert (result.status, result.depth) == (status, cycles)
+    assert result.detail == detail
+    if cycles:
+        assert any("-inductonly -maxsteps 7 " in line for line in scripts[1])
+
+
+def test_result_of_yosys_that_skips_assertions(monkeypatch):
+    """Yosys must say that it took every assertion into account in every cycle."""
+    run = prover._run_yosys
+
+    def skip(folder, script, timeout_s):
+        netlist = folder / "harness.il"
+        netlist.write_text(re.sub(r"  cell \$assert .*?  end\n", "", netlist.read_text(), count=1, flags=re.DOTALL))
+        return run(folder, script, timeout_s)
+
+    def check(m, counter):
+        m.d.comb += [Assert(counter.value <= 9), Assert(counter.value <= 10)]
+
+    monkeypatch.setattr(prover, "_run_yosys", skip)
+    result = prove(Counter(9, check))
+    assert (result.status, result.detail) == (
+        "unknown", "Yosys took 20 assertions into account, not 2 in each cycle")
