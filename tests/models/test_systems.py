@@ -100,7 +100,7 @@ def test_compute_bound_gemm():
 
 
 # One decode step in the AttAcc simulator (github.com/scale-snu/attacc_simulator, run with an empty cache), 8 GPUs,
-# tensor parallel; per token in ms: all linear layers, score and context, all-reduces, activation, norms; context lin + 1.
+# tensor parallel; per token in ms: all linear layers, attention, all-reduces, activation, norms; context lin + 1.
 ATTACC = [
     ("opt-66b", "A100a", 2048, 1, 6.0389, 2.5662, 5.4483, 0.5308, 0.8846),
     ("opt-66b", "A100a", 2048, 16, 6.3, 5.1323, 5.727, 0.5345, 0.9634),
