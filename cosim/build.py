@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import importlib.metadata
 import os
@@ -11,32 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from ..constraints.errors import BanksideError, CheckFailed, ToolMissing
+from ..constraints.errors import CheckFailed, ToolMissing
+from ..constraints.workspace import cache_folder, locked
 
-__all__ = ["build_model", "cache_folder", "locked", "simulator_environment", "tool_versions"]
+__all__ = ["build_model", "simulator_environment", "tool_versions"]
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
 #: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
 #: default assigned before them (a real latch is LATCH), several modules in a file. Every other warning stops the build.
 WAIVED = ("WIDTHEXPAND", "WIDTHTRUNC", "UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME")
-
-
-def cache_folder() -> Path:
-    """Folder for builds: ``$BANKSIDE_CACHE``, or ``bankside`` in the user's cache folder."""
-    base = os.environ.get("BANKSIDE_CACHE")
-    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bankside"
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path``: a second process that wants the same waits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def tool_versions() -> dict[str, str]:
@@ -75,9 +59,9 @@ def _command(sources: list[str], trace: list[str]) -> list[str]:
     from cocotb_tools import config
 
     libs = config.libs_dir
-    return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps", "--prefix", "Vtop", "-o",
-            "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator", "-O3", "--x-assign", "fast",
-            "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
+    return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
+            "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
+            "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
 
@@ -127,8 +111,6 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
             shutil.copy(work / f"{top}.v", ready)
             shutil.copy(work / "bench.sv", ready)
             os.rename(ready, final)
-    with contextlib.suppress(OSError):
-        (home / f"{top}-{key}.lock").unlink()
     return final
 
 
@@ -145,7 +127,3 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> None:
     if process.returncode:
         errors = [line for line in output.splitlines() if "rror" in line] or output.splitlines()[-1:] or ["no output"]
         raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")
-
-
-class Interrupted(BanksideError):
-    """The simulator was stopped."""

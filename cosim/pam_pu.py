@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from ..constraints.formats import FloatFormat
 from ..constraints.units.pam_pu import PamPuConfig, Step
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.pu import Partials, attention, local_attention, merge
+from .request import SimRequest
 from .streams import EpochLog, Items, StreamPort, StreamRun, play
 
 __all__ = ["Episode", "Outcome", "ports", "random_episode", "simulate", "special_numbers"]
@@ -132,7 +134,8 @@ def _pack(numbers: np.ndarray, size: int) -> np.ndarray:
 
 def _elements(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Rows of bit patterns as rows of little-endian bytes."""
-    return np.ascontiguousarray(bits.astype(f"<u{fmt.width // 8}")).view(np.uint8).reshape(len(bits), -1)
+    size = fmt.width // 8
+    return np.ascontiguousarray(bits.astype(f"<u{size}")).view(np.uint8).reshape(len(bits), bits.shape[1] * size)
 
 
 def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[str, Items], np.ndarray]:
@@ -157,7 +160,7 @@ def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[st
         for step in range(len(episode.steps)):
             for value, source in ((0, episode.k[step]), (1, episode.v[step])):
                 mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
-                data[mine] = source.reshape(len(source), -1, lanes)[beats["token"][mine], beats["chunk"][mine]] \
+                data[mine] = source.reshape(len(source), source.shape[1] // lanes, lanes)[beats["token"][mine], beats["chunk"][mine]] \
                     if len(mine) else 0
         tag = np.where(beats["value"] == 1, VALUE, KEY)
         key = np.stack([beats["step"], beats["tile"], beats["value"]])
@@ -323,3 +326,119 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
         k.append(keys)
         v.append(draw((step.tokens, step.head_dim)))
     return Episode(steps, q, k, v)
+
+
+def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, gap_cycles: int = 0,
+                    power_limit: bool = True, refresh: bool = False) -> tuple[Any, np.ndarray]:
+    """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
+    from ..constraints.memory import load_memory
+    from ..models.memory import time_program
+    from ..models.pam.program import attention_program, burst_arrivals
+
+    device = load_memory(memory)
+    # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
+    burst_cycles = int(np.ceil(device.column_bytes / config.beat_bytes / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+    program = attention_program(config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles)
+    timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
+    arrival_ps = burst_arrivals(config, device, steps, timing) * device.clock_ps
+    return timing, np.ceil(arrival_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64)
+
+
+def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -> list[Episode]:
+    """Small random steps of every kind of data: token counts around tile borders, all head dimensions, chained or not."""
+    tile = config.tile_tokens
+    sizes = sorted({0, 1, 2, 3, max(tile - 1, 1), tile, tile + 1, 2 * tile + 3})
+    sizes = [n for n in sizes if n <= max(192, 3)] or [0, 1]
+    dims = sorted({d for d in (config.lanes, 64, 80, 96, 128, 160, 192, 256, config.max_head_dim)
+                   if d % config.lanes == 0 and d <= config.max_head_dim})
+    kinds = ("normal", "wide", "bits", "special", "equal", "dominant")
+    episodes = []
+    for number in range(count):
+        length = int(rng.integers(1, 5))
+        steps = [Step(int(rng.choice(sizes)), int(rng.choice(dims)), bool(rng.integers(2)) and place < length - 1)
+                 for place in range(length)]
+        episodes.append(random_episode(config, steps, rng, kind=kinds[number % len(kinds)]))
+    return episodes
+
+
+def bench(request: SimRequest) -> dict[str, Any]:
+    """Run the whole bench of ``pam-pu``.
+
+    Four runs, each compared beat by beat: the measured step with data at every clock; the same with data at the cycles
+    that the memory's timing gives; small random steps of all kinds of data with random stalls on every stream; the same
+    with an output that becomes ready only after it was asked to.
+
+    Returns
+    -------
+    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles``,
+    ``stall_cycles`` and ``utilisation`` are of the first run.
+    """
+    config, rng = request.config, np.random.default_rng(request.seed)
+    step = Step(request.tokens, request.head_dim)
+    config.check_step(step)
+    # A single tile has nothing to hide its softmax behind: it shows the latency.
+    probe = Step(config.tile_tokens, request.head_dim)
+    main = random_episode(config, [step], rng)
+
+    def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
+        request.progress(f"simulating: {name}")
+        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
+
+    request.progress("building the Verilated model")
+    full = run("a beat at every clock", [main, random_episode(config, [probe], rng)])
+    log, tile = full.run.epochs[0], full.run.epochs[1]
+    gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
+    drain = tile.end_cycle - _edge(tile, "last", max)
+
+    from ..constraints.memory import load_memory
+
+    device = load_memory(request.memory)
+    gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
+    timing, arrival = measured_timing(config, request.memory, [step], gap_cycles=gap_cycles)
+    paced = run(f"data at the cycles of {device.name}", [Episode([step], main.q, main.k, main.v, arrival)],
+                waves=request.waves)
+    stressed = run("random stalls and back-pressure", stress_episodes(config, rng, 24), stalls=0.35)
+    lazy = run("an output that waits to be asked", stress_episodes(config, rng, 12), stalls=0.1, lazy=True)
+    outcomes = {"full_rate": full, "memory": paced, "stalls": stressed, "lazy_output": lazy}
+
+    one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]))
+    moved = log.moved["kv"].sum()
+    streaming = _edge(log, "last", max) - _edge(log, "first", min) + 1 - one.exposed_softmax_cycles if moved else 0
+    paced_ns = paced.cycles / config.clock_mhz * 1e3
+    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
+    clocks = sum(o.run.clocks for o in outcomes.values())
+    return {
+        "vectors": sum(o.vectors for o in outcomes.values()),
+        "mismatches": sum(o.mismatches for o in outcomes.values()),
+        "first_mismatch": wrong[0] if wrong else None,
+        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        "cycles": one.cycles if moved else 0,
+        "ideal_cycles": one.ideal_cycles,
+        "stall_cycles": one.stall_cycles,
+        "key_stall_cycles": one.key_stall_cycles,
+        "value_stall_cycles": one.value_stall_cycles,
+        "exposed_softmax_cycles": one.exposed_softmax_cycles,
+        "utilisation": round(one.utilisation, 6) if moved else 0.0,
+        "beats_per_clock": round(float(moved / streaming), 6) if moved else 0.0,
+        "softmax_gap_cycles": gap,
+        "drain_cycles": drain,
+        "max_abs_error": paced.max_abs_error,
+        "rms_error": paced.rms_error,
+        "memory_timing": {
+            "memory": device.name,
+            "cycles": paced.cycles if moved else 0,
+            "time_ns": round(paced_ns, 3) if moved else 0.0,
+            "memory_cycles": int(timing.cycles),
+            "memory_time_ns": round(float(timing.time_ns), 3),
+            "commands": {k: int(v) for k, v in timing.commands.items()},
+            "energy_pj": {k: float(v) for k, v in timing.energy_pj.items()},
+            "stall_cycles": paced.stall_cycles,
+            "exposed_softmax_cycles": paced.exposed_softmax_cycles,
+            "utilisation": round(paced.utilisation, 6),
+        },
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles, "clocks": o.run.clocks,
+                        "stall_cycles": o.stall_cycles} for name, o in outcomes.items()},
+        "waves": str(paced.run.waves) if paced.run.waves else None,
+        "clocks": clocks,
+        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
+    }

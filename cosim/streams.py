@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..constraints.errors import CheckFailed
-from .build import build_model, cache_folder, simulator_environment
+from ..constraints.errors import CheckFailed, ToolMissing
+from ..constraints.workspace import cache_folder
+from .build import build_model, simulator_environment
 
 __all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "play"]
 
@@ -184,7 +185,6 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
     env = simulator_environment()
     libpython = find_libpython()
     if libpython is None:
-        from ..constraints.errors import ToolMissing
         raise ToolMissing("cocotb needs a shared libpython: apt-get install libpython3-dev")
     env.update({
         "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),

@@ -41,7 +41,7 @@ class PamPu(wiring.Component):
     l = 0, O = 0.
 
     Timing: one beat of ``kv`` per clock as long as query and result streams keep up. The V phase of a tile waits for
-    its softmax (``SOFTMAX_GAP`` cycles after the tile's last K beat) unless K of the next tile comes in between
+    its softmax (``SOFTMAX_GAP`` cycles from the tile's last K beat) unless K of the next tile comes in between
     (``score_tiles`` 2). The functional model is ``bankside.models.pam.pu.local_attention``, equal bit for bit.
 
     Source: PAM (MICRO 2025) section 5.2.1, Figure 6 and Algorithm 1 (Local).
@@ -63,7 +63,30 @@ class PamPu(wiring.Component):
     """
 
     #: Cycles from accepting the last K beat of a tile to accepting the first V beat of the same tile.
-    SOFTMAX_GAP = VectorUnit.SCORE_LATENCY + 1 + 1 + SoftmaxUnit.LATENCY + 1
+    SOFTMAX_GAP = VectorUnit.SCORE_LATENCY + 1 + SoftmaxUnit.LATENCY + 1
+
+    #: What each port is for.
+    PORTS = {
+        "command": {
+            "payload": "one decode step",
+            "fields": {
+                "tokens": "tokens of the step; 0 is legal",
+                "chunks": "head dimension divided by lanes; at least 1",
+                "more": "the first K of the next step comes before the V of this step's last tile",
+            },
+        },
+        "query": {"payload": "lanes elements of Q, already scaled by 1/sqrt(head dimension), lane 0 lowest"},
+        "kv": {"payload": "a column burst: lanes elements of K or V, lane 0 lowest"},
+        "result": {
+            "payload": "a beat of a tile's partial result: m, then l, then the chunks of O",
+            "fields": {
+                "data": "lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
+                "kind": "0: O, 1: m (score format), 2: l (accumulation format)",
+                "last": "last beat of the partial result",
+                "final": "O of the step's last tile",
+            },
+        },
+    }
 
     def __init__(self, config):
         if not isinstance(config, PamPuConfig):
@@ -80,6 +103,18 @@ class PamPu(wiring.Component):
     @property
     def config(self):
         return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles (the bench measures the same)."""
+        return {
+            "last_k_to_first_v": self.SOFTMAX_GAP,
+            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._output_fifo().latency,
+        }
+
+    def _output_fifo(self):
+        output = data.StructLayout({"data": self._config.lanes * self._config.io.width, "last": 1, "final": 1})
+        return StreamFIFO(output, self._config.output_beats + self._config.output_skid_beats)
 
     def elaborate(self, platform):
         m = Module()
@@ -265,8 +300,7 @@ class PamPu(wiring.Component):
             ]
 
         # ---- Results ------------------------------------------------------------------------------------------------
-        output = data.StructLayout({"data": beat, "last": 1, "final": 1})
-        m.submodules.outputs = outputs = StreamFIFO(output, config.output_beats + config.output_skid_beats)
+        m.submodules.outputs = outputs = self._output_fifo()
         m.d.comb += [
             outputs.i.valid.eq(vector.output_valid),
             outputs.i.p.data.eq(vector.output),

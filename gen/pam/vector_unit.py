@@ -1,7 +1,7 @@
 """The vector unit: multipliers that serve both a dot product (Q K^T) and a lane-wise multiply-accumulate (P V)."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 

@@ -1,7 +1,6 @@
 """Bit-accurate arithmetic in NumPy: what the generated operators compute, to the last bit."""
 
-from .aligned import (Accumulator, Products, aligned_add, aligned_result, exact_products, preload,
-                      probability_sum)
+from .aligned import Accumulator, Products, aligned_add, aligned_result, exact_products, preload, probability_sum
 from .exponential import negative_difference, negative_exp, softmax_exp
 from .formats import decode, encode, from_float64, order_key, round_to_format, to_float64
 

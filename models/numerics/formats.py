@@ -12,7 +12,7 @@ __all__ = ["Fields", "bit_length", "decode", "encode", "from_float64", "order_ke
 
 
 class Fields(NamedTuple):
-    """Numbers taken apart; the value of a finite one is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``.
+    """Numbers taken apart; a finite one is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``.
 
     Attributes
     ----------

@@ -225,7 +225,8 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     Raises
     ------
     :exc:`ConfigError`
-        If a step does not fit the unit, the last one has ``more``, a burst is no multiple of a beat, or the regions overlap or do not fit a bank.
+        If a step does not fit the unit, the last one has ``more``, a burst is no multiple of a beat, or the regions
+        overlap or do not fit a bank.
     """
     steps = tuple(steps)
     for step in steps:

@@ -12,8 +12,19 @@ import numpy as np
 
 from ...constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
 from ...constraints.units.pam_pu import PamPuConfig
-from ..numerics import (Accumulator, Products, aligned_add, aligned_result, decode, exact_products, order_key, preload,
-                        probability_sum, softmax_exp, to_float64)
+from ..numerics import (
+    Accumulator,
+    Products,
+    aligned_add,
+    aligned_result,
+    decode,
+    exact_products,
+    order_key,
+    preload,
+    probability_sum,
+    softmax_exp,
+    to_float64,
+)
 
 __all__ = ["Partials", "attention", "local_attention", "merge"]
 

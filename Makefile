@@ -1,0 +1,39 @@
+# `make demo` runs the main job, `make test` the tests. Both set up what they need: a virtual environment with locked
+# packages, and, when run as root on Debian or Ubuntu, missing system packages.
+VENV   ?= .venv
+PYTHON ?= python3
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-full bench rtl lint setup lock clean
+demo: $(READY)
+	$(BIN)/bankside demo
+
+test: $(READY) lint
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+
+test-full: $(READY) lint
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+bench: $(READY)
+	$(BIN)/bankside bench
+
+rtl: $(READY)
+	$(BIN)/bankside rtl
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/python tools/typecheck.py
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml tools/setup.sh
+	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)"
+	touch $@
+
+# After a change of dependencies.
+lock:
+	$(BIN)/uv pip compile --universal --generate-hashes --extra dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) out build

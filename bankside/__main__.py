@@ -1,0 +1,5 @@
+"""``python -m bankside``."""
+
+from .cli import entry
+
+entry()

@@ -1,0 +1,117 @@
+"""Speed of the tool itself: measured, printed, never asserted in a test."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["run"]
+
+
+def run(log: Callable[[str], None]) -> dict[str, Any]:
+    """Measure; one line per figure on standard output (``--json``: the same as data)."""
+    rows: list[dict[str, Any]] = []
+    for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
+                           ("timing engine", _timing), ("Verilog generation", _generation),
+                           ("system evaluation", _evaluation)):
+        log(f"measuring: {name}")
+        for what, value, unit in function():
+            rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
+            print(f"{name:<24} {what:<46} {value:>14,.4g} {unit}", flush=True)
+    return {"schema": 1, "results": rows}
+
+
+def _cosimulation() -> list[tuple[str, float, str]]:
+    from bankside.constraints.units.pam_pu import Step
+    from bankside.cosim.pam_pu import random_episode, simulate
+
+    from .generate import verilog
+    from .selection import select
+
+    out = []
+    for preset in ("pam-hbm", "pam-ddr", "pam-ssd"):
+        selection = select("pam-pu", preset=preset)
+        config: Any = selection.config
+        text = verilog(selection)
+        rng = np.random.default_rng(1)
+        tokens = 4096
+        beats = 2 * tokens * config.chunks(128)
+        steps = [Step(tokens, 128, number < 7) for number in range(max(1_000_000 // beats, 1))]
+        data = random_episode(config, steps[:1], rng)
+        # The queries of a group share K and V.
+        episode = type(data)([Step(s.tokens, s.head_dim, s.more and i < len(steps) - 1) for i, s in enumerate(steps)],
+                             data.q * len(steps), data.k * len(steps), data.v * len(steps))
+        simulate(config, text, [random_episode(config, [Step(1, 128)], rng)])  # builds the model
+        outcome = simulate(config, text, [episode])
+        clocks = outcome.run.clocks
+        out.append((f"{preset}, {clocks} clocks, data checked", clocks / outcome.run.seconds, "clocks/s"))
+    return out
+
+
+def _model() -> list[tuple[str, float, str]]:
+    from bankside.constraints.units.pam_pu import PRESETS, Step
+    from bankside.cosim.pam_pu import random_episode
+    from bankside.models.numerics import exact_products
+
+    out = []
+    rng = np.random.default_rng(1)
+    config = PRESETS["pam-hbm"]
+    episode = random_episode(config, [Step(4096, 128)], rng)
+    seconds = _cpu(lambda: episode.partials(config))
+    out.append(("attention over tokens (d = 128)", 4096 / seconds, "tokens/s"))
+    a, b = rng.integers(0, 1 << 16, (2, 1_000_000))
+    out.append(("exact products", 1e6 / _cpu(lambda: exact_products(a, b, config.io)), "products/s"))
+    return out
+
+
+def _timing() -> list[tuple[str, float, str]]:
+    from bankside.constraints.memory import load_memory
+    from bankside.constraints.units.pam_pu import PRESETS, Step
+    from bankside.models.memory import time_program
+    from bankside.models.pam.program import attention_program
+
+    memory = load_memory("hbm3-5.2")
+    config = PRESETS["pam-hbm"]
+    out = []
+    for tokens in (512, 131072):
+        program = attention_program(config, memory, [Step(tokens, 128)])
+        commands = sum(program.counts().values())
+        for mode in ("jump", "step"):
+            if mode == "step" and tokens > 1000:
+                continue
+            seconds = _cpu(functools.partial(time_program, program, memory, mode=mode))
+            out.append((f"{tokens} tokens a bank, {mode}", commands / seconds, "commands/s"))
+    return out
+
+
+def _generation() -> list[tuple[str, float, str]]:
+    from .generate import _verilog, verilog
+    from .selection import select
+
+    def generate() -> None:
+        _verilog.cache_clear()
+        verilog(select("pam-pu"))
+
+    return [("pam-hbm", _cpu(generate), "s")]
+
+
+def _evaluation() -> list[tuple[str, float, str]]:
+    from bankside.models.llm import load_model
+    from bankside.models.systems import evaluate
+
+    from .records import RecordFolder
+
+    model = load_model("llama-3-70b")
+    seconds = _cpu(lambda: evaluate("gpu-only", model, context=4096, batch=16, records=RecordFolder()))
+    return [("gpu-only, LLaMA-3-70B, one point", seconds, "s")]
+
+
+def _cpu(function: Callable[[], Any]) -> float:
+    """CPU seconds of one call."""
+    began = time.process_time()
+    function()
+    return max(time.process_time() - began, 1e-9)

@@ -1,0 +1,443 @@
+# amaranth: UnusedElaboratable=no
+"""The command ``bankside``. Heavy modules are imported by the subcommands that need them.
+
+Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a check failed, 2 usage or
+configuration, 3 a tool is missing, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from bankside import __version__
+from bankside.constraints.errors import BanksideError, ConfigError, nearest
+
+__all__ = ["main"]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        # One line; the nearest command for a mistyped one.
+        if "invalid choice" in message and self.prog == "bankside":
+            wrong = message.split("'")[1]
+            message = nearest("command", wrong, COMMANDS)
+        raise ConfigError(message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    debug = bool(os.environ.get("BANKSIDE_DEBUG"))
+    try:
+        arguments = _parser().parse_args(argv)
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return code or 0
+    except BanksideError as error:
+        if debug:
+            traceback.print_exc()
+        print("bankside: " + " ".join(str(error).split("\n")), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bankside: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        if debug:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"bankside: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 2
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def entry() -> None:
+    """Console script: a termination signal cleans up as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(main())
+
+
+def run_arguments(command: str) -> None:
+    """Run another command of this tool, its result discarded (errors are raised)."""
+    import contextlib
+    import io
+    import shlex
+
+    arguments = _parser().parse_args(shlex.split(command)[1:])
+    with contextlib.redirect_stdout(io.StringIO()):
+        arguments.run(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="bankside", description="Hardware beside memory for LLM decoding: generate, co-simulate, "
+                     "synthesise, and evaluate a server built from it.")
+    parser.add_argument("--version", action="version", version=f"bankside {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, (summary, fill, _) in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
+                                  formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        sub.set_defaults(run=COMMANDS[name][2])
+        fill(sub)
+    return parser
+
+
+def emit(result: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    json.dump(result, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def log(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+# ---- arguments that several commands share --------------------------------------------------------------------------
+
+
+def _selection_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("unit", metavar="UNIT", help="unit (see bankside list)")
+    parser.add_argument("--preset", metavar="P", help="published configuration to start from; the unit's first by default")
+    parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
+                        help="one configuration key; may be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop")
+
+
+def _selected(arguments: argparse.Namespace) -> Any:
+    from .selection import select
+
+    return select(arguments.unit, preset=arguments.preset, file=arguments.config, sets=arguments.sets)
+
+
+def _json_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+
+def _records_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--records", metavar="DIR", help="folder of measurement records; $BANKSIDE_RECORDS or the cache "
+                        "folder by default")
+
+
+def _dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
+    if arguments.dry_run:
+        emit({"unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
+              "config": selection.config.model_dump(mode="json")})
+    return arguments.dry_run
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return _whole(text, 1)
+
+
+def natural(text: str) -> int:
+    """A whole number of at least 0."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not '{text}'") from None
+    if value < least or value > 1 << 40:
+        raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}" if value < least else
+                                         f"must be at most {1 << 40}, not {value}")
+    return value
+
+
+# ---- doctor ---------------------------------------------------------------------------------------------------------
+
+
+def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    _json_argument(parser)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from .doctor import examine
+
+    checks = examine()
+    missing = [c for c in checks if c.required and not c.found]
+    if arguments.json:
+        emit({"schema": 1, "ok": not missing, "checks": [c.as_dict() for c in checks]})
+    else:
+        for check in checks:
+            state = "ok     " if check.found else "MISSING" if check.required else "absent "
+            print(f"{state}  {check.name:<14} {check.found or '':<28} {check.purpose}")
+            if not check.found:
+                print(f"         {'':<14} fix: {check.fix}")
+        print("everything that is needed is there" if not missing else f"{len(missing)} missing")
+    return 3 if missing else 0
+
+
+# ---- list -----------------------------------------------------------------------------------------------------------
+
+
+def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    _json_argument(parser)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from bankside.constraints.memory import available as memories
+    from bankside.models.llm import model_names
+    from bankside.models.systems import system_names
+
+    from .registry import UNITS
+    from .synthesis.libraries import available as libraries
+
+    named = {"systems": system_names(), "memories": memories(), "models": model_names(), "libraries": libraries()}
+    if arguments.json:
+        emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
+              **{title: list(names) for title, names in named.items()}})
+        return 0
+    print("units")
+    for unit in UNITS.values():
+        print(f"  {unit.name:<16} {unit.summary} ({unit.source})")
+        print(f"  {'':<16} presets: {', '.join(unit.preset_table)}")
+    for title, names in named.items():
+        print(title)
+        for name in names:
+            text = names[name] if isinstance(names, dict) else ""
+            print(f"  {name:<16} {getattr(text, 'title', text) or ''}".rstrip())
+    return 0
+
+
+# ---- gen ------------------------------------------------------------------------------------------------------------
+
+
+def _gen_arguments(parser: argparse.ArgumentParser) -> None:
+    _selection_arguments(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the files; out/gen/UNIT-PRESET by default")
+    parser.add_argument("--name", metavar="MODULE", help="name of the Verilog module; the unit's by default")
+    _json_argument(parser)
+
+
+def _gen(arguments: argparse.Namespace) -> int:
+    import re
+
+    from bankside.constraints.workspace import write_files
+
+    from .generate import describe, generated_files
+
+    selection = _selected(arguments)
+    if arguments.name and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", arguments.name):
+        raise ConfigError(f"--name must be a Verilog identifier, not '{arguments.name}'")
+    if _dry_run(arguments, selection):
+        return 0
+    folder = arguments.output or os.path.join("out", "gen", f"{selection.unit.name}-{selection.label}")
+    write_files(folder, {})  # tells at once if it can't be written
+    paths = write_files(folder, generated_files(selection, arguments.name))
+    if arguments.json:
+        emit({**describe(selection, arguments.name), "files": [str(p) for p in paths]})
+    else:
+        for path in paths:
+            print(path)
+    return 0
+
+
+# ---- sim ------------------------------------------------------------------------------------------------------------
+
+
+def _sim_arguments(parser: argparse.ArgumentParser) -> None:
+    _selection_arguments(parser)
+    parser.add_argument("--memory", metavar="M", default="hbm3-5.2", help="memory whose timing brings the data")
+    parser.add_argument("--tokens", metavar="N", type=natural, default=512, help="tokens of the measured step")
+    parser.add_argument("--head-dim", metavar="D", type=positive, default=128, help="head dimension")
+    parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
+    parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _sim(arguments: argparse.Namespace) -> int:
+    from .measure import simulate
+
+    selection = _selected(arguments)
+    if _dry_run(arguments, selection):
+        return 0
+    result = simulate(selection, memory=arguments.memory, tokens=arguments.tokens, head_dim=arguments.head_dim,
+                      seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log)
+    if arguments.json:
+        emit(result)
+    else:
+        from .text import simulation_text
+
+        print(simulation_text(result))
+    if result["mismatches"]:
+        raise_check(result)
+    return 0
+
+
+def raise_check(result: dict[str, Any]) -> NoReturn:
+    from bankside.constraints.errors import CheckFailed
+
+    raise CheckFailed(f"{result['mismatches']} of {result['vectors']} result beats differ; first: "
+                      f"{result['first_mismatch']}")
+
+
+# ---- synth ----------------------------------------------------------------------------------------------------------
+
+
+def _synth_arguments(parser: argparse.ArgumentParser) -> None:
+    _selection_arguments(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
+    which.add_argument("--liberty", metavar="FILE", help="Liberty file")
+    parser.add_argument("--effort", choices=("area", "speed"), default="area", help="what mapping aims at")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _synth(arguments: argparse.Namespace) -> int:
+    from .measure import synthesise
+
+    selection = _selected(arguments)
+    if _dry_run(arguments, selection):
+        return 0
+    result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
+                        records=arguments.records, progress=log)
+    if arguments.json:
+        emit(result)
+    else:
+        from .text import synthesis_text
+
+        print(synthesis_text(result))
+    return 0
+
+
+# ---- time -----------------------------------------------------------------------------------------------------------
+
+
+def _time_arguments(parser: argparse.ArgumentParser) -> None:
+    _selection_arguments(parser)
+    parser.add_argument("--memory", metavar="M", default="hbm3-5.2", help="memory")
+    parser.add_argument("--tokens", metavar="N", type=natural, default=512, help="tokens in each bank")
+    parser.add_argument("--head-dim", metavar="D", type=positive, default=128, help="head dimension")
+    parser.add_argument("--queries", metavar="Q", type=positive, default=1, help="queries that share the keys and values")
+    parser.add_argument("--refresh", action="store_true", help="with refresh")
+    parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
+    _json_argument(parser)
+
+
+def _time(arguments: argparse.Namespace) -> int:
+    from .measure import time_step
+
+    selection = _selected(arguments)
+    if _dry_run(arguments, selection):
+        return 0
+    result = time_step(selection, memory=arguments.memory, tokens=arguments.tokens, head_dim=arguments.head_dim,
+                       queries=arguments.queries, refresh=arguments.refresh, power_limit=not arguments.no_power_limit)
+    if arguments.json:
+        emit(result)
+    else:
+        from .text import timing_text
+
+        print(timing_text(result))
+    return 0
+
+
+# ---- eval -----------------------------------------------------------------------------------------------------------
+
+
+def _eval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list)")
+    parser.add_argument("--model", metavar="NAME|FILE", required=True, help="language model, or a Hugging Face config.json")
+    parser.add_argument("--context", metavar="N", type=positive, default=4096, help="tokens in the KV cache of a request")
+    parser.add_argument("--batch", metavar="B", type=positive, default=16, help="requests that decode together")
+    parser.add_argument("--output-tokens", metavar="N", type=positive, default=1,
+                        help="tokens to generate; the context grows by one with each")
+    parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
+    parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from .evaluate import evaluate
+
+    result = evaluate(arguments.system, arguments.model, context=arguments.context, batch=arguments.batch,
+                      output_tokens=arguments.output_tokens, refresh=arguments.refresh, measure=arguments.measure,
+                      records=arguments.records, progress=log)
+    if arguments.json:
+        emit(result)
+    else:
+        from .text import evaluation_text
+
+        print(evaluation_text(result))
+    return 0
+
+
+# ---- demo, rtl, bench -----------------------------------------------------------------------------------------------
+
+
+def _demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join("out", "demo"), help="folder for the page")
+    _json_argument(parser)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from .demo import run
+
+    result = run(arguments.output, log)
+    if arguments.json:
+        emit(result)
+    return 0
+
+
+def _rtl_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="DIR", default="rtl", help="folder that holds one folder per preset")
+    parser.add_argument("--check", action="store_true", help="only compare: exit code 1 if anything differs")
+
+
+def _rtl(arguments: argparse.Namespace) -> int:
+    from .published import check, rebuild
+
+    if arguments.check:
+        check(arguments.output)
+        print(f"{arguments.output}: is what the generators produce")
+    else:
+        for path in rebuild(arguments.output):
+            print(path)
+    return 0
+
+
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    _json_argument(parser)
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from .benchmark import run
+
+    result = run(log)
+    if arguments.json:
+        emit(result)
+    return 0
+
+
+COMMANDS: dict[str, tuple[str, Any, Any]] = {
+    "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
+    "list": ("units, presets, systems, memories, models and libraries", _list_arguments, _list),
+    "gen": ("write Verilog, constraints (SDC) and a JSON description of a unit", _gen_arguments, _gen),
+    "sim": ("co-simulate a unit against its functional model with real memory timing", _sim_arguments, _sim),
+    "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
+    "time": ("memory timing of one channel's work for a unit's decode step", _time_arguments, _time),
+    "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
+    "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),
+    "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
+    "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),
+}
+
+
+if __name__ == "__main__":
+    entry()

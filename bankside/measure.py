@@ -1,0 +1,103 @@
+"""Measurements of a selected unit: co-simulation, synthesis, memory timing. Each writes its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Record
+
+from . import generate
+from .records import RecordFolder, generator_digest
+from .selection import Selection
+
+__all__ = ["simulate", "synthesise", "time_step"]
+
+Progress = Callable[[str], None]
+
+
+def _header(selection: Selection) -> dict[str, Any]:
+    return {"schema": 1, "unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
+            "config": selection.config.model_dump(mode="json")}
+
+
+def _keep(selection: Selection, kind: str, conditions: dict[str, Any], results: dict[str, Any], tools: dict[str, str],
+          folder: str | None) -> str:
+    record = Record(kind=kind, unit=selection.unit.name, preset=selection.preset,  # type: ignore[arg-type]
+                    config=selection.config.model_dump(mode="json"), config_hash=selection.config_hash,
+                    conditions=conditions, results=results, tools={**tools, "generator": generator_digest()})
+    RecordFolder(folder).write(record)
+    return record.name
+
+
+def simulate(selection: Selection, *, memory: str, tokens: int, head_dim: int, seed: int, waves: bool = False,
+             records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+    """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs."""
+    from bankside.constraints.memory import load_memory
+    from bankside.cosim.build import simulator_environment, tool_versions
+    from bankside.cosim.request import SimRequest
+
+    load_memory(memory)  # tell before the long part
+    simulator_environment()
+    wave_file = None
+    if waves:
+        wave_file = Path("out", "waves", f"{selection.unit.name}-{selection.label}").absolute()
+        try:
+            wave_file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{wave_file.parent}: {(error.strerror or str(error)).lower()}") from None
+    progress(f"generating {selection.unit.name} {selection.label}")
+    text = generate.verilog(selection)
+    result = selection.unit.run_bench()(SimRequest(
+        config=selection.config, verilog=text, module=selection.unit.module, memory=memory, tokens=tokens,
+        head_dim=head_dim, seed=seed, waves=wave_file, progress=progress))
+    tools = {**generate.tool_versions(), **tool_versions()}
+    record = None
+    if not result["mismatches"]:
+        measured = {k: v for k, v in result.items() if k not in ("first_mismatch", "notes", "waves", "clocks_per_second")}
+        record = _keep(selection, "sim", {"memory": memory_label(memory), "tokens": tokens, "head_dim": head_dim,
+                                          "seed": seed}, measured, tools, records)
+    return {**_header(selection), "memory": memory_label(memory), "tokens": tokens, "head_dim": head_dim, "seed": seed,
+            **result, "record": record, "tools": tools}
+
+
+def memory_label(memory: str) -> str:
+    return Path(memory).stem if memory.endswith((".yaml", ".yml")) else memory
+
+
+def synthesise(selection: Selection, *, library: str = "generic", liberty: str | None = None, effort: str = "area",
+               records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+    """Map the unit to a library; keys as in ``bankside synth --json``."""
+    from .synthesis import flow, libraries
+
+    cells = libraries.from_file(liberty) if liberty else libraries.get(library)
+    progress(f"generating {selection.unit.name} {selection.label}")
+    text = generate.verilog(selection)
+    progress(f"mapping to {cells.name} (a minute for a large unit)")
+    synthesis = flow.synthesise(text, selection.unit.module, cells, effort=effort, progress=progress).as_dict()
+    tools = {**generate.tool_versions(), **synthesis.pop("tools")}
+    synthesis.pop("unit", None)
+    measured = {k: v for k, v in synthesis.items() if k != "critical_path"}
+    target = selection.config.clock_mhz  # type: ignore[attr-defined]
+    record = _keep(selection, "synth", {"library": synthesis["library"], "effort": effort}, measured, tools, records)
+    return {**_header(selection), **synthesis, "target_clock_mhz": target, "record": record, "tools": tools}
+
+
+def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, queries: int, refresh: bool,
+              power_limit: bool) -> dict[str, Any]:
+    """Memory timing of one channel's reads for a decode step; keys as in ``bankside time --json``."""
+    from bankside.constraints.memory import load_memory
+    from bankside.constraints.units.pam_pu import Step
+    from bankside.models.memory import time_program
+    from bankside.models.pam.program import attention_program
+
+    device = load_memory(memory)
+    steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
+    program = attention_program(selection.config, device, steps)  # type: ignore[arg-type]
+    timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
+    return {**_header(selection), "memory": device.name, "tokens": tokens, "head_dim": head_dim, "queries": queries,
+            "refresh": refresh, "power_limit": power_limit, "cycles": int(timing.cycles),
+            "time_ns": round(float(timing.time_ns), 3), "commands": {k: int(v) for k, v in timing.commands.items()},
+            "energy_pj": {k: float(v) for k, v in timing.energy_pj.items()}, "tools": generate.tool_versions()}

@@ -1,0 +1,51 @@
+"""The generated Verilog that the repository carries: every preset of every unit, with a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from bankside.constraints.errors import CheckFailed, ConfigError
+from bankside.constraints.workspace import write_files
+
+from .generate import generated_files, tool_versions
+from .registry import UNITS
+from .selection import select
+
+__all__ = ["MANIFEST", "check", "published_files", "rebuild"]
+
+MANIFEST = "manifest.json"
+
+
+def published_files() -> dict[str, str]:
+    """Path below ``rtl/`` and content of every file, the manifest included."""
+    files: dict[str, str] = {}
+    entries = []
+    for unit in UNITS.values():
+        for preset in unit.preset_table:
+            selection = select(unit.name, preset=preset)
+            mine = {f"{preset}/{name}": text for name, text in generated_files(selection).items()}
+            files.update(mine)
+            entries.append({"unit": unit.name, "preset": preset, "config_hash": selection.config_hash,
+                            "command": f"bankside gen {selection.arguments} -o rtl/{preset}",
+                            "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in mine.items()}})
+    files[MANIFEST] = json.dumps({"schema": 1, "tools": tool_versions(), "configurations": entries}, indent=1) + "\n"
+    return files
+
+
+def rebuild(folder: str) -> list[Path]:
+    """Write all files below ``folder``."""
+    return write_files(folder, published_files())
+
+
+def check(folder: str) -> None:
+    """Raise :exc:`CheckFailed` unless every file below ``folder`` is what the generators produce."""
+    root = Path(folder)
+    if not (root / MANIFEST).is_file():
+        raise ConfigError(f"{root / MANIFEST}: not there; `make rtl` writes it")
+    wrong = [name for name, text in published_files().items()
+             if not (root / name).is_file() or (root / name).read_text() != text]
+    if wrong:
+        raise CheckFailed(f"{len(wrong)} files differ from what the generators produce, first {root / wrong[0]}; "
+                          "run `make rtl`")

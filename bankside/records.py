@@ -1,0 +1,75 @@
+"""Measurement records on disk: written by ``sim`` and ``synth``, read by ``eval``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bankside.constraints.document import validate
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Record
+from bankside.constraints.workspace import cache_folder, write_files
+
+__all__ = ["RecordFolder", "generator_digest"]
+
+
+@lru_cache(maxsize=1)
+def generator_digest() -> str:
+    """Digest of the generators' source text: a record of other hardware is not found again."""
+    digest = hashlib.sha256()
+    for package in ("bankside.gen", "bankside.constraints"):
+        root = resources.files(package)
+        for path in sorted(_python_files(root), key=str):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _python_files(folder: Any) -> list[Any]:
+    found = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            # Systems, models and libraries do not shape the hardware.
+            if entry.name not in ("__pycache__", "systems", "llm", "libraries", "memory", "formal"):
+                found += _python_files(entry)
+        elif entry.name.endswith(".py"):
+            found.append(entry)
+    return found
+
+
+class RecordFolder:
+    """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder)."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = Path(folder or os.environ.get("BANKSIDE_RECORDS") or cache_folder() / "records")
+
+    def write(self, record: Record) -> Path:
+        """Keep a record; an older one of the same conditions is replaced."""
+        text = json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+        return write_files(self.folder, {f"{record.name}.json": text})[0]
+
+    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Record | None:
+        """The newest record of a configuration that meets ``conditions``, made with today's generators; else None."""
+        best: tuple[float, Record] | None = None
+        for path in sorted(self.folder.glob(f"{unit}-{config_hash}-{kind}-*.json")):
+            record = self.read(path)
+            if record.tools.get("generator") != generator_digest():
+                continue
+            if any(record.conditions.get(key) != value for key, value in conditions.items()):
+                continue
+            when = path.stat().st_mtime
+            if best is None or when > best[0]:
+                best = when, record
+        return best[1] if best else None
+
+    @staticmethod
+    def read(path: Path) -> Record:
+        try:
+            document = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: not a measurement record: {error}") from None
+        return validate(document, Record, str(path))

@@ -1,0 +1,85 @@
+"""Results as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["evaluation_text", "simulation_text", "synthesis_text", "timing_text"]
+
+
+def _block(rows: Iterable[tuple[str, Any]]) -> str:
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _title(result: dict[str, Any]) -> str:
+    return f"{result['unit']} {result['preset'] or '(no preset)'}, configuration {result['config_hash']}"
+
+
+def simulation_text(r: dict[str, Any]) -> str:
+    m = r["memory_timing"]
+    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
+    return _title(r) + "\n" + _block([
+        ("compared", f"{r['vectors']} result beats in {len(r['runs'])} runs: {verdict}"),
+        ("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64 attention"),
+        ("step", f"{r['tokens']} tokens, head dimension {r['head_dim']}"),
+        ("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation {r['utilisation']:.4f}; "
+                                f"{r['stall_cycles']} stall cycles, {r['exposed_softmax_cycles']} waiting for softmax"),
+        (f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
+                                     f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles, utilisation "
+                                     f"{m['utilisation']:.4f}"),
+        ("latency", f"softmax {r['softmax_gap_cycles']} cycles, drain {r['drain_cycles']} cycles"),
+        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
+        ("record", r["record"] or "not written"),
+        *([("waveform", r["waves"])] if r["waves"] else []),
+    ])
+
+
+def synthesis_text(r: dict[str, Any]) -> str:
+    fmax = f"{r['fmax_mhz']:.0f} MHz" if r["fmax_mhz"] else "no path"
+    kinds = sorted(r["cells"].items(), key=lambda item: -item[1])
+    rows = [
+        ("library", f"{r['library']}, effort {r['effort']}"),
+        ("area", f"{r['area_um2']:.0f} um2 = {r['area_ge'] / 1e3:.1f} kGE"),
+        ("registers", f"{r['sequential_ge'] / 1e3:.1f} kGE ({r['flip_flops']} flip-flops)"),
+        ("logic", f"{r['combinational_ge'] / 1e3:.1f} kGE"),
+        ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
+                     "(estimated)"),
+        ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
+        ("cells", ", ".join(f"{count} {name}" for name, count in kinds[:8]) + (", ..." if len(kinds) > 8 else "")),
+        ("record", r["record"]),
+    ]
+    return _title(r) + "\n" + _block(rows)
+
+
+def timing_text(r: dict[str, Any]) -> str:
+    energy = ", ".join(f"{name} {value:.0f}" for name, value in r["energy_pj"].items())
+    return _title(r) + "\n" + _block([
+        ("step", f"{r['tokens']} tokens in each bank, head dimension {r['head_dim']}, {r['queries']} queries"),
+        ("memory", f"{r['memory']}: {r['cycles']} cycles, {r['time_ns']:.1f} ns"),
+        ("commands", ", ".join(f"{count} {name}" for name, count in r["commands"].items())),
+        ("energy (pJ, one channel)", energy),
+    ])
+
+
+def evaluation_text(r: dict[str, Any]) -> str:
+    rows: list[tuple[str, Any]] = [
+        ("time per output token", f"{r['tpot_ms']:.3f} ms"),
+        ("throughput", f"{r['throughput_tok_s']:.1f} tokens/s"),
+        ("energy", f"{r['energy_mj_per_token']:.2f} mJ per token"),
+    ]
+    rows += [(f"  {name}", f"{value:.4f} ms") for name, value in r["breakdown_ms"].items()]
+    rows += [(f"  energy: {name}", f"{value:.4f} mJ" if isinstance(value, (int, float)) else value)
+             for name, value in r["energy_breakdown_mj"].items()]
+    capacity = r["capacity"]
+    rows.append(("largest batch", f"{capacity['largest_batch']} at this context"))
+    area = r.get("area")
+    if area:
+        rows.append(("die area", ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}"
+                                           for k, v in area.items() if isinstance(v, (int, float, str)))))
+    rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
+    rows += [("note", note) for note in r.get("notes", [])]
+    head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"
+    return head + "\n" + _block(rows)

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Set up the virtual environment $1. Missing system packages are installed when this runs as root on Debian or Ubuntu;
+# otherwise the line that installs them is printed and nothing else happens.
+set -eu
+venv=$1
+python=${PYTHON:-python3}
+packages=""
+need() { command -v "$1" >/dev/null 2>&1 || packages="$packages $2"; }
+need g++ g++
+need make make
+need perl perl
+need "$python" python3
+if command -v "$python" >/dev/null 2>&1; then
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "bankside needs Python 3.11 or newer, not $("$python" --version 2>&1); set PYTHON=..." >&2; exit 3; }
+  "$python" -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
+  # cocotb starts Python inside the simulator: it needs the shared library.
+  "$python" - <<'PY' || packages="$packages libpython3-dev"
+import ctypes.util, pathlib, sys, sysconfig
+name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+folder = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib")
+shared = sysconfig.get_config_var("Py_ENABLE_SHARED") or list(folder.glob(f"lib{name}*.so*"))
+sys.exit(not (shared or ctypes.util.find_library(name)))
+PY
+fi
+if [ -n "$packages" ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing$packages" >&2
+    apt-get update -q >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q $packages >/dev/null
+  else
+    echo "missing system packages; this installs them:" >&2
+    echo "    sudo apt-get install$packages" >&2
+    exit 3
+  fi
+fi
+echo "setting up $venv (packages from requirements.lock)" >&2
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+"$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
