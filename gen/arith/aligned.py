@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 __all__ = ["Rounder", "Unpacked", "leading_zeros", "unpack"]
 
