@@ -187,6 +187,9 @@ class PamHbmSystem(GpuSystem):
         self.unit.check_step(Step(1, model.head_dim))
         conditions = {"head_dim": model.head_dim}
         sim = records.find(UNIT, self.hash, "sim", **conditions)
+        if sim is not None and sim.results.get("beats_per_clock") == 0:
+            # The measured step had no token; that of the bench's default may exist beside it.
+            sim = records.find(UNIT, self.hash, "sim", **conditions, tokens=512)
         synth = records.find(UNIT, self.hash, "synth")
         if sim is None or synth is None:
             # Settings that a preset already has need not be repeated
@@ -317,6 +320,10 @@ class PamHbmSystem(GpuSystem):
             notes.append(f"{queries} queries share each key/value head and the unit takes one per pass, so K and V are "
                          f"read {queries} times where the GPU reads them once: of {beside / external:.1f} times the "
                          f"GPU's bandwidth {beside / external / queries:.2f} times are left")
+        filled = depth / (self.unit.tile_tokens * -(-depth // self.unit.tile_tokens))
+        if filled < 0.9:
+            notes.append(f"K and V take whole tiles of {self.unit.tile_tokens} tokens in each of {memory.banks} banks: at "
+                         f"this context {100 * (1 - filled):.0f} % of what they take is not filled yet")
         slots = place.per_channel * self.channels
         if place.instances * place.spread < slots:
             notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "

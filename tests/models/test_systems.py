@@ -332,6 +332,17 @@ def test_records_are_looked_up_by_configuration_and_named():
     assert result.unit["config_hash"] == HASH
 
 
+def test_record_of_a_step_without_tokens_is_passed_over():
+    class Empty(Records):
+        def find(self, unit, config_hash, kind, **conditions):
+            record = super().find(unit, config_hash, kind, **conditions)
+            if kind == "sim" and "tokens" not in conditions:
+                record = record.model_copy(update={"results": self.sim | {"beats_per_clock": 0.0}})
+            return record
+
+    assert run(records=Empty()).tpot_ms == run().tpot_ms
+
+
 def test_too_large_a_batch_is_told_before_a_missing_record():
     with pytest.raises(ConfigError, match="largest batch that fits"):
         run(batch=100_000, records=NoRecords())
