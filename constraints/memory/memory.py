@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,7 +40,8 @@ class OrganisationFile(Strict):
     column_bytes: int = Field(ge=1, le=1 << 16, description="bytes that one bank moves in a column access")
     bank_cycles: Expression = Field(description="shortest interval of column accesses of one bank")
     bus: str = Field(description="level that has a data bus of its own: 'channel' or one of `levels`")
-    bus_cycles: Expression = Field(description="cycles for which a column access occupies the data bus")
+    bus_bytes: int = Field(ge=1, description="bytes of one transfer on a data bus")
+    bus_cycles: Expression = Field(description="cycles of one transfer on a data bus")
     source: str
 
 
@@ -213,6 +215,7 @@ class Memory:
     column_bytes: int
     bank_cycles: int
     bus: str
+    bus_bytes: int
     bus_cycles: int
     dual_issue: bool
     parameters: dict[str, int]
@@ -247,7 +250,7 @@ class Memory:
     @property
     def channel_bytes_per_s(self) -> float:
         """Peak external bandwidth of one channel."""
-        return self.buses * self.column_bytes / (self.bus_cycles * self.clock_ps * 1e-12)
+        return self.buses * self.bus_bytes / (self.bus_cycles * self.clock_ps * 1e-12)
 
     def at(self, power_limit: bool = True) -> Memory:
         """This memory with or without its power limit; itself if the file states none."""
@@ -278,11 +281,19 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
         or scope, timings that define each other in a circle, a timing below 1, tRC < tRAS + tRP - 1.
     """
     text = os.fspath(memory)
-    path = Path(text)
-    if path.suffix not in (".yaml", ".yml") and os.sep not in text:
+    if not text.endswith((".yaml", ".yml")) and os.sep not in text:
         if text not in available():
             raise ConfigError(nearest("memory", text, available()) + ", or the path of a .yaml file")
-        path = FOLDER / f"{text}.yaml"
+        return _shipped(text)
+    return _read(Path(text))
+
+
+@lru_cache
+def _shipped(name: str) -> Memory:
+    return _read(FOLDER / f"{name}.yaml")
+
+
+def _read(path: Path) -> Memory:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -392,7 +403,7 @@ class _Reader:
             channels=file.organisation.channels, levels=levels, rows=file.organisation.rows,
             columns=file.organisation.columns, column_bytes=file.organisation.column_bytes,
             bank_cycles=self.cycles(file.organisation.bank_cycles, "organisation", "bank_cycles"),
-            bus=file.organisation.bus,
+            bus=file.organisation.bus, bus_bytes=file.organisation.bus_bytes,
             bus_cycles=self.cycles(file.organisation.bus_cycles, "organisation", "bus_cycles"),
             dual_issue=file.dual_issue, parameters=self.parameters, commands=commands, constraints=tuple(constraints),
             refresh=self.refresh(commands, constraints), power_limited=None)

@@ -212,7 +212,7 @@ class Engine:
             energy_pj=energy_pj(commands, memory), row_hits=self.counters[-3], row_misses=self.counters[-2],
             row_conflicts=self.counters[-1],
             bus_utilisation={**{kind: n / span for kind, n in kinds.items()},
-                             "data": bus_bytes * memory.bus_cycles / (memory.column_bytes * memory.buses * span)},
+                             "data": bus_bytes * memory.bus_cycles / (memory.bus_bytes * memory.buses * span)},
             bank_utilisation=bank_bytes * memory.bank_cycles / (memory.column_bytes * memory.banks * span),
             stages=dict(self.stages), schedule=self.schedule)
 
@@ -452,16 +452,17 @@ class Engine:
         return times, rings, buses, max(self.floor - now, 0), self.open_rows(level)
 
     def open_rows(self, level: int) -> tuple:
-        names: dict[Opened | None, object] = {None: None}
-        out = []
-        for one in self.channel.rows:
-            if one not in names:
-                assert one is not None
-                drifts = tuple(one.strides[k] if k < len(one.strides) and one.serial > entered else 0
-                               for k, entered in enumerate(self.entered))
+        rows = self.channel.rows
+        names: dict[Opened | None, object] = {}
+        for one in set(rows):
+            if one is None:
+                names[one] = None
+            else:
+                drifts = tuple([one.strides[k] if k < len(one.strides) and one.serial > entered else 0
+                                for k, entered in enumerate(self.entered)])
                 names[one] = (one.row - drifts[level] * self.at[level], drifts)
-            out.append(names[one])
-        return tuple(out)
+        # The same in all banks is common, and need not be told bank by bank.
+        return tuple(names.values()) if len(names) == 1 else tuple([names[one] for one in rows])
 
     def leap(self, mark: _Mark, length: int, period: int, times: int) -> None:
         """Repeat what has happened since ``mark`` another ``times`` times, all at once."""

@@ -95,7 +95,7 @@ class Timing:
     automatic : mapping
         Of these, the automatic ones.
     energy_pj : mapping
-        By component, and ``total``; of one channel.
+        By component, and ``total``; of one channel. Empty if the memory file states no energy.
     row_hits, row_misses, row_conflicts : :class:`int`
         Commands that found their row open in all banks of their scope; all banks closed; anything else.
     bus_utilisation : mapping

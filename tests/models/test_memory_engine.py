@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.memory import Constraint, Memory, MemoryCommand, Refresh, load_memory
+from bankside.constraints.memory import Constraint, Memory, MemoryCommand, Refresh, available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.memory.engine import Engine
 from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
@@ -56,7 +56,7 @@ def memories(draw):
         constraints.append(Constraint(level, draw(names), draw(names), draw(st.integers(1, 25)), window, between, line))
     refresh = Refresh("REF", draw(st.integers(300, 700)), draw(st.integers(0, 2)))
     return Memory(name="random", source="", file="", clock_ps=1.0, channels=1, levels=levels, rows=1 << 20, columns=8,
-                  column_bytes=1, bank_cycles=1, bus="channel", bus_cycles=1, dual_issue=draw(st.booleans()),
+                  column_bytes=1, bank_cycles=1, bus="channel", bus_bytes=1, bus_cycles=1, dual_issue=draw(st.booleans()),
                   parameters={}, commands=table, constraints=tuple(constraints), refresh=refresh, power_limited=None)
 
 
@@ -87,7 +87,7 @@ def programs(draw, memory, counts, depth=3):
             operands[level] = Affine(draw(st.integers(0, size - 1 - reach)), tuple(strides))
         if op.has_row:
             strides = [draw(st.sampled_from([0, 0, 0, 1, 1, 2, -1])) for _ in loops]
-            operands["row"] = Affine(100_000 + draw(st.integers(0, 12)), tuple(strides))
+            operands["row"] = Affine(1000 + draw(st.integers(0, 12)), tuple(strides))
         return Command(op.name, operands)
 
     def body(loops):
@@ -219,6 +219,22 @@ def test_stepping_equals_a_brute_force_reading_of_the_constraints(case):
     assert [(timing.schedule.names[op % len(timing.schedule.names)], at)
             for op, at in zip(timing.schedule.ops, timing.schedule.cycles, strict=True)] == \
         [(name, at) for name, _, at in history]
+
+
+@pytest.mark.parametrize("name", available())
+def test_the_memories_that_ship_equal_the_brute_force_reading(name):
+    memory = load_memory(name)
+
+    @settings(QUICK, max_examples=40)
+    @given(programs(memory, SHORT), st.booleans())
+    def check(program, refresh):
+        if size(program) <= 40:
+            history = Oracle(memory, refresh).run(program)
+            timing = time_program(program, memory, refresh=refresh)
+            for op in memory.commands:
+                assert timing.issue_cycles(op).tolist() == [time for at, _, time in history if at == op]
+
+    check()
 
 
 # Jump and step -----------------------------------------------------------------------------------------------------

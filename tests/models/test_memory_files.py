@@ -21,6 +21,7 @@ organisation:
   column_bytes: 16
   bank_cycles: nCCD
   bus: channel
+  bus_bytes: 16
   bus_cycles: 2
   source: made up
 dual_issue: false
@@ -120,7 +121,7 @@ def test_errors_name_the_line(small, old, new, message):
 
 def test_timings_that_define_each_other(small):
     text = SMALL.replace("nRC: nRAS + nRP", "nRC: nRTP + 9").replace("max(2, nCCD * 3 // 2)", "nRC - 8")
-    with pytest.raises(ConfigError, match=r":21: nRTP: defined by itself: nRC -> nRTP -> nRC$"):
+    with pytest.raises(ConfigError, match=r":22: nRTP: defined by itself: nRC -> nRTP -> nRC$"):
         load_memory(small(text))
 
 
