@@ -86,7 +86,7 @@ def render_report(data: Mapping[str, Any]) -> str:
             part["figure"] = markupsafe.Markup(_own_names(part["figure"], f"f{number}", label))
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True) \
         .from_string(resources.files("bankside").joinpath("report.html.j2").read_text(encoding="utf-8"))
-    shape = {"figure": None, "caption": "", "notes": [], "tables": [], "side_by_side": False, "source": ""}
+    shape: dict[str, Any] = {"figure": None, "caption": "", "notes": [], "tables": [], "side_by_side": False, "source": ""}
     return template.render(title=data.get("title") or f"Bankside: {workload}", lead=workload,
                            cards=_cards(evaluations, data), parts=[shape | part for part in parts])
 
@@ -467,7 +467,7 @@ def _short(value: float) -> str:
 
 
 @lru_cache(maxsize=1)
-def _style() -> dict[str, Any]:
+def _style() -> Any:
     return {"svg.fonttype": "none", "svg.hashsalt": "bankside", "font.size": 10, "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#9aa5b1", "axes.labelcolor": "#1d2330", "axes.linewidth": 0.8,
             "xtick.color": "#5b6475", "ytick.color": "#1d2330", "font.family": "DejaVu Sans", "axes.unicode_minus": False,
