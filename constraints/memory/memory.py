@@ -20,6 +20,9 @@ __all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "loa
 
 FOLDER = Path(__file__).parent
 
+#: A timing is far below this; the limit keeps cycle counts within 64 bits.
+MAX_CYCLES = 1_000_000_000
+
 Expression = int | str
 RowRule = Literal["none", "needs", "opens", "closes", "closed"]
 
@@ -253,7 +256,10 @@ class Memory:
         return self.buses * self.bus_bytes / (self.bus_cycles * self.clock_ps * 1e-12)
 
     def at(self, power_limit: bool = True) -> Memory:
-        """This memory with or without its power limit; itself if the file states none."""
+        """This memory with or without its power limit; itself if the file states none.
+
+        The memory without its limit does not know the one with it: keep what :func:`load_memory` gave.
+        """
         return self if power_limit or self.unlimited is None else self.unlimited
 
     def command(self, name: str) -> MemoryCommand:
@@ -347,8 +353,8 @@ class _Reader:
             value = evaluate(text, lookup)
         except ValueError as error:
             raise self.fail(str(error), *at) from None
-        if value < 1:
-            raise self.fail(f"'{text}' is {value} cycles; at least 1", *at)
+        if not 1 <= value <= MAX_CYCLES:
+            raise self.fail(f"'{text}' is {value} cycles; must be 1 to {MAX_CYCLES}", *at)
         return int(value)
 
     def known(self, what: str, name: str, valid: Iterable[str], *at: Any) -> str:
@@ -374,8 +380,8 @@ class _Reader:
             values[name], origin[name] = value, ("power_limit", which, name)
         self.parameters = resolve(values, "timing", lambda name, text: self.fail(f"{name}: {text}", *origin[name]))
         for name, value in self.parameters.items():
-            if value < 1:
-                raise self.fail(f"{name} is {value} cycles; at least 1", *origin[name])
+            if not 1 <= value <= MAX_CYCLES:
+                raise self.fail(f"{name} is {value} cycles; must be 1 to {MAX_CYCLES}", *origin[name])
         if {"nRC", "nRAS", "nRP"} <= self.parameters.keys():
             # Tables that convert each nanosecond value to cycles by itself may be one cycle apart.
             least = self.parameters["nRAS"] + self.parameters["nRP"] - 1

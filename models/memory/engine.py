@@ -30,6 +30,10 @@ __all__ = ["Engine", "time_program"]
 #: Iterations of a loop whose states are kept while looking for a repetition.
 REMEMBERED = 4096
 
+#: Loops within loops, and the cycles of a program, that the engine takes on.
+MAX_DEPTH = 64
+MAX_CYCLES = 1 << 62
+
 #: Row questions of a stretch of program: (asking command, opening command, strides of the open row less those of the
 #: row asked for by loop, sign of the open row less the row asked for) -> least and greatest value of that difference.
 Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
@@ -145,6 +149,8 @@ class Engine:
 
     def compile(self, body: Sequence[Node], loops: tuple[int, ...]) -> list:
         """The program with commands resolved against the memory and all operands checked."""
+        if len(loops) > MAX_DEPTH:
+            raise ConfigError(f"a program of more than {MAX_DEPTH} nested loops")
         out: list = []
         for node in body:
             if isinstance(node, Command):
@@ -221,6 +227,10 @@ class Engine:
         """No command of the program before this cycle: they issue in order, and waits end."""
         return max(self.channel.now, self.floor)
 
+    def limit(self) -> None:
+        if self.ready > MAX_CYCLES:
+            raise ConfigError("a program of more than 2^62 cycles")
+
     # Execution ---------------------------------------------------------------------------------------------------
 
     def execute(self, body: list) -> None:
@@ -231,6 +241,7 @@ class Engine:
                 self.loop(node)
             elif isinstance(node, _Pause):
                 self.floor = self.ready + node.cycles
+                self.limit()
             else:
                 before = self.ready
                 self.execute(node.body)
@@ -483,6 +494,7 @@ class Engine:
             self.stages[name] = cycles + (cycles - mark.stages.get(name, 0)) * times
         channel.now += shift
         self.floor += shift
+        self.limit()
         channel.last = [time + shift for time in channel.last]
         channel.rings = [[time + shift for time in ring] for ring in channel.rings]
         channel.bus_free = [free + shift for free in channel.bus_free]

@@ -13,6 +13,10 @@ from ...constraints.memory import Memory
 __all__ = ["Schedule", "Timing"]
 
 
+#: Issue cycles that an array may hold (2 GiB).
+MAX_ARRAY = 1 << 28
+
+
 @dataclass
 class Schedule:
     """What issued when. A jump is an entry that repeats an earlier part of the schedule.
@@ -131,17 +135,21 @@ class Timing:
         ``automatic`` selects the automatic row commands (:data:`True`), the program's own (:data:`False`; aligned with
         ``Program.operands(op)``) or both. Raises :exc:`ConfigError` for a command that the memory does not have.
         """
-        return self.schedule.expand(self._numbers(op, automatic))
+        numbers, total = self._find(op, automatic)
+        if total > MAX_ARRAY:
+            raise ConfigError(f"{op} is issued {total} times; an array holds {MAX_ARRAY}, issue_cycle() gives one")
+        return self.schedule.expand(numbers)
 
     def issue_cycle(self, op: str, index: int, automatic: bool | None = None) -> int:
         """``issue_cycles(op)[index]``, without expanding the others."""
-        numbers = self._numbers(op, automatic)
-        total = self.schedule.count(numbers, 0, len(self.schedule.ops))
+        numbers, total = self._find(op, automatic)
         if not -total <= index < total:
             raise ConfigError(f"{op} number {index}: the program issues {total}")
         return self.schedule.find(numbers, index % total, 0, len(self.schedule.ops))
 
-    def _numbers(self, op: str, automatic: bool | None) -> tuple[int, ...]:
+    def _find(self, op: str, automatic: bool | None) -> tuple[tuple[int, ...], int]:
+        """Numbers of the command in the schedule, and how often it is issued."""
         if op not in self.schedule.names:
             raise ConfigError(f"{self.memory.name}: {nearest('command', op, self.schedule.names)}")
-        return self.schedule.numbers(op, automatic)
+        every, added = self.commands.get(op, 0), self.automatic.get(op, 0)
+        return self.schedule.numbers(op, automatic), {None: every, False: every - added, True: added}[automatic]

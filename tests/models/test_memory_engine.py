@@ -429,6 +429,23 @@ def test_errors_name_the_command_and_what_is_valid(node, message):
         time_program(Program([node]), "hbm3-5.2")
 
 
+def test_programs_beyond_64_bits():
+    p = Program()
+    with p.loop(10**15), p.loop(10**6):
+        p.command("MAC_AB", row=0, column=0)
+    with pytest.raises(ConfigError, match=r"^a program of more than 2\^62 cycles$"):
+        time_program(p, "hbm3-5.2")
+    timing = time_program(Program([Loop(10**9, (Command("MAC_AB", row=0, column=0),))]), "hbm3-5.2")
+    with pytest.raises(ConfigError, match="^MAC_AB is issued 1000000000 times; an array holds 268435456"):
+        timing.issue_cycles("MAC_AB")
+    assert timing.issue_cycle("MAC_AB", -1) == 19 + 6 * (10**9 - 1)
+    nested = (Wait(1),)
+    for _ in range(65):
+        nested = (Loop(1, nested),)
+    with pytest.raises(ConfigError, match="^a program of more than 64 nested loops$"):
+        time_program(Program(nested), "hbm3-5.2")
+
+
 def test_errors_of_the_call():
     with pytest.raises(ConfigError, match="unknown mode 'jmp'; did you mean 'jump'"):
         time_program(Program(), "hbm3-5.2", mode="jmp")
