@@ -50,12 +50,12 @@ def unpack(m, bits, fmt, name):
 
 
 def leading_zeros(value):
-    """Number of zeros above the highest one, as a value; unspecified for 0.
+    """Number of zeros above the highest one, as a value; the width for 0.
 
-    A tree over the width padded to a power of two, padding below the value so that it does not count.
+    A tree over the width and a one below it, padded to a power of two.
     """
-    size = 1 << max(len(value) - 1, 1).bit_length()
-    padded = Cat(Const(0, size - len(value)), value)
+    size = 1 << max(len(value), 1).bit_length()
+    padded = Cat(Const(0, size - len(value) - 1), Const(1, 1), value)
 
     def count(bits):
         if len(bits) == 2:
@@ -124,13 +124,17 @@ class Rounder(wiring.Component):
         m = Module()
         fmt, size = self._fmt, self._width - 1
 
-        # Cycle 1: magnitude and how far it can go left: to its leading bit, or to exponent 1.
+        # A negative value is complemented, not negated: what is missing is a one in the last place, and rounding the
+        # complement with ones shifted in below it comes to the same (see the condition for `up`).
+        # Cycle 1: how far it can go left: to its leading bit, or to exponent 1.
+        negative = self.value[-1]
         magnitude = Signal(size)
         zeros = Signal(range(size + 1))
-        m.d.comb += magnitude.eq(Mux(self.value[-1], -self.value, self.value))
+        m.d.comb += magnitude.eq(self.value[:size] ^ negative.replicate(size))
         m.d.comb += zeros.eq(leading_zeros(magnitude))
         top_max = size - 1 + self._exponent_max + self._unit + fmt.bias
-        top = Signal(range(max(top_max, fmt.exponent_max, size) + 1))  # biased exponent, were the top bit the leading one
+        # Biased exponent, were the top bit the leading one.
+        top = Signal(range(max(top_max, fmt.exponent_max, size) + 1))
         shift = Signal(range(size + 1))
         m.d.comb += top.eq(self.exponent + (size - 1 + self._unit + fmt.bias))
         m.d.comb += shift.eq(Mux(zeros < top, zeros, top - 1))
@@ -138,6 +142,7 @@ class Rounder(wiring.Component):
         r_magnitude = Signal(size, reset_less=True)
         r_shift = Signal(shift.shape(), reset_less=True)
         r_field = Signal(top.shape(), reset_less=True)
+        r_fill = Signal(reset_less=True)
         r_sign = Signal(reset_less=True)
         r_nan = Signal(reset_less=True)
         r_inf = Signal(reset_less=True)
@@ -145,18 +150,23 @@ class Rounder(wiring.Component):
             r_magnitude.eq(magnitude),
             r_shift.eq(shift),
             r_field.eq(top - shift),
+            r_fill.eq(negative),
             r_nan.eq(self.nan | (self.positive & self.negative)),
             r_inf.eq(self.positive | self.negative),
-            r_sign.eq(Mux(self.positive | self.negative, self.negative, self.value[-1])),
+            r_sign.eq(Mux(self.positive | self.negative, self.negative, negative)),
         ]
 
         # Cycle 2: shift, round, and let the carry step into the exponent.
+        reach = 1 << len(r_shift)
         pad = max(fmt.precision + 2 - size, 0)
         normal = Signal(size + pad)
-        m.d.comb += normal.eq(Cat(Const(0, pad), (r_magnitude << r_shift)[:size]))
+        moved = Cat(r_fill.replicate(reach), r_magnitude) << r_shift
+        m.d.comb += normal.eq(Cat(r_fill.replicate(pad), moved[reach:reach + size]))
         low = size + pad - fmt.precision
+        guard, rest, even = normal[low - 1], normal[:low - 1], normal[low]
         up = Signal()
-        m.d.comb += up.eq(normal[low - 1] & (normal[:low - 1].any() | normal[low]))
+        # With the missing one added, a remainder of all ones carries, and 0111... is the tie.
+        m.d.comb += up.eq(Mux(r_fill, guard | (rest.all() & even), guard & (rest.any() | even)))
         field = Signal(top.shape())
         m.d.comb += field.eq(Mux(normal[-1], r_field, 0))
         packed = Signal(len(field) + fmt.fraction_bits + 1)

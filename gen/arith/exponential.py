@@ -63,7 +63,8 @@ class SoftmaxExp(wiring.Component):
         nan = Signal()
         m.d.comb += masked.eq(b.inf & b.sign)
         m.d.comb += nan.eq(a.nan | b.nan | (a.inf & b.inf & ~masked))
-        size = fmt.precision + 2
+        guard = table.difference_guard(fmt)
+        size = fmt.precision + guard
         limit = size.bit_length()
         top_1 = register(Mux(swap, b.exponent, a.exponent), "top_1")
         gap_1 = register(Mux(gap >= size, size, gap)[:limit], "gap_1")
@@ -77,23 +78,22 @@ class SoftmaxExp(wiring.Component):
         # Cycle 2: align; what is shifted out of the smaller one stays visible as its last bit. Subtract.
         wide = Signal(2 * size)
         small = Signal(size)
-        m.d.comb += wide.eq(Cat(Const(0, size + 2), small_1) >> gap_1)
+        m.d.comb += wide.eq(Cat(Const(0, size + guard), small_1) >> gap_1)
         m.d.comb += small.eq(wide[size:] | wide[:size].any())
-        large = Cat(Const(0, 2), large_1)
-        minuend, subtrahend = Signal(signed(size + 1)), Signal(signed(size + 1))
+        large = Cat(Const(0, guard), large_1)
         first, second = Signal(size), Signal(size)
-        m.d.comb += [
-            first.eq(Mux(swap_1, small, large)),
-            second.eq(Mux(swap_1, large, small)),
-            minuend.eq(Mux(sign_a_1, -first, first)),
-            subtrahend.eq(Mux(sign_b_1, -second, second)),
-        ]
-        difference_2 = register((minuend - subtrahend)[:size + 1], "difference_2")
+        m.d.comb += [first.eq(Mux(swap_1, small, large)), second.eq(Mux(swap_1, large, small))]
+        # Never negative: first - second, second - first if both are negative, first + second if the signs differ.
+        apart = sign_a_1 ^ sign_b_1
+        minuend = Mux(sign_a_1, second, first)
+        subtrahend = Mux(sign_a_1, first, second) ^ (~apart).replicate(size)
+        total = Cat(~apart, minuend, 0) + Cat(~apart, subtrahend, ~apart)
+        difference_2 = register(total[1:size + 2], "difference_2")
         top_2, nan_2, zero_2 = register(top_1, "top_2"), register(nan_1, "nan_2"), register(zero_1, "zero_2")
 
         # Cycle 3: to fixed point, saturating. `bits` places to the left any difference but 0 saturates.
         bits = table.integer_bits + table.fraction_bits
-        place = table.fraction_bits - fmt.bias - fmt.fraction_bits - 2  # left shift = exponent + place
+        place = table.fraction_bits - fmt.bias - fmt.fraction_bits - guard  # left shift = exponent + place
         right = Signal(range(bits + size + 2))
         above = Signal(signed(fmt.exponent_bits + 2))
         m.d.comb += above.eq(bits - (top_2 + place))  # right shift of the difference placed `bits` to the left

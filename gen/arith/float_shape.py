@@ -20,16 +20,16 @@ class FloatShape(data.StructLayout):
     def __init__(self, fmt):
         if not isinstance(fmt, FloatFormat):
             raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
-        self.format = fmt
+        self.float_format = fmt
         super().__init__({"fraction": fmt.fraction_bits, "exponent": fmt.exponent_bits, "sign": 1})
 
     def const(self, init):
         if isinstance(init, (int, float)):
-            return data.Const(self, _exact(float(init), self.format))
+            return data.Const(self, _exact(float(init), self.float_format))
         return super().const(init)
 
     def __repr__(self):
-        return f"FloatShape({self.format.name})"
+        return f"FloatShape({self.float_format.name})"
 
 
 def _exact(value, fmt):

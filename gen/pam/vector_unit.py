@@ -166,7 +166,8 @@ class VectorUnit(wiring.Component):
         m.d.comb += start_magnitude.eq((start.significand << max(place, 0)) >> max(-place, 0))
         use = Signal()
         m.d.comb += use.eq(started_2 & ~start_special)
-        start_3 = register(Mux(use, Mux(start.sign, -start_magnitude, start_magnitude), 0), "start_3")
+        start_3 = register(Mux(use, _plus(Const(0, 1).as_signed(), Cat(start_magnitude, 0).as_signed()
+                                          ^ start.sign.replicate(start_size + 1).as_signed(), start.sign), 0), "start_3")
         exponent_shape = signed(bits_for(max(score_exponent_max, -offset)) + 2)
         start_exponent = Signal(exponent_shape)
         m.d.comb += start_exponent.eq(Mux(use, start.exponent + offset, score_window.floor))
@@ -219,13 +220,15 @@ class VectorUnit(wiring.Component):
 
         # Cycle 4: align the products; from here on they are signed integers.
         left, right = max(lane_window.left, 0), max(-lane_window.left, 0)
-        terms_5 = []
+        terms_5, carries_5 = [], []
         for lane in range(lanes):
             aligned = Signal(term_bits, name=f"aligned_{lane}")
             m.d.comb += aligned.eq((products_4[lane] << left >> right) >> term_shifts_4[lane])
+            # A negative term is complemented; the one that is missing comes in as a carry where it is added.
             term = Signal(signed(term_bits + 1), name=f"term_{lane}")
-            m.d.comb += term.eq(Mux(signs_4[lane], -aligned, aligned))
+            m.d.comb += term.eq(Cat(aligned, 0) ^ signs_4[lane].replicate(term_bits + 1))
             terms_5.append(register(term, f"term_5_{lane}"))
+            carries_5.append(register(signs_4[lane], f"carry_5_{lane}"))
         valid_5 = register(valid_4, "valid_5", keep=True)
         value_5, first_5, last_5 = (register(s, f"{n}_5") for s, n in
                                     ((value_4, "value"), (first_4, "first"), (last_4, "last")))
@@ -241,7 +244,7 @@ class VectorUnit(wiring.Component):
             news = [register(f, f"lane_new_{n}_5_{lane}", 2) for f, n in
                     zip(lane_flags_3[lane], ("nan", "positive", "negative"), strict=True)]
             with m.If(valid_5 & value_5):
-                m.d.sync += total.eq(Mux(first_5, 0, total >> shift) + terms_5[lane])
+                m.d.sync += total.eq(_plus(Mux(first_5, 0, total >> shift), terms_5[lane], carries_5[lane]))
                 m.d.sync += [f.eq(Mux(first_5, 0, f) | new) for f, new in zip(flags, news, strict=True)]
             rounder = Rounder(io, width=lane_window.width, exponent_max=lane_exponent_max, unit=lane_window.unit,
                               floor=lane_window.floor)
@@ -254,9 +257,14 @@ class VectorUnit(wiring.Component):
             ]
 
         # Cycles 5 and 6: sum of the lanes. Cycle 7: scalar accumulator.
-        groups = [terms_5[i:i + 4] for i in range(0, lanes, 4)]
-        sums_6 = [register(_sum(group), f"sum_6_{n}") for n, group in enumerate(groups)]
-        sum_7 = register(_sum(sums_6), "sum_7")
+        # There are as many additions as terms, the accumulator's included: each takes one of the carries.
+        carries = list(carries_5)
+        groups = [_sum(terms_5[i:i + 4], carries) for i in range(0, lanes, 4)]
+        sums_6 = [register(group, f"sum_6_{n}") for n, group in enumerate(groups)]
+        carries = [register(carry, f"carry_6_{n}") for n, carry in enumerate(carries)]
+        sum_7 = register(_sum(sums_6, carries), "sum_7")
+        (carry,) = carries
+        carry_7 = register(carry, "carry_7")
         valid_7 = register(valid_5 & ~value_5, "key_valid", 2, keep=True)
         first_7, last_7 = register(first_5, "key_first", 2), register(last_5, "key_last", 2)
         slot_7 = register(slot_3, "key_slot", 4)
@@ -270,7 +278,7 @@ class VectorUnit(wiring.Component):
                   for s in range(slots)]
         total_7 = Signal(signed(score_window.width))
         flag_7 = [Signal(name=f"score_flag_{n}") for n in range(3)]
-        m.d.comb += total_7.eq((Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7) + sum_7)
+        m.d.comb += total_7.eq(_plus(Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7, sum_7, carry_7))
         m.d.comb += [f.eq(new | Mux(first_7, begin, Array([s[n] for s in states])[slot_7]))
                      for n, (f, new, begin) in enumerate(zip(flag_7, flags_7, start_flags_7, strict=True))]
         total_8 = register(total_7, "score_total_8")
@@ -306,10 +314,16 @@ def _maximum(m, values, name):
     return values[0]
 
 
-def _sum(values):
-    """Sum as a balanced tree."""
+def _plus(a, b, carry):
+    """``a + b + carry`` of signed values with one adder."""
+    return (Cat(Const(1, 1), a).as_signed() + Cat(carry, b).as_signed()) >> 1
+
+
+def _sum(values, carries):
+    """Sum of signed values as a balanced tree; every addition takes a carry off the list ``carries``."""
     while len(values) > 1:
-        values = [a + b for a, b in zip(values[0::2], values[1::2], strict=False)] + values[len(values) & ~1:]
+        values = ([_plus(a, b, carries.pop()) for a, b in zip(values[0::2], values[1::2], strict=False)]
+                  + values[len(values) & ~1:])
     return values[0]
 
 
