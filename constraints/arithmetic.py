@@ -107,6 +107,15 @@ class ExpTable:
     def fraction_bits(self) -> int:
         return self.io.precision + 5
 
+    def difference_guard(self, score: FloatFormat) -> int:
+        """Bits below a score's last one in which the maximum and a score are subtracted.
+
+        What the alignment shifts out beyond them must lie below the fixed point's last bit. It shifts anything out only
+        if the exponents are further apart than these bits; then the difference is over 3/4 of the larger power of two,
+        so that one above ``2**integer_bits`` saturates.
+        """
+        return max(2, self.integer_bits + self.fraction_bits + 1 - score.fraction_bits)
+
     @property
     def constant(self) -> int:
         return round(math.log2(math.e) * (1 << self.constant_bits))

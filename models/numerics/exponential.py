@@ -18,17 +18,18 @@ def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat
     """
     m, v = decode(maximum, fmt), decode(value, fmt)
     top = np.maximum(m.exponent, v.exponent)
+    guard = table.difference_guard(fmt)
 
     def aligned(f):
         shift = np.minimum(top - f.exponent, 62)
-        wide = f.significand << 2
+        wide = f.significand << guard
         kept = wide >> shift
         kept = kept | ((kept << shift) != wide)  # what is shifted out stays visible as the last bit
         return np.where(f.sign == 1, -kept, kept)
 
     difference = aligned(m) - aligned(v)
     bits = table.integer_bits + table.fraction_bits
-    shift = top - fmt.bias - fmt.fraction_bits - 2 + table.fraction_bits
+    shift = top - fmt.bias - fmt.fraction_bits - guard + table.fraction_bits
     left = np.clip(shift, 0, bits)
     fixed = np.where(shift >= 0, np.minimum(difference, (1 << bits) - 1) << left,
                      difference >> np.clip(-shift, 0, 62))
