@@ -2,7 +2,9 @@
 
 A term with a larger exponent shifts the accumulator right (towards minus infinity); a term with a smaller one is itself
 shifted right (its magnitude, towards zero). Nothing else is lost until the one rounding at the end, so the error of a
-sum is at most one unit of the window for each term: ``2**-(precision + guard - 1)`` of the largest term.
+sum is at most one unit of the window for each shift that cuts something off: for each term, if products fit the window,
+and once more for each term that raises the exponent, if they do not. The unit is at most
+``2**-(precision + guard - 2)`` of the largest product of normal numbers, or that of ``AlignedWindow.floor``.
 """
 
 from __future__ import annotations
