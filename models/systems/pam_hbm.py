@@ -227,8 +227,11 @@ class PamHbmSystem(GpuSystem):
     @property
     def burst_cycles(self) -> int:
         """Memory cycles that the unit takes for a column burst, rounded up."""
+        return self._burst_cycles(self.clock_hz)
+
+    def _burst_cycles(self, clock_hz: float) -> int:
         beats = self.memory.column_bytes / self.unit.beat_bytes
-        seconds = beats / (self.measured.beats_per_clock * self.clock_hz)
+        seconds = beats / (self.measured.beats_per_clock * clock_hz)
         return math.ceil(seconds / (self.memory.clock_ps * 1e-12) - 1e-9)
 
     # Attention ---------------------------------------------------------------------------------------------------
@@ -310,7 +313,9 @@ class PamHbmSystem(GpuSystem):
         notes = []
         if not meets:
             notes.append(f"the unit reaches {measured.fmax_mhz:.0f} MHz in {library}, below its target of "
-                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted")
+                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted (at {measured.fmax_mhz:.0f} "
+                         f"MHz a burst would take {self._burst_cycles(measured.fmax_mhz * 1e6)} memory cycles, the memory "
+                         f"gives one every {interval})")
         if self.burst_cycles > interval:
             notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
                          f"against {interval}")
@@ -357,6 +362,7 @@ class PamHbmSystem(GpuSystem):
             "merged there, after the units are done; no reduction units",
             "queries are broadcast to all banks of a channel; the new token's K and V are written into one bank by "
             "ordinary writes, one request after the other",
+            "placement is that of the given batch and context; keys and values are not moved when either changes",
             "starting the units and synchronising with the GPU takes no time",
             f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of reading its bank, from "
             "the memory file's energies",
