@@ -95,7 +95,7 @@ def test_within_the_error_bound_of_binary64(config, dim):
         # The bound means something: six roundings where scores are precise, and never a thousand times what happens.
         if config.score_format == "fp32":
             assert bound.max() < 6 * 2.0**-config.io.precision * np.abs(to_float64(v, config.io)).max()
-        assert tokens == 1 or error.max() > bound.max() / 1000
+        assert tokens <= 2 or error.max() > bound.max() / 1000
 
 
 @pytest.mark.parametrize("acc", ["fp32", "fp16", "bf16"])
