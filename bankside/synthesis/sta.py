@@ -176,6 +176,7 @@ class _Analysis:
         output_load_ff: float,
     ) -> None:
         self.netlist = netlist
+        self.inputs, self.outputs = netlist.inputs, netlist.outputs
         self.input_transition_ns = input_transition_ns
         self.tables = _Tables()
         self._number_nets()
@@ -190,7 +191,7 @@ class _Analysis:
 
     def _number_nets(self) -> None:
         self.dense: dict[int, int] = {}
-        for net in (*self.netlist.inputs.values(), *self.netlist.outputs.values()):
+        for net in (*self.inputs.values(), *self.outputs.values()):
             self.dense.setdefault(net, len(self.dense))
         for instance in (*self.netlist.instances, *self.netlist.macros):
             for net in instance.pins.values():
@@ -214,7 +215,7 @@ class _Analysis:
         """Load of every (net, edge) in fF, and one driver for every net."""
         load = np.zeros((self.count, 2))
         drivers = np.zeros(self.count, dtype=np.int64)
-        for net in self.netlist.inputs.values():
+        for net in self.inputs.values():
             drivers[self.dense[net]] += 1
         for group in self.groups:
             for pin in group.cell.pins.values():
@@ -226,7 +227,7 @@ class _Analysis:
                     load[:, 1] += used * pin.fall_capacitance_ff
                 else:
                     drivers += np.bincount(nets, minlength=self.count)
-        for net in self.netlist.outputs.values():
+        for net in self.outputs.values():
             load[self.dense[net]] += output_load_ff
         if (drivers > 1).any():
             raise ConfigError(f"{self.netlist.top}: net {self._name(int(np.argmax(drivers > 1)))} has two drivers")
@@ -238,14 +239,14 @@ class _Analysis:
         clock_pins: set[int] = set()
         for group in self.groups:
             cell = group.cell
-            for pin in self._clock_pins(cell):
+            for pin in cell.clock_pins:
                 clock_pins.update(int(n) for n in group.nets[pin] if n >= 0)
             if len(cell.inputs) == 1 and cell.function in (0b01, 0b10):
                 source, target = group.nets[cell.inputs[0].name], group.nets[cell.outputs[0].name]
                 for k, (a, b) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
                     if b >= 0:
                         single[b] = (a, cell.function == 0b01, group.members[k].name)
-        ports = {self.dense[net]: name for name, net in self.netlist.inputs.items()}
+        ports = {self.dense[net]: name for name, net in self.inputs.items()}
         self.clock_inverted: dict[int, bool] = {}
         self.clock_nets: set[int] = set()
         roots: set[str] = set()
@@ -264,15 +265,6 @@ class _Analysis:
             roots.add(ports[net])
             self.clock_inverted[pin_net] = inverted
         self.clocks = tuple(sorted(roots))
-
-    @staticmethod
-    def _clock_pins(cell: Cell) -> list[str]:
-        out: dict[str, None] = {}
-        for pin in cell.pins.values():
-            for arc in pin.arcs:
-                if arc.kind in ("rising_edge", "falling_edge", "setup_rising", "setup_falling"):
-                    out[arc.related_pin] = None
-        return list(out)
 
     def _edges(self, group: _Group, pin: str, kind: str) -> np.ndarray:
         """For a clock pin of a group: the acting edge of the root clock (0 rising, 1 falling); -1 without clock."""
@@ -382,7 +374,7 @@ class _Analysis:
             np.maximum.at(self.arrival, (launch["edge"], target), delay)
             np.maximum.at(self.slew, target, slew)
             self.launch_delay = delay
-        for net in self.netlist.inputs.values():
+        for net in self.inputs.values():
             number = self.dense[net]
             if number not in self.clock_nets:
                 self.arrival[2, 2 * number : 2 * number + 2] = 0.0
@@ -466,9 +458,7 @@ class _Analysis:
                 half = 1.0 if start == 2 else np.where(capture["edge"] == start, 1.0, 2.0)
                 length = np.where(np.isfinite(arrival), (arrival + setup) * half, -np.inf)
                 offer("input_to_register" if start == 2 else "register_to_register", length, start, node, index, setup)
-        outputs = np.array(
-            sorted({self.dense[n] for n in self.netlist.outputs.values()} - self.clock_nets), dtype=np.int64
-        )
+        outputs = np.array(sorted({self.dense[n] for n in self.outputs.values()} - self.clock_nets), dtype=np.int64)
         node = np.concatenate((2 * outputs, 2 * outputs + 1))
         none = np.full(node.size, -1)
         for start in range(3):
@@ -496,7 +486,7 @@ class _Analysis:
             steps.append(self._step(self.captures, capture, setup, None))
             end = self._name(node // 2)
         else:
-            end = self._port(self.netlist.outputs, node // 2)
+            end = self._port(self.outputs, node // 2)
         while True:
             arcs = order[into[node] : into[node + 1]]
             if arcs.size:
@@ -507,7 +497,7 @@ class _Analysis:
             steps.append(self._step(self.arcs, int(arcs[k]), float(self.delay[arcs[k]]), node))
             node = int(self.arcs["source"][arcs[k]])
         if start == 2:
-            begin = self._port(self.netlist.inputs, node // 2)
+            begin = self._port(self.inputs, node // 2)
         else:
             mine = np.flatnonzero((self.launches["target"] == node) & (self.launches["edge"] == start))
             k = int(mine[np.argmax(self.launch_delay[mine])])
