@@ -22,10 +22,10 @@ __all__ = ["RecordFolder", "generator_digest"]
 def generator_digest() -> str:
     """Digest of the generators' source text: a record of other hardware is not found again."""
     digest = hashlib.sha256()
-    for package in ("bankside.gen", "bankside.constraints"):
-        root = resources.files(package)
-        for path in sorted(_python_files(root), key=str):
-            digest.update(path.read_bytes())
+    gen, constraints = resources.files("bankside.gen"), resources.files("bankside.constraints")
+    shared = [constraints.joinpath(name) for name in ("arithmetic.py", "formats.py")]
+    for path in sorted([*_python_files(gen), *_python_files(constraints.joinpath("units")), *shared], key=str):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -33,8 +33,7 @@ def _python_files(folder: Any) -> list[Any]:
     found = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            # Systems, models and libraries do not shape the hardware.
-            if entry.name not in ("__pycache__", "systems", "llm", "libraries", "memory", "formal"):
+            if entry.name not in ("__pycache__", "formal"):
                 found += _python_files(entry)
         elif entry.name.endswith(".py"):
             found.append(entry)

@@ -77,8 +77,7 @@ def evaluation_text(r: dict[str, Any]) -> str:
     rows.append(("largest batch", f"{capacity['largest_batch']} at this context"))
     area = r.get("area")
     if area:
-        rows.append(("die area", ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}"
-                                           for k, v in area.items() if isinstance(v, (int, float, str)))))
+        rows.append(("die area", _area(area)))
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
     rows += [("note", note) for note in r.get("notes", [])]
     head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"

@@ -127,7 +127,8 @@ def _explain(error: ValidationError, model: type[BaseModel], where: str, lines: 
         key = ".".join(str(part) for part in at)
         if problem["type"] == "extra_forbidden":
             siblings = _fields_at(model, at[:-1])
-            out.append(f"{place}: {nearest('key', key, siblings)}")
+            within = key.removesuffix(str(at[-1]))
+            out.append(f"{place}: {nearest('key', str(at[-1]), siblings, within=within)}")
         elif problem["type"] == "missing":
             if any(_close(at[-1], u["loc"][-1]) for u in unknown if u["loc"][:-1] == at[:-1]):
                 continue

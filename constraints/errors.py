@@ -32,9 +32,12 @@ class ToolMissing(BanksideError):
     exit_code = 3
 
 
-def nearest(what: str, name: str, valid: Iterable[str]) -> str:
-    """Message for an unknown name: ``unknown WHAT 'NAME'; did you mean 'X'? (valid: ...)``."""
+def nearest(what: str, name: str, valid: Iterable[str], *, within: str = "") -> str:
+    """Message for an unknown name: ``unknown WHAT 'NAME'; did you mean 'X'? (valid: ...)``.
+
+    ``within`` is a prefix that is shown with the name but not compared.
+    """
     valid = sorted(valid)
     close = difflib.get_close_matches(str(name), valid, 1, 0.5)
     hint = f"; did you mean '{close[0]}'?" if close else ""
-    return f"unknown {what} '{name}'{hint} (valid: {', '.join(valid) if valid else 'none'})"
+    return f"unknown {what} '{within}{name}'{hint} (valid: {', '.join(valid) if valid else 'none'})"

@@ -33,7 +33,7 @@ class SoftmaxExp(wiring.Component):
         ``LATENCY`` cycles later.
     """
 
-    LATENCY = 6
+    LATENCY = 7
 
     def __init__(self, score, table):
         self._score, self._table = score, table
@@ -103,40 +103,43 @@ class SoftmaxExp(wiring.Component):
         x_3 = register(Mux(placed[bits:].any(), (1 << bits) - 1, placed[:bits]), "x_3")
         nan_3, zero_3 = register(nan_2, "nan_3"), register(zero_2, "zero_3")
 
-        # Cycle 4: times log2 e.
-        constant = Const(table.constant)
-        scaled_4 = register((x_3 * constant)[table.constant_bits:], "scaled_4")
-        nan_4, zero_4 = register(nan_3, "nan_4"), register(zero_3, "zero_4")
+        # Cycles 4 and 5: times log2 e, in two halves of the constant.
+        half = table.constant_bits // 2
+        low_4 = register(x_3 * Const(table.constant & ((1 << half) - 1)), "low_4")
+        high_4 = register(x_3 * Const(table.constant >> half), "high_4")
+        product = Cat(low_4[:half], (low_4[half:] + high_4))
+        scaled_5 = register(product[table.constant_bits:bits + table.constant_bits + 1], "scaled_5")
+        nan_5, zero_5 = register(register(nan_3, "nan_4"), "nan_5"), register(register(zero_3, "zero_4"), "zero_5")
 
-        # Cycle 5: the chord.
+        # Cycle 6: the chord.
         low_bits = table.fraction_bits - table.index_bits
-        fraction, whole = scaled_4[:table.fraction_bits], scaled_4[table.fraction_bits:]
+        fraction, whole = scaled_5[:table.fraction_bits], scaled_5[table.fraction_bits:]
         start = Signal(range(table.values[0] + 1))
         slope = Signal(range(max(table.slopes) + 1))
         with m.Switch(fraction[low_bits:]):
             for index, (value, step) in enumerate(zip(table.values, table.slopes, strict=False)):
                 with m.Case(index):
                     m.d.comb += [start.eq(value), slope.eq(step)]
-        start_5 = register(start, "start_5")
-        fall_5 = register((slope * fraction[:low_bits])[low_bits:], "fall_5")
-        whole_5, nan_5, zero_5 = register(whole, "whole_5"), register(nan_4, "nan_5"), register(zero_4, "zero_5")
+        start_6 = register(start, "start_6")
+        fall_6 = register((slope * fraction[:low_bits])[low_bits:], "fall_6")
+        whole_6, nan_6, zero_6 = register(whole, "whole_6"), register(nan_5, "nan_6"), register(zero_5, "zero_6")
 
-        # Cycle 6: to the result's grid (below the normal range it stops following the exponent), and round.
+        # Cycle 7: to the result's grid (below the normal range it stops following the exponent), and round.
         value = Signal(range(table.values[0] + 1))
-        m.d.comb += value.eq(start_5 - fall_5)
+        m.d.comb += value.eq(start_6 - fall_6)
         normal = io.bias - 2
         drop = table.value_bits - io.precision
         below = Signal(range(table.value_bits + 2))
         small_exponent = Signal()
-        m.d.comb += small_exponent.eq(whole_5 > normal)
-        m.d.comb += below.eq(Mux(small_exponent, Mux(whole_5 - normal > table.value_bits + 1, table.value_bits + 1,
-                                                     whole_5 - normal), 0))
+        m.d.comb += small_exponent.eq(whole_6 > normal)
+        m.d.comb += below.eq(Mux(small_exponent, Mux(whole_6 - normal > table.value_bits + 1, table.value_bits + 1,
+                                                     whole_6 - normal), 0))
         reach = table.value_bits + 1
         moved = Signal(len(value) + reach)
         m.d.comb += moved.eq(Cat(Const(0, reach), value) >> below)
         keep = moved[reach + drop:]
         up = moved[reach + drop - 1] & (moved[:reach + drop - 1].any() | keep[0])
-        field = Mux(small_exponent, 0, normal - whole_5)[:io.exponent_bits]
+        field = Mux(small_exponent, 0, normal - whole_6)[:io.exponent_bits]
         rounded = (Cat(Const(0, io.fraction_bits), field) + keep + up)[:io.width]
-        m.d.sync += self.result.eq(Mux(nan_5, io.nan, Mux(zero_5, 0, rounded)))
+        m.d.sync += self.result.eq(Mux(nan_6, io.nan, Mux(zero_6, 0, rounded)))
         return m

@@ -94,7 +94,7 @@ class PamPu(wiring.Component):
         self._config = config
         beat = config.lanes * config.io.width
         self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1}),
-                                   config.output_beats + config.output_skid_beats)
+                                   config.output_beats + config.output_skid_beats, output_register=False)
         super().__init__({
             "command": In(stream.Signature(command_layout(config))),
             "query": In(stream.Signature(beat)),

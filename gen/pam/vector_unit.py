@@ -257,14 +257,9 @@ class VectorUnit(wiring.Component):
             ]
 
         # Cycles 5 and 6: sum of the lanes. Cycle 7: scalar accumulator.
-        # There are as many additions as terms, the accumulator's included: each takes one of the carries.
-        carries = list(carries_5)
-        groups = [_sum(terms_5[i:i + 4], carries) for i in range(0, lanes, 4)]
+        groups = [_sum(terms_5[i:i + 4] + carries_5[i:i + 4]) for i in range(0, lanes, 4)]
         sums_6 = [register(group, f"sum_6_{n}") for n, group in enumerate(groups)]
-        carries = [register(carry, f"carry_6_{n}") for n, carry in enumerate(carries)]
-        sum_7 = register(_sum(sums_6, carries), "sum_7")
-        (carry,) = carries
-        carry_7 = register(carry, "carry_7")
+        sum_7 = register(_sum(sums_6), "sum_7")
         valid_7 = register(valid_5 & ~value_5, "key_valid", 2, keep=True)
         first_7, last_7 = register(first_5, "key_first", 2), register(last_5, "key_last", 2)
         slot_7 = register(slot_3, "key_slot", 4)
@@ -278,7 +273,7 @@ class VectorUnit(wiring.Component):
                   for s in range(slots)]
         total_7 = Signal(signed(score_window.width))
         flag_7 = [Signal(name=f"score_flag_{n}") for n in range(3)]
-        m.d.comb += total_7.eq(_plus(Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7, sum_7, carry_7))
+        m.d.comb += total_7.eq((Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7) + sum_7)
         m.d.comb += [f.eq(new | Mux(first_7, begin, Array([s[n] for s in states])[slot_7]))
                      for n, (f, new, begin) in enumerate(zip(flag_7, flags_7, start_flags_7, strict=True))]
         total_8 = register(total_7, "score_total_8")
@@ -319,12 +314,12 @@ def _plus(a, b, carry):
     return (Cat(Const(1, 1), a).as_signed() + Cat(carry, b).as_signed()) >> 1
 
 
-def _sum(values, carries):
-    """Sum of signed values as a balanced tree; every addition takes a carry off the list ``carries``."""
-    while len(values) > 1:
-        values = ([_plus(a, b, carries.pop()) for a, b in zip(values[0::2], values[1::2], strict=False)]
-                  + values[len(values) & ~1:])
-    return values[0]
+def _sum(values):
+    """Sum of values, in one expression so that synthesis can build one carry-save tree of it."""
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total[:len(values[0]) + (len(values) - 1).bit_length()].as_signed()
 
 
 def _clipped(m, value, shape, name):
