@@ -294,7 +294,7 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
     which.add_argument("--liberty", metavar="FILE", help="Liberty file")
-    parser.add_argument("--effort", choices=("area", "speed"), default="area", help="what mapping aims at")
+    parser.add_argument("--effort", choices=("area", "balanced", "speed"), default="balanced", help="what mapping aims at")
     _records_argument(parser)
     _json_argument(parser)
 

@@ -67,7 +67,7 @@ def memory_label(memory: str) -> str:
     return Path(memory).stem if memory.endswith((".yaml", ".yml")) else memory
 
 
-def synthesise(selection: Selection, *, library: str = "generic", liberty: str | None = None, effort: str = "area",
+def synthesise(selection: Selection, *, library: str = "generic", liberty: str | None = None, effort: str = "balanced",
                records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
     """Map the unit to a library; keys as in ``bankside synth --json``."""
     from .synthesis import flow, libraries
