@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
 from amaranth import *
