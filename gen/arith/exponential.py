@@ -103,11 +103,11 @@ class SoftmaxExp(wiring.Component):
         x_3 = register(Mux(placed[bits:].any(), (1 << bits) - 1, placed[:bits]), "x_3")
         nan_3, zero_3 = register(nan_2, "nan_3"), register(zero_2, "zero_3")
 
-        # Cycles 4 and 5: times log2 e, in two halves of the constant.
-        half = table.constant_bits // 2
-        low_4 = register(x_3 * Const(table.constant & ((1 << half) - 1)), "low_4")
-        high_4 = register(x_3 * Const(table.constant >> half), "high_4")
-        product = Cat(low_4[:half], (low_4[half:] + high_4))
+        # Cycles 4 and 5: times log2 e, as shifts and additions, half of them in each cycle.
+        digits = _signed_digits(table.constant)
+        low_4, high_4 = (register(_shifted_sum(x_3, part), name) for part, name in
+                         ((digits[:len(digits) // 2], "low_4"), (digits[len(digits) // 2:], "high_4")))
+        product = low_4 + high_4
         scaled_5 = register(product[table.constant_bits:bits + table.constant_bits + 1], "scaled_5")
         nan_5, zero_5 = register(register(nan_3, "nan_4"), "nan_5"), register(register(zero_3, "zero_4"), "zero_5")
 
@@ -143,3 +143,25 @@ class SoftmaxExp(wiring.Component):
         rounded = (Cat(Const(0, io.fraction_bits), field) + keep + up)[:io.width]
         m.d.sync += self.result.eq(Mux(nan_6, io.nan, Mux(zero_6, 0, rounded)))
         return m
+
+
+def _signed_digits(number):
+    """Canonical signed digits of a positive integer: list of (sign, exponent), no two exponents adjacent."""
+    digits, place = [], 0
+    while number:
+        if number & 1:
+            sign = 2 - (number & 3)  # 1 or -1, whichever leaves more zeros
+            digits.append((sign, place))
+            number -= sign
+        number >>= 1
+        place += 1
+    return digits
+
+
+def _shifted_sum(x, digits):
+    """``x`` times the number that ``digits`` stand for; signed."""
+    total = Const(0, 1)
+    for sign, place in digits:
+        term = Cat(Const(0, place), x) if place else x
+        total = total + term if sign > 0 else total - term
+    return total
