@@ -100,4 +100,5 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
     return {**_header(selection), "memory": device.name, "tokens": tokens, "head_dim": head_dim, "queries": queries,
             "refresh": refresh, "power_limit": power_limit, "cycles": int(timing.cycles),
             "time_ns": round(float(timing.time_ns), 3), "commands": {k: int(v) for k, v in timing.commands.items()},
-            "energy_pj": {k: float(v) for k, v in timing.energy_pj.items()}, "tools": generate.tool_versions()}
+            "energy_pj": timing.energy_pj.get("total"), "energy_breakdown_pj": timing.energy_pj or None,
+            "tools": generate.tool_versions()}

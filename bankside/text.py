@@ -55,13 +55,21 @@ def synthesis_text(r: dict[str, Any]) -> str:
 
 
 def timing_text(r: dict[str, Any]) -> str:
-    energy = ", ".join(f"{name} {value:.0f}" for name, value in r["energy_pj"].items())
+    parts = r["energy_breakdown_pj"] or {}
+    energy = ", ".join(f"{name} {value:.0f}" for name, value in parts.items()) or "not modelled"
     return _title(r) + "\n" + _block([
         ("step", f"{r['tokens']} tokens in each bank, head dimension {r['head_dim']}, {r['queries']} queries"),
         ("memory", f"{r['memory']}: {r['cycles']} cycles, {r['time_ns']:.1f} ns"),
         ("commands", ", ".join(f"{count} {name}" for name, count in r["commands"].items())),
         ("energy (pJ, one channel)", energy),
     ])
+
+
+def _area(area: dict[str, Any]) -> str:
+    low, high = area["with_other_percent"]
+    return (f"{area['units_per_die']} units {area['units_mm2'][0]:.1f} to {area['units_mm2'][1]:.1f} mm2; with "
+            f"{area['other']}: {low:.1f} to {high:.1f} % of a {area['die_mm2']:g} mm2 die, published "
+            f"{area['budget_percent']:g} %")
 
 
 def evaluation_text(r: dict[str, Any]) -> str:

@@ -431,7 +431,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
             "memory_cycles": int(timing.cycles),
             "memory_time_ns": round(float(timing.time_ns), 3),
             "commands": {k: int(v) for k, v in timing.commands.items()},
-            "energy_pj": {k: float(v) for k, v in timing.energy_pj.items()},
+            "energy_pj": timing.energy_pj.get("total"),
             "stall_cycles": paced.stall_cycles,
             "exposed_softmax_cycles": paced.exposed_softmax_cycles,
             "utilisation": round(paced.utilisation, 6),

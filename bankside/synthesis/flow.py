@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -477,7 +478,7 @@ def _yosys(work: Path, progress: Progress | None) -> str:
     environment = {k: v for k, v in os.environ.items() if k != "YOWASP_MOUNT"}  # with it '.' is not mounted
     command = [sys.executable, "-c", _RUN_YOSYS, "-Q", "-T", "-s", _SCRIPT]
     told: set[str] = set()
-    lines: list[str] = []
+    lines: deque[str] = deque(maxlen=200)
     with subprocess.Popen(
         command,
         cwd=work,
@@ -492,8 +493,7 @@ def _yosys(work: Path, progress: Progress | None) -> str:
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                if line.startswith("ERROR:") or not lines or len(lines) < 200 or "rror" in line:
-                    lines.append(line)
+                lines.append(line)
                 stage = _stage(line)
                 if progress and stage and stage not in told:
                     told.add(stage)

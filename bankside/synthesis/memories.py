@@ -99,7 +99,7 @@ class MacroModel:
             for name in (*address, *control):
                 pin(name, "input", setup_to(clock) if clocked else ())
             if clocked:
-                arcs = (Arc(clock, "rising_edge", "non_unate", both_delay, both_slew, {}),)
+                arcs: tuple[Arc, ...] = (Arc(clock, "rising_edge", "non_unate", both_delay, both_slew, {}),)
             else:
                 arcs = tuple(Arc(a, "combinational", "non_unate", both_delay, both_slew, {}) for a in address)
             for i in range(width):

@@ -192,17 +192,17 @@ def buffer_heavy_nets(netlist: Netlist, library: Library, macro_cells: Mapping[s
                 group.append(level.pop(0))
             number = len(cells) + len(added)
             added.append(Instance(f"buffer${len(added)}", buffer.name, {into.name: net, out.name: fresh}))
-            for _, sink, pin in group:
-                moved[sink, pin] = fresh
+            for _, sink, sink_pin in group:
+                moved[sink, sink_pin] = fresh
             fresh += 1
             level.append((into.capacitance_ff, number, into.name))
             if len(group) == 1 and group[0][0] <= into.capacitance_ff:
                 break  # no smaller than what it replaces
             level.sort(key=lambda s: (s[1] >= len(cells), -s[0], s[1], s[2]))
     everything = [*netlist.instances, *netlist.macros, *added]
-    for (number, pin), net in moved.items():
+    for (number, sink_pin), net in moved.items():
         instance = everything[number]
-        everything[number] = replace(instance, pins={**instance.pins, pin: net})
+        everything[number] = replace(instance, pins={**instance.pins, sink_pin: net})
     count, macros = len(netlist.instances), len(netlist.macros)
     return replace(
         netlist,
