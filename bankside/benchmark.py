@@ -77,7 +77,7 @@ def _timing() -> list[tuple[str, float, str]]:
     memory = load_memory("hbm3-5.2")
     config = PRESETS["pam-hbm"]
     out = []
-    for tokens in (512, 131072):
+    for tokens in (512, 32768):
         program = attention_program(config, memory, [Step(tokens, 128)])
         commands = sum(program.counts().values())
         for mode in ("jump", "step"):
