@@ -310,6 +310,32 @@ def test_edges_follow_the_sense_of_every_gate():
     assert sta.analyse(chain([("I", "A", "Y"), ("N", "A", "Y")]), cells).critical.length_ns == 101
 
 
+MERGING = """
+library (merging) { time_unit : "1ns"; capacitive_load_unit (1, ff);
+  lu_table_template (t) { variable_1 : input_net_transition; index_1 ("0, 1"); }
+  cell (N) { area : 1; pin (A, B) { direction : input; capacitance : 1; } pin (Y) { direction : output; function : "!(A B)";
+    timing () { related_pin : "A"; cell_rise (scalar) { values ("10"); } cell_fall (scalar) { values ("10"); }
+      rise_transition (scalar) { values ("1"); } fall_transition (scalar) { values ("1"); } }
+    timing () { related_pin : "B"; cell_rise (scalar) { values ("4"); } cell_fall (scalar) { values ("4"); }
+      rise_transition (scalar) { values ("3"); } fall_transition (scalar) { values ("3"); } } } }
+  cell (I) { area : 1; pin (A) { direction : input; capacitance : 1; } pin (Y) { direction : output; function : "!A";
+    timing () { related_pin : "A"; cell_rise (t) { values ("0, 2"); } cell_fall (t) { values ("0, 2"); }
+      rise_transition (scalar) { values ("0"); } fall_transition (scalar) { values ("0"); } } } }
+  cell (F) { area : 1; ff (IQ, IQN) { next_state : "D"; clocked_on : "C"; } pin (D, C) { direction : input; }
+    pin (Q) { direction : output; function : "IQ"; } }
+}
+"""
+
+
+def test_the_latest_arrival_and_the_slowest_transition_go_on():
+    """A NAND of one net: 10 by the late pin, transition 3 by the other, extended to a delay of 6 in the inverter."""
+    merged = dataclasses.replace(chain([("I", "A", "Y")] * 2), instances=(
+        netlist.Instance("n", "N", {"A": 2, "B": 2, "Y": 3}), netlist.Instance("i", "I", {"A": 3, "Y": 4})))
+    path = sta.analyse(merged, parse(MERGING, "merging").cells).critical
+    assert path.length_ns == pytest.approx(16)
+    assert [s.arc for s in path.steps] == ["A rise -> Y fall", "A fall -> Y rise"]
+
+
 def registers(inverted):
     """Two flip-flops with an inverter between; the second's clock is inverted or not."""
     n = netlist
