@@ -1,6 +1,7 @@
 """Tile sequencer: from steps to phases, each a run of K or of V beats."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +44,12 @@ class TileSequencer(wiring.Component):
 
     def __init__(self, config):
         self._config = config
+        # What a proof sees of the state; has no driver and no reader in any other netlist.
+        self.probe = Signal(data.StructLayout({
+            "keys": 1, "left": range(config.max_tokens + 1),  # tokens of the step whose K phases are still to come
+            "held": range(3), "older": phase_layout(config), "newer": phase_layout(config),  # V phases that are due
+            "chunks": range(config.max_chunks + 1), "more": 1, "ends": 1, "bank": 1,
+        }))
         super().__init__({
             "i": In(stream.Signature(command_layout(config))),
             "o": Out(stream.Signature(phase_layout(config))),
@@ -67,7 +74,7 @@ class TileSequencer(wiring.Component):
         m.d.comb += final.eq(left <= tile)
         m.d.comb += count.eq(Mux(final, left, tile))
 
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
@@ -117,5 +124,21 @@ class TileSequencer(wiring.Component):
                         m.next = "IDLE"
                     with m.Else():
                         m.next = "KEY"
+
+        if platform == "formal":
+            value, flush = fsm.ongoing("VALUE"), fsm.ongoing("FLUSH")
+            m.d.comb += [
+                self.probe.keys.eq(fsm.ongoing("KEY") | (value & ~newest.final) | (flush & ~waiting.final)),
+                self.probe.left.eq(left),
+                self.probe.held.eq(Mux(value, 2, pending)),
+                self.probe.older.eq(waiting),
+                self.probe.newer.eq(newest),
+                self.probe.chunks.eq(chunks),
+                self.probe.more.eq(more),
+                self.probe.ends.eq(ends),
+                self.probe.bank.eq(bank),
+                Assert(pending | ~(value | flush), "TileSequencer: a V phase is due in the states that offer one"),
+                Assert(flush == (pending & ends & ~value), "TileSequencer: what ends is flushed"),
+            ]
 
         return m
