@@ -8,6 +8,7 @@ configuration, 3 a tool is missing, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -28,7 +29,16 @@ class _Parser(argparse.ArgumentParser):
         if "invalid choice" in message and self.prog == "bankside":
             wrong = message.split("'")[1]
             message = nearest("command", wrong, COMMANDS)
+        elif "required" in message or "unrecognized" in message:
+            message += f" (see {self.prog} --help)"
         raise ConfigError(message)
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Defaults where there is one to tell."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help if action.default in (None, False, []) else super()._get_help_string(action)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,13 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         code = arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None: the caller closed it
+            sys.stdout.flush()
         return code or 0
     except BanksideError as error:
         if debug:
             traceback.print_exc()
-        print("bankside: " + " ".join(str(error).split("\n")), file=sys.stderr)
+        print("bankside: " + " ".join(str(error).splitlines()), file=sys.stderr)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if debug or (error.name or "").partition(".")[0] == "bankside":
+            raise
+        print(f"bankside: package '{error.name}' is not installed: pip install {error.name}", file=sys.stderr)
+        return 3
     except KeyboardInterrupt:
         print("bankside: interrupted", file=sys.stderr)
         return 130
@@ -64,14 +80,17 @@ def _terminate(number: int, frame: Any) -> NoReturn:
 
 def entry() -> None:
     """Console script: a termination signal cleans up as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be text
     sys.exit(main())
 
 
 def run_arguments(command: str) -> None:
     """Run another command of this tool, its result discarded (errors are raised)."""
     import contextlib
-    import io
     import shlex
 
     arguments = _parser().parse_args(shlex.split(command)[1:])
@@ -86,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, (summary, fill, _) in COMMANDS.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
-                                  formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+                                  formatter_class=_Help)
         sub.set_defaults(run=COMMANDS[name][2])
         fill(sub)
     return parser
@@ -94,8 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def emit(result: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    json.dump(result, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print(json.dumps(result, indent=2))
 
 
 def log(text: str) -> None:
@@ -146,14 +164,20 @@ def natural(text: str) -> int:
     return _whole(text, 0)
 
 
-def _whole(text: str, least: int) -> int:
+def queries(text: str) -> int:
+    """A group of queries, far above that of any model."""
+    return _whole(text, 1, 4096)
+
+
+def _whole(text: str, least: int, most: int = 1 << 40) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not '{text}'") from None
-    if value < least or value > 1 << 40:
+        shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
+        raise argparse.ArgumentTypeError(f"must be a whole number, not '{shown}'") from None
+    if not least <= value <= most:
         raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}" if value < least else
-                                         f"must be at most {1 << 40}, not {value}")
+                                         f"must be at most {most}, not {value}")
     return value
 
 
@@ -208,8 +232,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for title, names in named.items():
         print(title)
         for name in names:
-            text = names[name] if isinstance(names, dict) else ""
-            print(f"  {name:<16} {getattr(text, 'title', text) or ''}".rstrip())
+            print(f"  {name:<16} {names[name].title}" if isinstance(names, dict) else f"  {name}")
     return 0
 
 
@@ -231,7 +254,7 @@ def _gen(arguments: argparse.Namespace) -> int:
     from .generate import describe, generated_files
 
     selection = _selected(arguments)
-    if arguments.name and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", arguments.name):
+    if arguments.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", arguments.name):
         raise ConfigError(f"--name must be a Verilog identifier, not '{arguments.name}'")
     if _dry_run(arguments, selection):
         return 0
@@ -324,7 +347,7 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", metavar="M", default="hbm3-5.2", help="memory")
     parser.add_argument("--tokens", metavar="N", type=natural, default=512, help="tokens in each bank")
     parser.add_argument("--head-dim", metavar="D", type=positive, default=128, help="head dimension")
-    parser.add_argument("--queries", metavar="Q", type=positive, default=1, help="queries that share the keys and values")
+    parser.add_argument("--queries", metavar="Q", type=queries, default=1, help="queries that share the keys and values")
     parser.add_argument("--refresh", action="store_true", help="with refresh")
     parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
     _json_argument(parser)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import subprocess
+import traceback
 from functools import lru_cache
 from typing import Any
 
 from bankside import __version__
+from bankside.constraints.errors import ConfigError
 
 from .registry import Unit
 from .selection import Selection
@@ -30,17 +33,32 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
     from amaranth.back import verilog as back_end
 
+    tool_versions()  # tells if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
     component = unit.generator()(config)
     try:
         text = back_end.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    except KeyboardInterrupt as interrupt:
+        _stop_processes(interrupt)
+        raise
     finally:
         if before is None:
             del os.environ["AMARANTH_USE_YOSYS"]
         else:
             os.environ["AMARANTH_USE_YOSYS"] = before
+    if f"\nmodule {name}(" not in text:  # written as an escaped identifier
+        raise ConfigError(f"module name '{name}' is a keyword of Verilog")
     return text, component
+
+
+def _stop_processes(interrupt: BaseException) -> None:
+    """Amaranth leaves its Yosys running when it is interrupted; the process is found in the frames it was waited for."""
+    for frame, _ in traceback.walk_tb(interrupt.__traceback__):
+        for value in frame.f_locals.values():
+            if isinstance(value, subprocess.Popen):
+                value.kill()
+                value.communicate()
 
 
 def verilog(selection: Selection, name: str | None = None) -> str:

@@ -28,8 +28,7 @@ def _keep(selection: Selection, kind: str, conditions: dict[str, Any], results: 
     record = Record(kind=kind, unit=selection.unit.name, preset=selection.preset,  # type: ignore[arg-type]
                     config=selection.config.model_dump(mode="json"), config_hash=selection.config_hash,
                     conditions=conditions, results=results, tools={**tools, "generator": generator_digest()})
-    RecordFolder(folder).write(record)
-    return record.name
+    return RecordFolder(folder).write(record).stem
 
 
 def simulate(selection: Selection, *, memory: str, tokens: int, head_dim: int, seed: int, waves: bool = False,
@@ -41,6 +40,7 @@ def simulate(selection: Selection, *, memory: str, tokens: int, head_dim: int, s
 
     load_memory(memory)  # tell before the long part
     simulator_environment()
+    RecordFolder(records).prepare()
     wave_file = None
     if waves:
         wave_file = Path("out", "waves", f"{selection.unit.name}-{selection.label}").absolute()
@@ -72,7 +72,8 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     """Map the unit to a library; keys as in ``bankside synth --json``."""
     from .synthesis import flow, libraries
 
-    cells = libraries.from_file(liberty) if liberty else libraries.get(library)
+    cells = libraries.from_file(liberty) if liberty is not None else libraries.get(library)
+    RecordFolder(records).prepare()
     progress(f"generating {selection.unit.name} {selection.label}")
     text = generate.verilog(selection)
     progress(f"mapping to {cells.name} (a minute for a large unit)")

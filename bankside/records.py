@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -46,21 +47,30 @@ class RecordFolder:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = Path(folder or os.environ.get("BANKSIDE_RECORDS") or cache_folder() / "records")
 
+    def prepare(self) -> None:
+        """Raise :exc:`ConfigError` if no record can be written here: to be told before a long measurement."""
+        write_files(self.folder, {})
+        if not os.access(self.folder, os.W_OK | os.X_OK):
+            raise ConfigError(f"can't write to {self.folder}: permission denied")
+
     def write(self, record: Record) -> Path:
         """Keep a record; an older one of the same conditions is replaced."""
         text = json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
-        return write_files(self.folder, {f"{record.name}.json": text})[0]
+        # A library may have any name; a file may not.
+        return write_files(self.folder, {re.sub(r"[^\w.=@+-]", "_", record.name) + ".json": text})[0]
 
     def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Record | None:
         """The newest record of a configuration that meets ``conditions``, made with today's generators; else None."""
-        best: tuple[float, Record] | None = None
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ConfigError(f"{self.folder}: a folder of records is needed, not a file")
+        best: tuple[int, Record] | None = None
         for path in sorted(self.folder.glob(f"{unit}-{config_hash}-{kind}-*.json")):
             record = self.read(path)
             if record.tools.get("generator") != generator_digest():
                 continue
             if any(record.conditions.get(key) != value for key, value in conditions.items()):
                 continue
-            when = path.stat().st_mtime
+            when = path.stat().st_mtime_ns
             if best is None or when > best[0]:
                 best = when, record
         return best[1] if best else None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from bankside.constraints.document import Strict, parse, validate
+from bankside.constraints.document import MAX_BYTES, Strict, parse, validate
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.records import config_hash
 
@@ -63,22 +61,15 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     document: dict[str, Any] = {}
     lines: dict[tuple[Any, ...], int] = {}
     if file is not None:
-        path = Path(file)
-        try:
-            text = path.read_text()
-        except OSError as error:
-            raise ConfigError(f"{file}: {(error.strerror or str(error)).lower()}") from None
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{file}: not UTF-8 text (byte {error.start})") from None
-        document, lines = parse(text, file)
+        document, lines = _parsed(_read(file), file)
         if not isinstance(document, dict):
             raise ConfigError(f"{file}: must be a mapping of keys to values, not {type(document).__name__}")
         named = document.pop("preset", None)
-        if named is not None and preset is None:
-            if named not in chosen.preset_table:
-                raise ConfigError(f"{file}:{lines.get(('preset',), 1)}: "
+        if named is not None:
+            if not isinstance(named, str) or named not in chosen.preset_table:
+                raise ConfigError(f"{file}:{lines[('preset',)]}: "
                                   + nearest(f"preset of {chosen.name}", named, chosen.preset_table))
-            preset = named
+            preset = preset or named
     _, base = chosen.preset(preset)
     values = base.model_dump()
     config = base
@@ -94,14 +85,34 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     return Selection(chosen, None, config)
 
 
+def _read(file: str) -> str:
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{file}: a configuration file has at most {MAX_BYTES} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not UTF-8 text (byte {error.start})") from None
+
+
+def _parsed(text: str, where: str) -> tuple[Any, dict[tuple[Any, ...], int]]:
+    try:
+        return parse(text, where)
+    except RecursionError:
+        raise ConfigError(f"{where}: nested too deeply") from None
+
+
 def _assignment(text: str, model: type[Strict]) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise ConfigError(f"--set {text}: must be key=value")
     if key not in model.model_fields:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")
-    try:
-        parsed = yaml.safe_load(value)
-    except yaml.YAMLError:
-        parsed = value
-    return key, parsed
+    # Numbers are written as in a file; whatever else it is is told by the schema.
+    if re.fullmatch(r"[-+.\w]{1,40}", value):
+        return key, _parsed(value, f"--set {key}")[0]
+    return key, value if len(value) <= 40 else f"{value[:20]}... ({len(value)} characters)"
