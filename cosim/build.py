@@ -61,7 +61,8 @@ def _command(sources: list[str], trace: list[str]) -> list[str]:
     libs = config.libs_dir
     return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
             "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-            "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
+            "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2",
+            "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
 

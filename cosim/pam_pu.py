@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..constraints.formats import FloatFormat
+from ..constraints.memory import load_memory
 from ..constraints.units.pam_pu import PamPuConfig, Step
+from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
+from ..models.pam.program import attention_program, burst_arrivals
 from ..models.pam.pu import Partials, attention, local_attention, merge
 from .request import SimRequest
 from .streams import EpochLog, Items, StreamPort, StreamRun, play
@@ -160,8 +163,9 @@ def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[st
         for step in range(len(episode.steps)):
             for value, source in ((0, episode.k[step]), (1, episode.v[step])):
                 mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
-                data[mine] = source.reshape(len(source), source.shape[1] // lanes, lanes)[beats["token"][mine], beats["chunk"][mine]] \
-                    if len(mine) else 0
+                if len(mine):
+                    chunked = source.reshape(len(source), source.shape[1] // lanes, lanes)
+                    data[mine] = chunked[beats["token"][mine], beats["chunk"][mine]]
         tag = np.where(beats["value"] == 1, VALUE, KEY)
         key = np.stack([beats["step"], beats["tile"], beats["value"]])
         starts = np.ones(len(beats), bool)
@@ -331,10 +335,6 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
 def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, gap_cycles: int = 0,
                     power_limit: bool = True, refresh: bool = False) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
-    from ..constraints.memory import load_memory
-    from ..models.memory import time_program
-    from ..models.pam.program import attention_program, burst_arrivals
-
     device = load_memory(memory)
     # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
     burst_cycles = int(np.ceil(device.column_bytes / config.beat_bytes / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
@@ -376,6 +376,8 @@ def bench(request: SimRequest) -> dict[str, Any]:
     config, rng = request.config, np.random.default_rng(request.seed)
     step = Step(request.tokens, request.head_dim)
     config.check_step(step)
+    device = load_memory(request.memory)
+    attention_program(config, device, [step])  # tells before the long part if the step does not fit the memory
     # A single tile has nothing to hide its softmax behind: it shows the latency.
     probe = Step(config.tile_tokens, request.head_dim)
     main = random_episode(config, [step], rng)
@@ -389,10 +391,6 @@ def bench(request: SimRequest) -> dict[str, Any]:
     log, tile = full.run.epochs[0], full.run.epochs[1]
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
     drain = tile.end_cycle - _edge(tile, "last", max)
-
-    from ..constraints.memory import load_memory
-
-    device = load_memory(request.memory)
     gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
     timing, arrival = measured_timing(config, request.memory, [step], gap_cycles=gap_cycles)
     paced = run(f"data at the cycles of {device.name}", [Episode([step], main.q, main.k, main.v, arrival)],
