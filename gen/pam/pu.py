@@ -2,6 +2,7 @@
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -334,6 +335,45 @@ class PamPu(wiring.Component):
                     if banks == 2:
                         m.d.sync += from_bank.eq(~from_bank)
                     m.next = "MAXIMUM"
+
+        if platform == "formal":
+            def flying(event, cycles, name):
+                """How many ``event`` were in the last ``cycles`` cycles, and whether one was that many cycles ago."""
+                history = Signal(cycles, name=name)
+                m.d.sync += history.eq(Cat(event, history))
+                return sum(history), history[-1]
+
+            ends = take & phase.value & (last_token | void)
+            outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
+            m.d.comb += [
+                Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
+                Assert(credits + outputs_flying + outputs.level == outputs.depth,
+                       "PamPu: each place for output is free, reserved, or taken"),
+                Assert(~vector.output_valid | outputs.i.ready, "PamPu: an output beat finds a place"),
+                Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
+                Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
+                       "PamPu: a query beat that is read is there"),
+                Assert(~(out.valid & (out.p.kind == Kind.SUM)) | told[from_bank],
+                       "PamPu: the sum that leaves is that of the maximum"),
+            ]
+            for b in range(banks):
+                here, softmax_here = bank == b, turn == b
+                key_ends = done & ~phase.value & ~void & here
+                scores_flying, score_lands = flying(key_ends, VectorUnit.SCORE_LATENCY, f"scores_flying_{b}")
+                sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
+                score_comes = vector.score_valid & (tag.bank == b)
+                m.d.comb += [
+                    Assert((score_comes & tag.whole & tag.last) == score_lands,
+                           "PamPu: a tile's last score comes after its latency"),
+                    Assert((softmax.sum_valid & (softmax.sum_bank == b)) == sum_lands,
+                           "PamPu: a tile's sum comes after its latency"),
+                    Assert(scores_flying + ready[b] + sums_flying + told[b] == occupied[b],
+                           "PamPu: the tile of an occupied bank is in exactly one stage"),
+                    Assert(~(score_comes & softmax.write & (softmax.write_bank == b)),
+                           "PamPu: a score and a probability are never written at once"),
+                    Assert(~(partial_read & here & softmax.start & softmax_here),
+                           "PamPu: a partial score and a score are never read at once"),
+                ]
 
         return m
 
