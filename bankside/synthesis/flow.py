@@ -28,12 +28,13 @@ from pathlib import Path
 from typing import Any
 
 from ..constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
+from ..constraints.workspace import cache_folder
 from .liberty import Library
 from .memories import MemoryMacro, macro_model
 from .netlist import MACRO, Netlist, buffer_heavy_nets, read_netlist
 from .sta import Timing, analyse
 
-__all__ = ["EFFORTS", "MEMORY_THRESHOLD_BITS", "Synthesis", "cache_folder", "map_to_cells", "synthesise"]
+__all__ = ["EFFORTS", "MEMORY_THRESHOLD_BITS", "Synthesis", "map_to_cells", "synthesise"]
 
 #: Memories of more bits than this stay macros; up to about here flip-flops are smaller (docs/synthesis.md).
 MEMORY_THRESHOLD_BITS = 256
@@ -259,11 +260,6 @@ class Synthesis:
 
 
 Progress = Callable[[str], None]
-
-
-def cache_folder() -> Path:
-    """Where results are kept: ``$BANKSIDE_CACHE``, else ``~/.cache/bankside``."""
-    return Path(os.environ.get("BANKSIDE_CACHE") or Path.home() / ".cache" / "bankside").expanduser().absolute()
 
 
 def yosys_version() -> str:

@@ -28,6 +28,7 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 from ...constraints.errors import ToolMissing
+from ...constraints.workspace import cache_folder
 from .contracts import StreamProtocol
 
 __all__ = ["Result", "prove"]
@@ -102,7 +103,7 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
         Wall time for the proof. If the bounded check alone takes longer, the other searches get the same time again,
         and induction relies on the cycles checked by then.
     trace_dir : path
-        Folder for the counterexample; by default ``formal`` in ``$BANKSIDE_CACHE``, or in ``~/.cache/bankside``.
+        Folder for the counterexample; by default ``formal`` in the cache folder.
 
     Returns
     -------
@@ -131,7 +132,7 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
         unit = StreamProtocol(unit)
 
     name = type(getattr(unit, "dut", unit)).__name__
-    cache = Path(os.environ.get("BANKSIDE_CACHE") or Path.home() / ".cache" / "bankside") / "formal"
+    cache = cache_folder() / "formal"
     netlist = rtlil.convert(unit, platform="formal", ports=unit.ports)
     start = time.monotonic()
     cache.mkdir(parents=True, exist_ok=True)
