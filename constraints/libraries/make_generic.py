@@ -135,7 +135,7 @@ def _multiplexer(drive: int) -> Gate:
         Arc("S", "positive_unate", Chain((core, out)), "!A * B"),
         Arc("S", "negative_unate", Chain((select, core, out)), "A * !B"),
     )
-    pins = {"A": first, "B": first, "S": first + 1}
+    pins: dict[str, float] = {"A": first, "B": first, "S": first + 1}
     return Gate(f"MUX2_X{drive}", 1 + 4 * first + drive + 1, pins, "(A * !S) + (B * S)", arcs)
 
 

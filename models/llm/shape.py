@@ -367,7 +367,7 @@ def _read(path: Path, name: str) -> ModelShape:
         raise ConfigError(f"{r.place('model_type')}: {nearest('model_type', str(family), FAMILIES)}")
     keys, reader = FAMILIES[family]
     r.require(keys)
-    dtype = values.get("dtype") or values.get("torch_dtype") or "float16"
+    dtype: Any = values.get("dtype") or values.get("torch_dtype") or "float16"
     if dtype not in DTYPE_BYTES:
         key = "dtype" if values.get("dtype") else "torch_dtype"
         raise ConfigError(f"{r.place(key)}: {nearest(key, str(dtype), DTYPE_BYTES)}")

@@ -66,13 +66,13 @@ def aligned_add(state: Accumulator, products: Products, window: AlignedWindow, *
     left, right = max(window.left, 0), max(-window.left, 0)
     term = (magnitude << left) >> np.minimum(base - exponent + right, 62)
     term = np.where(sign == 1, -term, term)
-    positive, negative = inf & (sign == 0), inf & (sign == 1)
+    flags = [nan, inf & (sign == 0), inf & (sign == 1)]
     if axis is not None:
-        term, nan = term.sum(axis=axis), nan.any(axis=axis)
-        positive, negative = positive.any(axis=axis), negative.any(axis=axis)
+        term, flags = term.sum(axis=axis), [np.any(flag, axis=axis) for flag in flags]
     state.value = (state.value >> np.minimum(grown - state.exponent, 62)) + term
     state.exponent = grown
-    state.nan, state.positive, state.negative = state.nan | nan, state.positive | positive, state.negative | negative
+    state.nan, state.positive, state.negative = (old | new for old, new in zip(
+        (state.nan, state.positive, state.negative), flags, strict=True))
 
 
 def preload(bits: np.ndarray, fmt: FloatFormat, window: AlignedWindow) -> Accumulator:
