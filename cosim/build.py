@@ -6,10 +6,12 @@ import contextlib
 import hashlib
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ToolMissing
@@ -76,12 +78,15 @@ lint_off -rule INITIALDLY -file "*bench.sv"
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:
     """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
 
+    Comments at the head of the text make no other program.
+
     Raises
     ------
     :exc:`CheckFailed`
         If Verilator or the compiler rejects the design (with its first error).
     """
     env = simulator_environment()
+    verilog = re.sub(r"\A(//.*\n)+", "", verilog)
     trace: list[str] = []
     if waves:
         fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
@@ -104,8 +109,9 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
             (work / "bench.sv").write_text(bench)
             (work / "bench.vlt").write_text(BENCH_RULES)
             _run(command, work, env, "verilator")
-            _run(["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk",
-                  f"VM_TRACE={int(waves)}"], work, env, "the C++ compiler")
+            make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}"]
+            with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), home, compiler):
+                _run(make, work, env, "the C++ compiler")
             ready = work / "ready"
             ready.mkdir()
             shutil.move(work / "obj" / "bench", ready / "bench")
@@ -115,7 +121,29 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     return final
 
 
-def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> None:
+@contextlib.contextmanager
+def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
+    """Verilator's run-time library is most of the compiler's work and the same in every model: kept under the hash of
+    the commands that compile it (lines of ``make -n``), put into the build folder before make runs."""
+    lines = sorted(line for line in plan.splitlines() if re.search(r" -c -o verilated\w*\.o ", line))
+    key = hashlib.sha256("\0".join([*lines, compiler, tool_versions()["verilator"]]).encode()).hexdigest()[:24]
+    kept = home / f"runtime-{key}"
+    found = kept.is_dir()
+    if found:
+        for path in kept.iterdir():
+            shutil.copy(path, obj)
+    yield
+    if not found:
+        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as name:
+            ready = Path(name) / "ready"
+            ready.mkdir()
+            for path in obj.glob("verilated*.o"):
+                shutil.copy(path, ready)
+            with contextlib.suppress(OSError):  # another run was first
+                os.rename(ready, kept)
+
+
+def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> str:
     process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
     try:
@@ -128,3 +156,4 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> None:
     if process.returncode:
         errors = [line for line in output.splitlines() if "rror" in line] or output.splitlines()[-1:] or ["no output"]
         raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")
+    return output
