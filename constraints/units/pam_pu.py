@@ -72,7 +72,7 @@ class PamPuConfig(Strict):
         default=0, ge=0, le=1024, description="places beside the buffer for output beats in flight in the pipeline")
     max_head_dim: int = Field(default=256, ge=2, le=4096, description="largest head dimension of a step")
     max_tokens: int = Field(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
-    guard_bits: int = Field(default=6, ge=1, le=16, description="accumulator bits below the precision of acc_format")
+    guard_bits: int = Field(default=3, ge=1, le=16, description="accumulator bits below the precision of acc_format")
     clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
