@@ -102,7 +102,8 @@ def test_within_the_error_bound_of_binary64(config, dim):
 @pytest.mark.parametrize("score", ["fp32", "fp16", "bf16"])
 @pytest.mark.parametrize("fmt", ["fp16", "bf16"])
 def test_within_the_error_bound_in_every_precision(fmt, score, acc):
-    config = PamPuConfig(format=fmt, score_format=score, acc_format=acc, query_bytes=64, tile_tokens=13)
+    # With 8-bit accumulators a worst-case bound says something only with some guard bits below them.
+    config = PamPuConfig(format=fmt, score_format=score, acc_format=acc, query_bytes=64, tile_tokens=13, guard_bits=6)
     rng = np.random.default_rng(30)
     for tokens in (1, 12, 13, 14, 100):
         q, k, v = data(config, rng, tokens, 96)
