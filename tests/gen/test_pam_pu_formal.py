@@ -14,8 +14,8 @@ from amaranth import *
 from amaranth.hdl import Assert, Cover
 from amaranth.lib import wiring
 from bankside.constraints.units.pam_pu import PamPuConfig
-from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.arith import Rounder, SoftmaxExp
+from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.pam import pu as pu_module
 from bankside.gen.pam import sequencer as sequencer_module
 from bankside.gen.pam import softmax as softmax_module
@@ -146,7 +146,7 @@ def sequencer_config(**fields):
 @pytest.mark.parametrize("config", [
     pytest.param(sequencer_config(), id="two-banks"),
     pytest.param(sequencer_config(score_tiles=1), id="one-bank"),
-    pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three"),
+    pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three", marks=pytest.mark.slow),
 ])
 def test_sequencer_proved(config):
     result = prove(SequencerContract(TileSequencer(config), config))
@@ -176,13 +176,13 @@ def test_sequencer_defects_found(old, new, failing):
 class Cut(wiring.Component):
     """An arithmetic block with its ports and latency, whose result is free in every cycle."""
 
-    made = []
+    ports: list[Signal] = []  # of the harness
 
     def __init__(self, signature, output):
         super().__init__(signature)
         self._output = output
-        self.free = Signal(len(getattr(self, output)), name=f"free_{len(self.made)}")
-        self.made.append(self.free)
+        self.free = Signal(len(getattr(self, output)), name=f"free_{len(self.ports)}")
+        self.ports.append(self.free)
 
     def elaborate(self, platform):
         m = Module()
@@ -190,25 +190,24 @@ class Cut(wiring.Component):
         return m
 
 
-def cut_unit(monkeypatch, config, unit=pu_module):
-    """The unit of a configuration with its rounders and its exponential cut off, and the free signals in their place."""
+@pytest.fixture
+def cut(monkeypatch):
+    """Cuts the rounders and the exponential off the units that are made and elaborated in the test."""
     class CutRounder(Cut):
         LATENCY = Rounder.LATENCY
 
         def __init__(self, *args, **kwargs):
-            super().__init__(Rounder(*args, **kwargs).signature.members, "bits")
+            super().__init__(Rounder(*args, **kwargs).signature, "bits")
 
     class CutExp(Cut):
         LATENCY = SoftmaxExp.LATENCY
 
         def __init__(self, *args, **kwargs):
-            super().__init__(SoftmaxExp(*args, **kwargs).signature.members, "result")
+            super().__init__(SoftmaxExp(*args, **kwargs).signature, "result")
 
-    monkeypatch.setattr(Cut, "made", [])
     monkeypatch.setattr(vector_unit_module, "Rounder", CutRounder)
     monkeypatch.setattr(softmax_module, "Rounder", CutRounder)
     monkeypatch.setattr(softmax_module, "SoftmaxExp", CutExp)
-    return unit.PamPu(config)
 
 
 class PuContract(StreamProtocol):
@@ -216,18 +215,24 @@ class PuContract(StreamProtocol):
 
     * Each partial result is a maximum, a sum, then output beats up to the one marked ``last``.
     * ``last`` and ``final`` are only on output beats.
-    * What the unit asserts about itself (see its source): output beats always find room, scores and probabilities never
-      meet at a port of the score memory, no statistics are overwritten before they have left.
+    * What the unit asserts about itself (see its source): output beats always find a place, and reserved and taken
+      places never exceed the capacity; a tile's statistics are never overwritten before they have left; scores and
+      probabilities never meet at a port of the score memory; a query beat that is read is there.
+
+    How many output beats a partial result has, and what is in them, is not proved here.
     """
 
-    def __init__(self, dut, *, depth, **properties):
-        super().__init__(dut, **properties)
-        self.least_depth = depth
+    def __init__(self, dut):
+        result = dut.result
+        self._kind = result.p.kind.as_value()
+        super().__init__(dut, covers={
+            "a partial result is complete": result.valid & result.ready & result.p.last,
+        })
+        Cut.ports = self.ports
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        self.ports.extend(Cut.made)
-        result = self.dut.result
+        result, kind = self.dut.result, self._kind
         expected = Signal(Kind, init=Kind.MAXIMUM)
         with m.If(result.valid & result.ready):
             with m.Switch(expected):
@@ -239,7 +244,40 @@ class PuContract(StreamProtocol):
                     with m.If(result.p.last):
                         m.d.sync += expected.eq(Kind.MAXIMUM)
         m.d.comb += [
-            Assert(result.p.kind == expected, "a partial result is a maximum, a sum, and outputs up to the last"),
-            Assert((result.p.kind == Kind.OUTPUT) | ~(result.p.last | result.p.final), "only outputs are last or final"),
+            Assert(kind == expected.as_value(), "a partial result is a maximum, a sum, and outputs up to the last"),
+            Assert((kind == Kind.OUTPUT.value) | ~(result.p.last | result.p.final), "only outputs are last or final"),
         ]
         return m
+
+
+def unit_config(**fields):
+    """Two lanes, tiles of 2 tokens, query slices of 2 beats, room for 2 beats of output, up to 3 tokens a step."""
+    return PamPuConfig(**{"lanes": 2, "buffer_bytes": 16, "query_bytes": 8, "tile_tokens": 2, "max_head_dim": 4,
+                          "max_tokens": 3, "format": "bf16", "score_format": "bf16", "acc_format": "bf16", **fields})
+
+
+@pytest.mark.parametrize("config", [
+    pytest.param(unit_config(), id="two-banks"),
+    pytest.param(unit_config(score_tiles=1, query_bytes=4, buffer_bytes=8), id="one-bank-sliced"),
+])
+def test_unit_proved(cut, config):
+    result = prove(PuContract(pu_module.PamPu(config)))
+    assert result.status == "proved", result
+    assert messages(result.reached) >= {
+        "command transfers an item", "query transfers an item", "kv transfers an item", "result transfers an item",
+        "result is stalled", "a partial result is complete"}
+    assert not result.unreached
+
+
+@pytest.mark.parametrize(("old", "new", "failing"), [
+    (" & (~(last_token | void) | (credits != 0))", "",
+     "PamPu: each place for output is free, reserved, or taken"),
+    ("with m.If(active & ~phase.value & ~occupied[bank]):", "with m.If(active & ~phase.value):",
+     "PamPu: the tile of an occupied bank is in exactly one stage"),
+    ("out.p.kind.eq(Kind.MAXIMUM)", "out.p.kind.eq(Kind.SUM)", "a partial result is a maximum, a sum, and outputs up to the last"),
+    ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~take)", "result is stable while stalled"),
+])
+def test_unit_defects_found(cut, old, new, failing):
+    result = prove(PuContract(planted(pu_module, old, new).PamPu(unit_config())))
+    assert result.status == "counterexample", result
+    assert failing in messages(result.failing)
