@@ -15,12 +15,12 @@ if command -v "$python" >/dev/null 2>&1; then
     echo "bankside needs Python 3.11 or newer, not $("$python" --version 2>&1); set PYTHON=..." >&2; exit 3; }
   "$python" -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
   # cocotb starts Python inside the simulator: it needs the shared library.
-  "$python" - <<'PY' || packages="$packages libpython3-dev"
-import ctypes.util, pathlib, sys, sysconfig
-name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-folder = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib")
-shared = sysconfig.get_config_var("Py_ENABLE_SHARED") or list(folder.glob(f"lib{name}*.so*"))
-sys.exit(not (shared or ctypes.util.find_library(name)))
+  "$python" - <<'PY' || packages="$packages libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+import pathlib, sys, sysconfig
+name = "libpython%d.%d" % sys.version_info[:2]
+folders = [sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LIBPL") or "", "/usr/lib", "/usr/local/lib",
+           "/usr/lib/" + (sysconfig.get_config_var("MULTIARCH") or "")]
+sys.exit(not any(list(pathlib.Path(f).glob(name + "*.so*")) + list(pathlib.Path(f).glob(name + "*.dylib")) for f in folders if f))
 PY
 fi
 if [ -n "$packages" ]; then
