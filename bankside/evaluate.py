@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shlex
 from collections.abc import Callable
 from typing import Any
+
+from bankside.constraints.document import Strict
 
 from .generate import tool_versions
 from .records import RecordFolder
@@ -15,7 +19,8 @@ __all__ = ["evaluate"]
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
              measure: bool = False, records: str | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Result of ``bankside eval --json``.
+    """Result of ``bankside eval --json``. ``config_hash`` is of all that was asked for: the system's description, the
+    model's shape, the load; that of a unit's configuration is in ``unit``.
 
     Raises
     ------
@@ -25,15 +30,15 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         For an unknown system or model, or what does not fit.
     """
     from bankside.models.llm import load_model
-    from bankside.models.systems import MissingRecord
-    from bankside.models.systems import evaluate as run
+    from bankside.models.systems import MissingRecord, load_system
 
-    shape = load_model(model)
+    shape, loaded = load_model(model), load_system(system)
     folder = RecordFolder(records)
+    load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
 
     def attempt() -> Any:
-        return run(system, shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
-                   refresh=refresh)
+        return loaded.evaluate(shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
+                               refresh=refresh)
 
     try:
         result = attempt()
@@ -47,4 +52,6 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
             run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
         result = attempt()
     document = result.to_json()
-    return {"schema": 1, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
+    asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
+    digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
+    return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
