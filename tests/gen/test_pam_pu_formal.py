@@ -274,7 +274,8 @@ def test_unit_proved(cut, config):
      "PamPu: each place for output is free, reserved, or taken"),
     ("with m.If(active & ~phase.value & ~occupied[bank]):", "with m.If(active & ~phase.value):",
      "PamPu: the tile of an occupied bank is in exactly one stage"),
-    ("out.p.kind.eq(Kind.MAXIMUM)", "out.p.kind.eq(Kind.SUM)", "a partial result is a maximum, a sum, and outputs up to the last"),
+    ("out.p.kind.eq(Kind.MAXIMUM)", "out.p.kind.eq(Kind.SUM)",
+     "a partial result is a maximum, a sum, and outputs up to the last"),
     ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~take)", "result is stable while stalled"),
 ])
 def test_unit_defects_found(cut, old, new, failing):
