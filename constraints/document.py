@@ -136,7 +136,8 @@ def _explain(error: ValidationError, model: type[BaseModel], where: str, lines: 
         else:
             message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
             value = problem.get("input")
-            shown = f", not {value!r}" if not isinstance(value, (dict, list)) and repr(value) not in message else ""
+            told = problem["type"] in ("value_error", "assertion_error") and repr(value) in message  # our own words
+            shown = "" if isinstance(value, (dict, list)) or told else f", not {value!r}"
             head = f"{place}: {key}: " if key else f"{place}: "
             out.append(f"{head}{message[0].lower() + message[1:]}{shown}")
     return out
