@@ -332,6 +332,7 @@ def test_preload(window, fmt):
     bits = np.concatenate([rng.integers(0, 1 << fmt.width, 300), [0, fmt.sign_mask, 1, fmt.infinity - 1]])
     bits = bits[~(decode(bits, fmt).inf | decode(bits, fmt).nan)]
     state = preload(bits, fmt, window)
+    assert (state.exponent >= window.floor).all()
     for n, pattern in enumerate(bits):
         unit = Fraction(2)**int(state.exponent[n] + window.unit)
         error = abs(int(state.value[n]) * unit - exact(pattern, fmt))
@@ -394,6 +395,19 @@ def test_exponential_of_every_input(io):
     assert (np.diff(value) <= 0).all()
     assert value[0] == 1.0 and bits[-1] == 0
     assert bits.min() == 0 and bits.max() == io.bias << io.fraction_bits
+
+
+@pytest.mark.parametrize("io", IO)
+def test_exponential_is_a_chord_rounded_once(io):
+    """By its definition: a power of two from the chords of the table, 16 bits, rounded to nearest even."""
+    table = ExpTable(io)
+    x = np.arange(1 << (table.integer_bits + table.fraction_bits))
+    power = x * table.constant // 2**table.constant_bits  # x log2(e), in units of 2**-fraction_bits
+    whole, fraction = np.divmod(power, 1 << table.fraction_bits)
+    index, low = np.divmod(fraction, 1 << (table.fraction_bits - table.index_bits))
+    start, end = np.array(table.values)[index], np.array(table.values)[index + 1]
+    value = start - (start - end) * low // (1 << (table.fraction_bits - table.index_bits))
+    np.testing.assert_array_equal(negative_exp(x, table), from_float64(np.ldexp(value / 2.0**16, -whole), io))
 
 
 def pairs(rng, fmt, count):
