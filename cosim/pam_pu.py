@@ -348,7 +348,7 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
     """Small random steps of every kind of data: token counts around tile borders, all head dimensions, chained or not."""
     tile = config.tile_tokens
     sizes = sorted({0, 1, 2, 3, max(tile - 1, 1), tile, tile + 1, 2 * tile + 3})
-    sizes = [n for n in sizes if n <= max(192, 3)] or [0, 1]
+    sizes = [n for n in sizes if n <= min(192, config.max_tokens)]
     dims = sorted({d for d in (config.lanes, 64, 80, 96, 128, 160, 192, 256, config.max_head_dim)
                    if d % config.lanes == 0 and d <= config.max_head_dim})
     kinds = ("normal", "wide", "bits", "special", "equal", "dominant")
@@ -379,7 +379,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     device = load_memory(request.memory)
     attention_program(config, device, [step])  # tells before the long part if the step does not fit the memory
     # A single tile has nothing to hide its softmax behind: it shows the latency.
-    probe = Step(config.tile_tokens, request.head_dim)
+    probe = Step(min(config.tile_tokens, config.max_tokens), request.head_dim)
     main = random_episode(config, [step], rng)
 
     def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
