@@ -45,7 +45,7 @@ def check(folder: str) -> None:
     if not (root / MANIFEST).is_file():
         raise ConfigError(f"{root / MANIFEST}: not there; `make rtl` writes it")
     wrong = [name for name, text in published_files().items()
-             if not (root / name).is_file() or (root / name).read_text() != text]
+             if not (root / name).is_file() or (root / name).read_bytes() != text.encode()]
     if wrong:
-        raise CheckFailed(f"{len(wrong)} files differ from what the generators produce, first {root / wrong[0]}; "
-                          "run `make rtl`")
+        count = f"{len(wrong)} file{'s differ' if len(wrong) > 1 else ' differs'}"
+        raise CheckFailed(f"{count} from what the generators produce, first {root / wrong[0]}; run `make rtl`")
