@@ -1,0 +1,349 @@
+"""The documentation says what the program does: links, commands, JSON keys and tables of parameters are the real ones."""
+
+import fnmatch
+import importlib.util
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bankside.constraints.errors import BanksideError
+from bankside.constraints.records import Record, config_hash
+from bankside.constraints.units.pam_pu import PRESETS, Step
+from bankside.cosim import pam_pu as bench
+from bankside.cosim.streams import EpochLog, StreamRun
+
+from bankside import cli, generate, measure
+from bankside.records import RecordFolder, generator_digest
+from bankside.registry import UNITS
+from bankside.selection import select
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+COMMANDS = (DOCS / "cli.md").read_text()
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
+
+
+def page_id(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def without_code(text):
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors(path):
+    """Anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+# ---- Links --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_resolve(page):
+    """Relative links lead to files of the repository, and their fragments to headings."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, fragment = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), f"{target}: no such file"
+        assert path.is_relative_to(ROOT), f"{target}: outside of the repository"
+        if fragment:
+            assert fragment in anchors(path), f"{target}: no such heading"
+
+
+def test_anchors_are_those_of_github(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A, b: C-d\n```\n# code\n```\n## `x` y\n")
+    assert anchors(page) == {"a-b-c-d", "x-y"}
+
+
+def test_every_page_is_in_the_index():
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert linked == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+
+
+# ---- Commands -----------------------------------------------------------------------------------------------------------
+
+
+def commands_in(text):
+    """Command lines in code blocks and code spans that are meant to be run: no placeholders, no alternatives."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    lines += [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    lines += re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+    for line in lines:
+        words = line.split("#")[0].split()
+        if words[:1] == ["bankside"] and len(words) > 1 and not re.search(r"[\[\]|…]|\.\.\.|\b[A-Z]{3,}\b", line):
+            yield line.split("  #")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_commands_parse(page):
+    """Every command shown is accepted by the argument parser, and what it selects exists."""
+    refused = set(re.findall(r"\$ (bankside .*)\nbankside: ", page.read_text()))  # shown for its error
+    for command in commands_in(page.read_text()):
+        if len(command.split()) == 2 and command.split()[1] in ("gen", "sim", "synth", "time", "eval"):
+            continue  # the name of a command
+        arguments = cli._parser().parse_args(shlex.split(command)[1:])
+        if command in refused:
+            with pytest.raises(BanksideError):
+                select(arguments.unit, preset=arguments.preset, sets=arguments.sets)
+        elif getattr(arguments, "unit", None):
+            select(arguments.unit, preset=arguments.preset, sets=arguments.sets)
+
+
+def test_command_lines_are_found():
+    text = ("`bankside list`\n```console\n$ bankside gen pam-pu  # why\nbankside: no\n```\n`bankside sim UNIT [x]`\n"
+            "    bankside rtl\n")
+    assert list(commands_in(text)) == ["bankside gen pam-pu", "bankside rtl", "bankside list"]
+    assert len(list(commands_in((ROOT / "README.md").read_text()))) >= 10
+
+
+def test_every_command_and_option_is_documented():
+    for name, (_, fill, _) in cli.COMMANDS.items():
+        section = _section(name) + COMMANDS.split("## Selecting a configuration")[1].split("## JSON")[0]
+        parser = cli._Parser()
+        fill(parser)
+        for action in parser._actions:
+            for option in action.option_strings:
+                assert option in ("-h", "--help") or re.search(rf"{option}\b", section), f"{name} {option}"
+        assert f"`bankside {name}" in (ROOT / "README.md").read_text()
+
+
+def _section(command):
+    """Text of a command's section in cli.md."""
+    match = re.search(rf"^## {command}$(.*?)(?=^## |\Z)", COMMANDS, re.DOTALL | re.MULTILINE)
+    assert match, f"cli.md has no section on {command}"
+    return match[1]
+
+
+@pytest.mark.parametrize("number, error", [(1, "CheckFailed"), (2, "ConfigError"), (3, "ToolMissing")])
+def test_exit_codes(number, error):
+    from bankside.constraints import errors
+
+    assert getattr(errors, error).exit_code == number
+    assert re.search(rf"^\| {number} \|", COMMANDS, re.MULTILINE)
+
+
+# ---- JSON keys ----------------------------------------------------------------------------------------------------------
+
+
+def documented(command):
+    """Keys of a command's JSON output with their types."""
+    rows = re.findall(r"^\| `([^`]+)` \|([^|]+)\|[^|]*\|[^|]*\|$", _section(command), re.MULTILINE)
+    assert rows, command
+    return dict(rows)
+
+
+def paths(value, prefix=""):
+    """Keys of a JSON value in the notation of the tables, with their values."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from paths(item, f"{prefix}.{key}" if prefix else key)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for item in value:
+            yield from paths(item, f"{prefix}[]")
+    else:
+        yield prefix, value
+
+
+TYPES = {"integer": int, "number": (int, float), "string": str, "boolean": bool, "list": list, "any": object,
+         "null": type(None)}
+
+
+def fits(value, text):
+    """Whether a value has a documented type."""
+    if isinstance(value, bool) and "boolean" not in text and "any" not in text:
+        return False
+    if value in ({}, []) and not isinstance(value, bool):
+        return True
+    words = re.findall(r"\w+", re.sub(r"list of (2 numbers|strings)", "list", text))
+    return any(isinstance(value, TYPES[word]) for word in words)
+
+
+def compare(command, result, absent=()):
+    """``result`` has the documented keys and types, and no others; ``absent`` are objects that are null or empty in it."""
+    keys = documented(command)
+    found = dict(paths(json.loads(json.dumps(result))))
+
+    def matching(path):
+        return [key for key in keys if fnmatch.fnmatchcase(path, key.replace("[]", "[[]]"))]
+
+    unknown = [path for path in found if not matching(path) and path not in absent]
+    assert not unknown, f"not documented: {unknown}"
+    wrong = {path: value for path, value in found.items()
+             if path not in absent and not any(fits(value, keys[key]) for key in matching(path))}
+    assert not wrong, f"other types than documented: {wrong}"
+    used = {key for path in found for key in matching(path)}
+    missing = [key for key in keys if key not in used and not key.startswith(tuple(f"{a}." for a in absent))
+               and not key.startswith(tuple(f"{a}[" for a in absent))]
+    assert not missing, f"documented but not there: {missing}"
+
+
+def output(capsys, *arguments):
+    assert cli.main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_list_keys(capsys):
+    compare("list", output(capsys, "list"))
+
+
+def test_gen_keys(capsys, tmp_path):
+    small = ["--set", "lanes=2", "--set", "query_bytes=4", "--set", "buffer_bytes=8", "--set", "max_head_dim=4"]
+    result = output(capsys, "gen", "pam-pu", *small, "-o", str(tmp_path / "out"))
+    compare("gen", result)
+    described = json.loads((tmp_path / "out" / "pam_pu.json").read_text())
+    assert {**described, "files": result["files"]} == result
+
+
+def test_time_keys(capsys):
+    compare("time", output(capsys, "time", "pam-pu", "--tokens", "33"))
+    compare("time", output(capsys, "time", "pam-pu", "--memory", "ddr4-3200", "--preset", "pam-ddr"),
+            absent=("energy_breakdown_pj",))
+
+
+def test_eval_keys_of_a_system_without_units(capsys):
+    result = output(capsys, "eval", "gpu-only", "--model", "llama-3-70b")
+    compare("eval", result, absent=("area", "unit", "attention"))
+
+
+def test_eval_keys_of_a_system_with_units(capsys, tmp_path):
+    config = PRESETS["pam-hbm"]
+    common = {"unit": "pam-pu", "preset": "pam-hbm", "config": config.model_dump(mode="json"),
+              "config_hash": config_hash("pam-pu", config), "tools": {"generator": generator_digest()}}
+    folder = RecordFolder(tmp_path)
+    folder.write(Record(kind="sim", conditions={"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128, "seed": 1},
+                        results={"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10}, **common))
+    folder.write(Record(kind="synth", conditions={"library": "generic", "effort": "balanced"},
+                        results={"area_ge": 1e5, "fmax_mhz": 700.0, "library": "generic"}, **common))
+    result = output(capsys, "eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", str(tmp_path))
+    compare("eval", result, absent=("unit.settings",))
+
+
+def test_sim_keys(monkeypatch, tmp_path):
+    """The keys that the bench and the command write, with the simulator replaced by counts as it would give."""
+    def simulate(config, verilog, episodes, **options):
+        logs = []
+        for episode in episodes:
+            beats = len(config.beats(episode.steps))
+            kv = {"moved": [beats // 2 - 1, beats // 2 - 1, 1, 1], "stalled": [0] * 4, "first": [1, 40, 0, 39],
+                  "last": [9, 50, 0, 39]}
+            logs.append(EpochLog(60 + beats, *({"kv": np.array(kv[k])} for k in ("moved", "stalled", "first", "last"))))
+        return bench.Outcome(config, episodes, StreamRun({}, logs, 100, 1.0), [], [], 5, 0, None, 1e-5, 1e-6)
+
+    monkeypatch.setattr(bench, "simulate", simulate)
+    selection = select("pam-pu", preset="pam-ddr")
+    result = measure.simulate(selection, memory="hbm3-5.2", tokens=20, head_dim=64, seed=1, records=str(tmp_path))
+    compare("sim", result)
+
+
+def test_synth_keys(monkeypatch, tmp_path):
+    """The keys that synthesis writes, of a design that has everything: logic, registers, a memory above the threshold."""
+    text = ("module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
+            "  reg [31:0] memory [0:31];\n"
+            "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n")
+    monkeypatch.setattr(generate, "verilog", lambda selection: text)
+    result = measure.synthesise(select("pam-pu"), records=str(tmp_path))
+    assert result["memory_bits"] == 1024
+    compare("synth", result)
+
+
+@pytest.mark.parametrize("command, change", [
+    ("list", lambda r: r.pop("units")),
+    ("list", lambda r: r.update(extra=1)),
+    ("list", lambda r: r.update(schema="1")),
+    ("time", lambda r: r["commands"].clear()),
+])
+def test_differences_are_found(capsys, command, change):
+    """The comparison itself: a key too few, one too many, another type."""
+    result = output(capsys, *{"list": ["list"], "time": ["time", "pam-pu", "--tokens", "1"]}[command])
+    change(result)
+    with pytest.raises(AssertionError):
+        compare(command, result)
+
+
+# ---- Pages of units and generated tables --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
+def test_every_unit_has_its_page(unit):
+    """The page exists and names every preset, parameter, port and latency of the unit, and the paper."""
+    text = (ROOT / unit.page).read_text()
+    described = generate.describe(select(unit.name))
+    words = [*unit.preset_table, *unit.config_class.model_fields, *(port["name"] for port in described["ports"]),
+             *described["latency_cycles"], unit.source.split(" (")[0]]
+    assert [word for word in words if word not in text] == []
+    for heading in ("Block diagram", "Ports", "Protocol", "Numerics", "Pipeline and latency", "Measured",
+                    "Differences from the paper"):
+        assert re.search(rf"^## {heading}", text, re.MULTILINE), heading
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("unit_tables", ROOT / "tools" / "unit_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["unit_tables"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["unit_tables"]
+
+
+@pytest.mark.parametrize("name", ["presets", "ports", "windows", "exponential"])
+def test_tables_of_parameters_are_current(tool, name):
+    """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
+    shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]
+    assert shown == [tool.TABLES[name]() + "\n"]
+
+
+def test_no_table_is_empty(tool):
+    held = [m for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text())]
+    assert {m[2] for m in held} == set(tool.TABLES)
+    assert [m[2] for m in held if not m[3].strip()] == []
+
+
+def test_latencies_on_the_page_are_the_units():
+    """The page states the unit's latencies as numbers."""
+    latency = generate.describe(select("pam-pu"))["latency_cycles"]
+    text = (DOCS / "pam-pu.md").read_text()
+    for name, cycles in latency.items():
+        assert re.search(rf"\(`{name}`\) \| {cycles} \|", text), name
+
+
+def test_order_of_the_examples():
+    """The worked examples of the unit's page are the order that the configuration gives."""
+    hbm = PRESETS["pam-hbm"]
+    assert [(t, v, n * hbm.chunks(128)) for _, t, v, n in hbm.phases([Step(70, 128)])] == [
+        (0, 0, 256), (1, 0, 256), (0, 1, 256), (2, 0, 48), (1, 1, 256), (2, 1, 48)]
+    ddr = PRESETS["pam-ddr"]
+    assert [(t, v, n * ddr.chunks(128)) for _, t, v, n in ddr.phases([Step(40, 128)])] == [
+        (0, 0, 512), (0, 1, 512), (1, 0, 512), (1, 1, 512), (2, 0, 256), (2, 1, 256)]
+    first = ddr.beats([Step(40, 128)])[:512]
+    some = [(int(b["token"]), int(b["chunk"])) for b in first[[0, 7, 8, 127, 128]]]
+    assert some == [(0, 0), (0, 7), (1, 0), (15, 7), (0, 8)]
+
+
+def test_nothing_is_left_to_fill_in():
+    for page in PAGES:
+        assert not re.search(r"@@|TODO|FIXME|XXX", page.read_text()), page_id(page)
+
+
+def test_the_picture_is_an_svg_with_a_background():
+    import xml.etree.ElementTree as ET
+
+    root = ET.parse(DOCS / "loop.svg").getroot()
+    assert isinstance(root, ET.Element) and root.tag.endswith("svg")
+    background = root.find("{*}rect")
+    assert background is not None and background.get("fill") == "#fff"
+    assert isinstance(root.find("{*}title"), ET.Element)
+
