@@ -155,6 +155,7 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> str:
         process.wait()
         raise
     if process.returncode:
-        errors = [line for line in output.splitlines() if "rror" in line] or output.splitlines()[-1:] or ["no output"]
+        errors = [line for line in output.splitlines() if re.match("%Warning-", line) or "rror" in line]
+        errors = errors or output.splitlines()[-1:] or ["no output"]
         raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")
     return output

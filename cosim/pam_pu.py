@@ -237,7 +237,11 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
         if consumed[name] != sent:
             mismatches += 1
             notes.append(f"{name}: {consumed[name]} of {sent} items taken")
-    first = _describe(config, episodes, expected, got, int(wrong[0]) if len(wrong) else count) if mismatches else None
+    first = None
+    if len(wrong) or len(got) != len(expected):
+        first = _describe(config, episodes, expected, got, int(wrong[0]) if len(wrong) else count)
+    elif notes:
+        first = notes[0]
 
     received = _received(config, partials, got) if not mismatches else partials
     error = np.concatenate([_error(config, part, episode, s) for part, (episode, s) in
