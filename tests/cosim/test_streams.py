@@ -1,0 +1,173 @@
+"""The bench that every unit shares notices what a stream must not do. A unit with every defect, chosen by its items."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from bankside.constraints.errors import CheckFailed
+from bankside.cosim.build import build_model
+from bankside.cosim.streams import Items, StreamPort, bench_text, play
+
+pytestmark = pytest.mark.xdist_group("streams")
+
+#: A register. The upper byte of an item says what goes wrong with it.
+UNIT = """// A banner.
+module defects (
+  input wire clk, input wire rst,
+  input wire i__valid, output wire i__ready, input wire [15:0] i__payload,
+  output wire o__valid, input wire o__ready, output wire [15:0] o__payload
+);
+  reg full, again, refused;
+  reg [15:0] item;
+  wire [7:0] defect = item[15:8];
+  assign i__ready = (!full || (o__valid && o__ready && !(defect == 2 && !again))) && !(full && defect == 6);
+  assign o__valid = full && defect != 6 && !(defect == 4 && refused);
+  assign o__payload = {8'h00, item[7:0]} ^ {15'h0, defect == 3 && refused} ^ {15'h0, defect == 5};
+  always @(posedge clk) begin
+    refused <= o__valid && !o__ready;
+    if (o__valid && o__ready) begin
+      full <= defect == 2 && !again;
+      again <= 1;
+    end
+    if (i__valid && i__ready) begin
+      full <= i__payload[15:8] != 1;
+      again <= 0;
+      item <= i__payload;
+      if (i__payload[15:8] == 7) $fatal(1, "Error: the unit gave up");
+    end
+    if (rst) begin full <= 0; again <= 0; refused <= 0; item <= 0; end
+  end
+endmodule
+"""
+NONE, LOST, DOUBLED, CHANGED, RETRACTED, WRONG, STUCK, CRASHED = range(8)
+PORTS = [StreamPort("i", 16, True), StreamPort("o", 16, False)]
+
+
+def run(defect=NONE, *, count=100, at=50, target=None, epochs=1, verilog=UNIT, **options):
+    """Numbers sent and received, item ``at`` with a defect."""
+    sent = np.arange(count) % 256
+    marks = np.zeros(count, int)
+    marks[at] = defect
+    payload = np.stack([sent, marks], axis=1).astype(np.uint8)
+    epoch = np.arange(count) * epochs // count
+    targets = np.bincount(epoch, minlength=epochs)
+    targets[-1] += 0 if target is None else target - count
+    cycle = options.pop("cycle", 0)
+    result = play(verilog, "defects", PORTS, {"i": Items.of(payload, epoch=epoch, cycle=cycle, tag=options.pop("tag", 0))},
+                  {"o": targets}, limit=2000, **options)
+    return sent, result.outputs["o"].astype(int) @ (1, 256), result
+
+
+PRESSURE = {"stalls": {"i": 0.3, "o": 0.5}}
+
+
+@pytest.mark.parametrize("options", [{}, PRESSURE, {**PRESSURE, "seed": 5}, {"lazy": True}], ids=str)
+def test_good_stream(options):
+    sent, got, result = run(**options)
+    assert np.array_equal(sent, got) and result.faults == []
+    assert result.epochs[0].moved["i"].tolist() == [100, 0, 0, 0]
+
+
+def test_stalls_are_random_reproducible_and_as_frequent_as_asked():
+    free = run(count=250)[2]
+    assert free.epochs[0].end_cycle <= 252 and free.epochs[0].stalled["i"].sum() == 0
+    held = [run(count=250, seed=seed, stalls={"i": 0.6, "o": 0.0})[2].epochs[0] for seed in (1, 1, 2)]
+    for log in held:
+        assert log.stalled["i"].sum() == 0 and 250 / 0.4 * 0.8 < log.end_cycle < 250 / 0.4 * 1.25
+    assert held[0].end_cycle == held[1].end_cycle != held[2].end_cycle
+    refused = run(count=250, stalls={"o": 0.6})[2].epochs[0]
+    assert 250 / 0.4 * 0.8 < refused.end_cycle < 250 / 0.4 * 1.25 and refused.stalled["i"].sum() > 250
+
+
+def test_payload_that_changes_while_stalled():
+    """It is right again when it is taken, and reported all the same: only with pressure can it be seen."""
+    _, got, result = run(CHANGED, **PRESSURE, at=slice(40, 60))
+    assert result.faults and all(f.startswith("fault o changed while stalled, epoch 0 cycle ") for f in result.faults)
+    assert run(CHANGED)[2].faults == []
+
+
+def test_item_that_is_withdrawn():
+    sent, got, result = run(RETRACTED, **PRESSURE, at=slice(40, 60))
+    assert np.array_equal(sent, got)
+    assert result.faults and "changed while stalled" in result.faults[0]
+
+
+def test_lost_item():
+    with pytest.raises(CheckFailed, match=r"^defects: 0 of 1 epochs finished, then no end within 2000 cycles"):
+        run(LOST)
+    sent, got, _ = run(LOST, target=99)
+    assert np.array_equal(got, np.delete(sent, 50))
+
+
+@pytest.mark.parametrize("at", [0, 50, 99])
+def test_doubled_item(at):
+    """The bench listens after the last expected item too."""
+    sent, got, _ = run(DOUBLED, at=at)
+    assert np.array_equal(got, np.insert(sent, at, sent[at]))
+
+
+def test_wrong_item():
+    sent, got, _ = run(WRONG)
+    assert np.flatnonzero(sent != got).tolist() == [50]
+
+
+def test_hang_says_how_far_it_came():
+    text = r"^defects: 2 of 4 epochs finished, then no end within 2000 cycles \(limit 2 2000 i:10\)$"
+    with pytest.raises(CheckFailed, match=text):
+        run(STUCK, epochs=4, at=60)
+
+
+def test_simulator_that_stops():
+    with pytest.raises(CheckFailed, match=r"^the simulation stopped \(exit .*\): .*rror"):
+        run(CRASHED)
+
+
+def test_items_wait_for_their_cycle_and_epoch():
+    cycle = np.tile(np.arange(25) * 7, 4)
+    sent, got, result = run(epochs=4, cycle=cycle, tag=np.arange(100) % 4)
+    assert np.array_equal(sent, got) and len(result.epochs) == 4
+    for log in result.epochs:
+        assert log.moved["i"].sum() == 25 and log.stalled["i"].sum() == 0
+        # Offered in the cycle after the one named at the earliest, and taken at once: nobody waits.
+        assert log.first["i"].min() <= 2 and 24 * 7 <= log.last["i"].max() <= 24 * 7 + 1
+        assert log.end_cycle - log.last["i"].max() <= 1
+
+
+def test_counts_by_tag():
+    result = run(tag=np.repeat([0, 1, 2, 3], [10, 20, 30, 40]))[2]
+    log = result.epochs[0]
+    assert log.moved["i"].tolist() == [10, 20, 30, 40]
+    assert (log.last["i"] - log.first["i"]).tolist() == [9, 19, 29, 39]
+
+
+def test_waveform(tmp_path):
+    """Builds a second model, with tracing."""
+    result = run(count=3, at=0, waves=tmp_path / "wave")[2]
+    assert result.waves.parent == tmp_path and result.waves.suffix in (".fst", ".vcd") and result.waves.stat().st_size > 100
+
+
+def test_model_is_built_once_for_a_content(monkeypatch):
+    text = bench_text("defects", PORTS[:1], PORTS[1:])
+    first = build_model(UNIT, "defects", text)
+    with monkeypatch.context() as patch:
+        patch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("built again"))
+        assert build_model(UNIT, "defects", text) == first
+        assert build_model("// Another banner\n" + UNIT.split("\n", 1)[1], "defects", text) == first
+    for verilog, bench in ((UNIT.replace("defect == 5", "defect == 8"), text), (UNIT, text + "\n")):
+        with pytest.raises(pytest.fail.Exception, match="another content"), monkeypatch.context() as patch:
+            patch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("another content"))
+            build_model(verilog, "defects", bench)
+    assert os.listdir(first) and not list(first.parent.glob("build-*"))
+
+
+def test_design_that_verilator_rejects(tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
+    text = bench_text("defects", PORTS[:1], PORTS[1:])
+    with pytest.raises(CheckFailed, match=r"^verilator rejected the design: %Error: defects.v:\d+:.*syntax error"):
+        build_model(UNIT.replace("endmodule", "end module"), "defects", text)
+    with pytest.raises(CheckFailed, match=r"^verilator rejected the design: %.*LATCH"):
+        build_model(UNIT.replace("  always @(posedge clk) begin", "  reg l; always @* if (clk) l = rst;\n"
+                                 "  always @(posedge clk) begin"), "defects", text)
+    assert [p.suffix for p in (tmp_path / "models").iterdir()] == [".lock", ".lock"]
