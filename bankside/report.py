@@ -7,7 +7,7 @@ Both take the same plain data::
       "evaluations": [dict, ...],           # `bankside eval --json`, same model, context and batch; baseline first
       "sweeps": {system: [dict, ...]},      # optional: the same for several batches; of each point only batch,
                                             #   throughput_tok_s, tpot_ms and capacity.largest_batch are read
-      "sim": dict,                          # optional: `bankside sim --json`
+      "sim": dict,                          # optional: `bankside sim --json`; with "channel", a channel's decode step
       "synth": dict,                        # optional: `bankside synth --json`
       "commands": [str, ...],               # optional: the commands that make the same again
     }
@@ -359,6 +359,15 @@ def _cosimulation(sim: Mapping[str, Any] | None) -> dict[str, Any] | None:
             _row("time of the memory alone", f"{memory['memory_time_ns']:.1f} ns"),
             _row("utilisation", f"{memory['utilisation']:.4f}"), _row("stall cycles", str(memory["stall_cycles"])),
             _row("commands", ", ".join(f"{count} {name}" for name, count in memory["commands"].items()))]))
+    if channel := sim.get("channel"):
+        tables.append(_table(["one KV head's decode step on a channel", ""], [
+            _row("step", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries"),
+            _row("result beats compared", str(channel["vectors"])), _row("mismatches", str(channel["mismatches"])),
+            _row("largest error, banks merged", f"{channel['max_abs_error']:.3g}"),
+            _row("time", f"{channel['time_ns']:.1f} ns"),
+            _row("time of the memory alone", f"{channel['memory_time_ns']:.1f} ns"),
+            _row("stall cycles", str(channel["stall_cycles"])),
+            _row("cycles waiting for softmax", str(channel["exposed_softmax_cycles"]))]))
     return {"id": "cosimulation", "title": "Co-simulation of the generated Verilog", "tables": tables,
             "side_by_side": True}
 
