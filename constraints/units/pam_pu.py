@@ -255,10 +255,11 @@ class PamPuConfig(Strict):
 
 
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
-#: (64 B), 16 scores (32 B) and 16 output elements (32 B).
+#: (64 B), 16 scores (32 B) and 16 output elements (32 B). Every preset has 12 places for output beats, skid included: as
+#: many as the pipeline has in flight, so that tiles of a single token do not stall P V.
 PRESETS: dict[str, PamPuConfig] = {
-    "pam-hbm": PamPuConfig(),
+    "pam-hbm": PamPuConfig(output_skid_beats=4),
     "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
-                           score_format="fp16", score_storage="buffer", output_skid_beats=9, clock_mhz=500.0),
-    "pam-ssd": PamPuConfig(clock_mhz=1000.0),
+                           score_format="fp16", score_storage="buffer", output_skid_beats=8, clock_mhz=500.0),
+    "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
 }
