@@ -168,7 +168,7 @@ def fits(value, text):
     if value in ({}, []) and not isinstance(value, bool):
         return True
     words = re.findall(r"\w+", re.sub(r"list of (2 numbers|strings)", "list", text))
-    return any(isinstance(value, TYPES[word]) for word in words)
+    return any(isinstance(value, TYPES[word]) for word in words if word in TYPES)
 
 
 def compare(command, result, absent=()):
