@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +105,7 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     with locked(home / f"{top}-{key}.lock"):
         if (final / "bench").exists():
             return final
+        _sweep(home)
         with tempfile.TemporaryDirectory(prefix="build-", dir=home) as work_name:
             work = Path(work_name)
             (work / f"{top}.v").write_text(verilog)
@@ -122,6 +124,16 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     return final
 
 
+def _sweep(home: Path) -> None:
+    """Remove what killed runs left more than a day ago, and models that nobody used for a month."""
+    now = time.time()
+    for folder in (*home.iterdir(), *(home.parent / "runs").glob("run-*")):
+        days = 1 if folder.name.startswith(("build-", "run-")) else 30
+        with contextlib.suppress(OSError):
+            if folder.is_dir() and now - folder.stat().st_mtime > days * 86400:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
     """Verilator's run-time library is most of the compiler's work and the same in every model: kept under the hash of
@@ -131,6 +143,7 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
     kept = home / f"runtime-{key}"
     found = kept.is_dir()
     if found:
+        os.utime(kept)
         for path in kept.iterdir():
             shutil.copy(path, obj)
     yield

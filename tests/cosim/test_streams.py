@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ def test_model_is_built_once_for_a_content(monkeypatch):
         with pytest.raises(pytest.fail.Exception, match="another content"), monkeypatch.context() as patch:
             patch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("another content"))
             build_model(verilog, "defects", bench)
-    assert os.listdir(first) and not list(first.parent.glob("build-*"))
+    assert sorted(os.listdir(first)) == ["bench", "bench.sv", "defects.v"]
 
 
 def test_design_that_verilator_rejects(tmp_path, monkeypatch):
@@ -171,3 +172,18 @@ def test_design_that_verilator_rejects(tmp_path, monkeypatch):
         build_model(UNIT.replace("  always @(posedge clk) begin", "  reg l; always @* if (clk) l = rst;\n"
                                  "  always @(posedge clk) begin"), "defects", text)
     assert [p.suffix for p in (tmp_path / "models").iterdir()] == [".lock", ".lock"]
+
+
+def test_old_folders_are_swept(tmp_path, monkeypatch):
+    """Work of a killed run after a day, a model after a month without use."""
+    monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
+    day = 86400
+    for name, age in (("models/build-a", 2 * day), ("models/build-b", 0), ("models/unit-old", 31 * day),
+                      ("models/unit-used", 29 * day), ("runs/run-a", 2 * day), ("runs/run-b", 0)):
+        (tmp_path / name).mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - age, time.time() - age))
+    monkeypatch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("built"))
+    with pytest.raises(pytest.fail.Exception):
+        build_model(UNIT, "defects", "bench")
+    left = {str(p.relative_to(tmp_path)) for p in tmp_path.glob("*/*") if p.is_dir()}
+    assert left == {"models/build-b", "models/unit-used", "runs/run-b"}
