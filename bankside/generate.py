@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -56,9 +57,13 @@ def _stop_processes(interrupt: BaseException) -> None:
     """Amaranth leaves its Yosys running when it is interrupted; the process is found in the frames it was waited for."""
     for frame, _ in traceback.walk_tb(interrupt.__traceback__):
         for value in frame.f_locals.values():
-            if isinstance(value, subprocess.Popen):
+            if isinstance(value, subprocess.Popen) and value.pid is not None:  # None: interrupted before it began
                 value.kill()
-                value.communicate()
+                value.wait()
+                for pipe in (value.stdin, value.stdout, value.stderr):
+                    with contextlib.suppress(OSError):
+                        if pipe:
+                            pipe.close()
 
 
 def verilog(selection: Selection, name: str | None = None) -> str:
