@@ -127,7 +127,7 @@ def groups() -> str:
 def outputs() -> str:
     """Stalls in V where every V beat finishes an output beat: tiles of one token."""
     rows = []
-    for name, places in (("pam-hbm", (0,)), ("pam-ddr", (0, 4, 6, 7, 9))):
+    for name, places in (("pam-hbm", (0, 4)), ("pam-ddr", (0, 4, 6, 7, 8))):
         for skid in places:
             selection = select("pam-pu", preset=name, sets=[f"output_skid_beats={skid}"])
             config: Any = selection.config
