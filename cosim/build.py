@@ -165,7 +165,7 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> str:
     except BaseException:  # Ctrl-C must not leave compilers running
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        process.wait()
+        process.communicate()
         raise
     if process.returncode:
         errors = [line for line in output.splitlines() if re.match("%Warning-", line) or "rror" in line]

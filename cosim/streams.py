@@ -207,7 +207,7 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)
-        process.wait()
+        process.communicate()
         raise
     seconds = time.perf_counter() - began
     tests = failed = 0
