@@ -52,7 +52,9 @@ class Run:
 
     def stop(self, number=signal.SIGINT):
         self.process.send_signal(number)
+        began = time.monotonic()
         out, err = self.process.communicate(timeout=60)
+        assert time.monotonic() - began < 6  # nobody waited for the end of a build
         assert "Traceback" not in err and "Warning" not in err, err
         assert err.splitlines()[-1] == "bankside: interrupted" and err.count("bankside:") == 1
         assert out == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import numpy as np
@@ -22,27 +23,31 @@ module defects (
 );
   reg full, again, refused;
   reg [15:0] item;
+  reg [6:0] late;
   wire [7:0] defect = item[15:8];
   assign i__ready = (!full || (o__valid && o__ready && !(defect == 2 && !again))) && !(full && defect == 6);
-  assign o__valid = full && defect != 6 && !(defect == 4 && refused);
+  assign o__valid = full && defect != 6 && !(defect == 4 && refused) && (defect != 9 || o__ready);
   assign o__payload = {8'h00, item[7:0]} ^ {15'h0, defect == 3 && refused} ^ {15'h0, defect == 5};
   always @(posedge clk) begin
     refused <= o__valid && !o__ready;
     if (o__valid && o__ready) begin
       full <= defect == 2 && !again;
       again <= 1;
+      if (defect == 8 && !again) late <= 127;
     end
+    if (late != 0) late <= late - 1;
+    if (late == 1) full <= 1;
     if (i__valid && i__ready) begin
       full <= i__payload[15:8] != 1;
       again <= 0;
       item <= i__payload;
       if (i__payload[15:8] == 7) $fatal(1, "Error: the unit gave up");
     end
-    if (rst) begin full <= 0; again <= 0; refused <= 0; item <= 0; end
+    if (rst) begin full <= 0; again <= 0; refused <= 0; item <= 0; late <= 0; end
   end
 endmodule
 """
-NONE, LOST, DOUBLED, CHANGED, RETRACTED, WRONG, STUCK, CRASHED = range(8)
+NONE, LOST, DOUBLED, CHANGED, RETRACTED, WRONG, STUCK, CRASHED, LATE, WAITS = range(10)
 PORTS = [StreamPort("i", 16, True), StreamPort("o", 16, False)]
 
 
@@ -55,9 +60,8 @@ def run(defect=NONE, *, count=100, at=50, target=None, epochs=1, verilog=UNIT, *
     epoch = np.arange(count) * epochs // count
     targets = np.bincount(epoch, minlength=epochs)
     targets[-1] += 0 if target is None else target - count
-    cycle = options.pop("cycle", 0)
-    result = play(verilog, "defects", PORTS, {"i": Items.of(payload, epoch=epoch, cycle=cycle, tag=options.pop("tag", 0))},
-                  {"o": targets}, limit=2000, **options)
+    items = Items.of(payload, epoch=epoch, cycle=options.pop("cycle", 0), tag=options.pop("tag", 0))
+    result = play(verilog, "defects", PORTS, {"i": items}, {"o": targets}, **{"limit": 2000, **options})
     return sent, result.outputs["o"].astype(int) @ (1, 256), result
 
 
@@ -107,6 +111,38 @@ def test_doubled_item(at):
     """The bench listens after the last expected item too."""
     sent, got, _ = run(DOUBLED, at=at)
     assert np.array_equal(got, np.insert(sent, at, sent[at]))
+
+
+def test_item_that_comes_again_long_after():
+    sent, got, _ = run(LATE, at=99)
+    assert np.array_equal(got, [*sent, sent[99]])
+
+
+def test_output_that_waits_for_its_consumer():
+    """A consumer that becomes ready only when it is asked never gets it."""
+    sent, got, _ = run(WAITS, **PRESSURE)
+    assert np.array_equal(sent, got)
+    with pytest.raises(CheckFailed, match="no end within 2000 cycles"):
+        run(WAITS, lazy=True)
+
+
+def test_interrupted_simulation_is_stopped(tmp_path, monkeypatch):
+    """It would run for hours; the folder it ran in is gone too."""
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    run()  # builds
+    monkeypatch.setattr("bankside.cosim.streams.cache_folder", lambda: tmp_path)
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(STUCK, limit=(1 << 32) - 1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert time.monotonic() - began < 10 and os.listdir(tmp_path / "runs") == []
 
 
 def test_wrong_item():
