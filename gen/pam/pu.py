@@ -45,9 +45,11 @@ class PamPu(wiring.Component):
     Timing: one beat of ``kv`` per clock as long as query and result streams keep up, on two conditions for short tiles:
     between query slices, the beats of a slice times the tokens of the tile must cover the way of a partial score back
     (14 cycles; tiles of at most ``score_accumulators`` tokens are free of it), and places for output beats must cover
-    those in flight (10 cycles) divided by the tokens of the tile. The presets meet both at a head dimension of 128. The V phase of a tile waits for
-    its softmax (``SOFTMAX_GAP`` cycles from the tile's last K beat) unless K of the next tile comes in between
-    (``score_tiles`` 2). The functional model is ``bankside.models.pam.pu.local_attention``, equal bit for bit.
+    those in flight (10 cycles) divided by the tokens of the tile. The presets meet both at a head dimension of 128.
+    The V phase of a tile waits for its softmax (``SOFTMAX_GAP`` cycles from the tile's last K beat) unless K of the
+    next tile comes in between (``score_tiles`` 2).
+
+    The functional model is ``bankside.models.pam.pu.local_attention``, equal bit for bit.
 
     Source: PAM (MICRO 2025) section 5.2.1, Figure 6 and Algorithm 1 (Local).
 
