@@ -10,10 +10,10 @@ demo: $(READY)
 	$(BIN)/bankside demo
 
 test: $(READY) lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
 
 test-full: $(READY) lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 bench: $(READY)
 	$(BIN)/bankside bench

@@ -71,6 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         where = f"{error.filename}: " if error.filename else ""
         print(f"bankside: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError:  # or the interpreter fails on it once more when it ends, with another exit code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
 
 

@@ -61,7 +61,7 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     document: dict[str, Any] = {}
     lines: dict[tuple[Any, ...], int] = {}
     if file is not None:
-        document, lines = _parsed(_read(file), file)
+        document, lines = parse(_read(file), file)
         if not isinstance(document, dict):
             raise ConfigError(f"{file}: must be a mapping of keys to values, not {type(document).__name__}")
         named = document.pop("preset", None)
@@ -99,13 +99,6 @@ def _read(file: str) -> str:
         raise ConfigError(f"{file}: not UTF-8 text (byte {error.start})") from None
 
 
-def _parsed(text: str, where: str) -> tuple[Any, dict[tuple[Any, ...], int]]:
-    try:
-        return parse(text, where)
-    except RecursionError:
-        raise ConfigError(f"{where}: nested too deeply") from None
-
-
 def _assignment(text: str, model: type[Strict]) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key:
@@ -114,5 +107,5 @@ def _assignment(text: str, model: type[Strict]) -> tuple[str, Any]:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")
     # Numbers are written as in a file; whatever else it is is told by the schema.
     if re.fullmatch(r"[-+.\w]{1,40}", value):
-        return key, _parsed(value, f"--set {key}")[0]
+        return key, parse(value, f"--set {key}")[0]
     return key, value if len(value) <= 40 else f"{value[:20]}... ({len(value)} characters)"

@@ -38,11 +38,12 @@ def load(path: str | os.PathLike[str], model: type[Model]) -> Model:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: {len(data)} bytes; a configuration file has at most {MAX_BYTES}")
+        raise ConfigError(f"{path}: a configuration file has at most {MAX_BYTES} bytes")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -61,6 +62,8 @@ def parse(text: str, where: str) -> tuple[Any, Lines]:
         raise ConfigError(f"{where}{line}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{where}: not valid YAML: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise ConfigError(f"{where}: nested too deeply (at most {MAX_DEPTH} levels)") from None
     if root is None:
         raise ConfigError(f"{where}: is empty")
     lines: Lines = {}
