@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bankside.constraints.document import MAX_BYTES, Strict, parse, validate
+from bankside.constraints.document import Strict, parse, read_text, validate
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.records import config_hash
 
@@ -61,7 +61,7 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     document: dict[str, Any] = {}
     lines: dict[tuple[Any, ...], int] = {}
     if file is not None:
-        document, lines = parse(_read(file), file)
+        document, lines = parse(read_text(file), file)
         if not isinstance(document, dict):
             raise ConfigError(f"{file}: must be a mapping of keys to values, not {type(document).__name__}")
         named = document.pop("preset", None)
@@ -83,20 +83,6 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
         if candidate == config and (preset is None or label == preset):
             return Selection(chosen, label, config)
     return Selection(chosen, None, config)
-
-
-def _read(file: str) -> str:
-    try:
-        with open(file, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"{file}: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{file}: a configuration file has at most {MAX_BYTES} bytes")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: not UTF-8 text (byte {error.start})") from None
 
 
 def _assignment(text: str, model: type[Strict]) -> tuple[str, Any]:

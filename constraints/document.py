@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .errors import ConfigError, nearest
 
-__all__ = ["Strict", "load", "parse", "validate"]
+__all__ = ["Strict", "load", "parse", "read_text", "validate"]
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
@@ -36,20 +35,29 @@ def load(path: str | os.PathLike[str], model: type[Model]) -> Model:
     :exc:`ConfigError`
         If it can't be read, is not YAML, or does not satisfy the schema; with ``file:line``.
     """
-    path = Path(path)
+    document, lines = parse(read_text(path), os.fspath(path))
+    return validate(document, model, os.fspath(path), lines)
+
+
+def read_text(path: str | os.PathLike[str], what: str = "a configuration file", limit: int = MAX_BYTES) -> str:
+    """Text of a file that a user named; no more than ``limit`` bytes of it are ever read.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it can't be read, is too large for ``what`` it should be, or is not UTF-8.
+    """
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(limit + 1)
     except OSError as error:
         raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: a configuration file has at most {MAX_BYTES} bytes")
+    if len(data) > limit:
+        raise ConfigError(f"{path}: {what} has at most {limit} bytes")
     try:
-        text = data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    document, lines = parse(text, str(path))
-    return validate(document, model, str(path), lines)
 
 
 def parse(text: str, where: str) -> tuple[Any, Lines]:

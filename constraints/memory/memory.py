@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..document import Lines, Strict, parse, validate
+from ..document import Lines, Strict, parse, read_text, validate
 from ..errors import ConfigError, nearest
 from .expression import evaluate, resolve
 
@@ -300,17 +300,7 @@ def _shipped(name: str) -> Memory:
 
 
 def _read(path: Path) -> Memory:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > 1 << 20:
-        raise ConfigError(f"{path}: {len(data)} bytes; a memory file has at most {1 << 20}")
-    try:
-        content = data.decode()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    return parse_memory(content, str(path))
+    return parse_memory(read_text(path, "a memory file"), str(path))
 
 
 def parse_memory(text: str, where: str) -> Memory:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...constraints.document import MAX_BYTES, Strict
+from ...constraints.document import MAX_BYTES, Strict, read_text
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.llm import MODELS
 
@@ -332,16 +332,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
 
 
 def _read(path: Path, name: str) -> ModelShape:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: {len(data)} bytes; a model's config.json has at most {MAX_BYTES}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}), so not a model's config.json") from None
+    text = read_text(path, "a model's config.json", MAX_BYTES)
     try:
         values = json.loads(text)
     except json.JSONDecodeError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.document import parse, validate
+from ...constraints.document import parse, read_text, validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
@@ -47,13 +47,7 @@ def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any]
             path = beside.parent / path
         if not path.exists() and path.suffix not in (".yaml", ".yml", ".json") and os.sep not in name:
             raise ConfigError(f"{nearest('system', name, FILES)}, or give the path of a YAML file")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    document, lines = parse(text, str(path))
+    document, lines = parse(read_text(path), str(path))
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
     for key, value in (overrides or {}).items():
