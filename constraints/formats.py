@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-__all__ = ["BF16", "FORMATS", "FP16", "FP32", "FloatFormat"]
+from .errors import ConfigError, nearest
+
+__all__ = ["BF16", "FORMATS", "FP16", "FP32", "FloatFormat", "float_format"]
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,45 @@ class FloatFormat:
         return self.infinity | 1 << (self.fraction_bits - 1)
 
 
+    @property
+    def largest(self) -> int:
+        """Bits of the largest finite number."""
+        return self.infinity - 1
+
+    @property
+    def smallest_normal(self) -> int:
+        """Bits of the smallest normal number."""
+        return 1 << self.fraction_bits
+
+
 FP16 = FloatFormat("fp16", 5, 10)
 BF16 = FloatFormat("bf16", 8, 7)
 FP32 = FloatFormat("fp32", 8, 23)
 
 FORMATS: dict[str, FloatFormat] = {f.name: f for f in (FP16, BF16, FP32)}
+
+#: Widths that the arithmetic is defined for: a product of two significands, shifted by their precision, fits 64 bits.
+EXPONENT_BITS, FRACTION_BITS = range(2, 12), range(1, 28)
+
+
+def float_format(name: str) -> FloatFormat:
+    """A format by name: ``fp16``, ``bf16``, ``fp32``, or ``e5m2`` and the like for any width of exponent and fraction.
+
+    All are encoded as IEEE 754 says, with infinities and NaN. Names of the same encoding give the same format.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such format.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    match = re.fullmatch(r"e(\d{1,2})m(\d{1,2})", name)
+    if not match or int(match[1]) not in EXPONENT_BITS or int(match[2]) not in FRACTION_BITS:
+        raise ConfigError(nearest("format", name, FORMATS) + f", or eEmF with E in {EXPONENT_BITS[0]}..{EXPONENT_BITS[-1]} "
+                          f"and F in {FRACTION_BITS[0]}..{FRACTION_BITS[-1]}")
+    exponent_bits, fraction_bits = int(match[1]), int(match[2])
+    for known in FORMATS.values():
+        if (known.exponent_bits, known.fraction_bits) == (exponent_bits, fraction_bits):
+            return known
+    return FloatFormat(f"e{exponent_bits}m{fraction_bits}", exponent_bits, fraction_bits)

@@ -1,7 +1,10 @@
-"""Arithmetic on binary floating-point formats: shapes, and pipelined pieces that datapaths are made of."""
+"""Arithmetic on binary floating-point formats: shapes, operators as functions of signals, and as stream components."""
 
 from .aligned import Rounder, Unpacked, leading_zeros, unpack
 from .exponential import SoftmaxExp
-from .float_shape import FloatShape
+from .float_shape import FloatLayout, FloatShape, FloatView
+from .pipeline import Pipeline, operator
+from .stream_operator import StreamOperator
 
-__all__ = ["FloatShape", "Rounder", "SoftmaxExp", "Unpacked", "leading_zeros", "unpack"]
+__all__ = ["FloatLayout", "FloatShape", "FloatView", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked",
+           "leading_zeros", "operator", "unpack"]

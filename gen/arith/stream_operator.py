@@ -1,0 +1,90 @@
+"""Operators as stream components."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .float_shape import FloatLayout
+
+__all__ = ["StreamOperator"]
+
+
+class StreamOperator(wiring.Component):
+    """An operator between two streams: one result for every item of operands, in order.
+
+    Latency ``depth`` clock cycles, one item per cycle. Every stage has a valid bit and moves on as soon as the next one
+    is free, so that bubbles close while the output is stalled. ``i.ready`` depends on ``o.ready`` combinationally, and
+    with ``depth`` 0 all outputs depend on the inputs; put a :class:`StreamRegister` behind it where paths must end.
+
+    Parameters
+    ----------
+    function : operator (see :func:`operator`)
+        Called as ``function(m, *operands, depth=..., enables=..., **options)`` with the operands as bits in the order
+        of ``operands``; returns the bits of the result, or a tuple in the order of ``results``.
+    operands, results : mapping of name to shape-like
+        Fields of the payloads. A payload of a single field is that field.
+    depth : int
+    meanings : mapping of name to text
+        For the unit's description: what each field is.
+    options : dict
+        Further arguments of ``function``.
+
+    Members
+    -------
+    i : ``In(stream.Signature(operands))``
+    o : ``Out(stream.Signature(results))``
+    """
+
+    def __init__(self, function, operands, results, *, depth=0, meanings=None, options=None):
+        if depth < 0:
+            raise ValueError(f"Depth must be 0 or more, not {depth!r}")
+        self._function, self._operands, self._results = function, dict(operands), dict(results)
+        self._depth, self._options = depth, dict(options or {})
+        meanings = meanings or {}
+        self.PORTS = {
+            "i": {"payload": "operands", "fields": {n: meanings.get(n, n) for n in operands}},
+            "o": {"payload": "result", "fields": {n: meanings.get(n, n) for n in results}},
+        }
+        for port, fields in (("i", self._operands), ("o", self._results)):
+            if len(fields) == 1:
+                shape, name = next(iter(fields.values())), next(iter(fields))
+                self.PORTS[port] = {"payload": meanings.get(name, name),
+                                    "fields": {str(k): str(k) for k, _ in shape} if isinstance(shape, data.Layout) else {}}
+        super().__init__({"i": In(stream.Signature(_payload(self._operands))),
+                          "o": Out(stream.Signature(_payload(self._results)))})
+
+    @property
+    def latency(self):
+        """Clock cycles from the operands to their result, while nothing stalls."""
+        return {"result": self._depth}
+
+    def elaborate(self, platform):
+        m = Module()
+        # Stage k may load if it is empty or the next one takes what it holds.
+        valid, ready = [self.i.valid], [self.o.ready]
+        for stage in reversed(range(self._depth)):
+            held = Signal(name=f"valid_s{stage + 1}")
+            valid.insert(1, held)
+            free = Signal(name=f"ready_s{stage + 1}")
+            m.d.comb += free.eq(~held | ready[0])
+            ready.insert(0, free)
+        for stage in range(self._depth):
+            with m.If(ready[stage]):
+                m.d.sync += valid[stage + 1].eq(valid[stage])
+        m.d.comb += self.i.ready.eq(ready[0])
+        m.d.comb += self.o.valid.eq(valid[-1])
+
+        payload = Value.cast(self.i.payload)
+        operands, offset = [], 0
+        for shape in self._operands.values():
+            width = Shape.cast(shape).width
+            bits = payload[offset:offset + width]
+            operands.append(bits.as_signed() if Shape.cast(shape).signed else bits)
+            offset += width
+        results = self._function(m, *operands, depth=self._depth, enables=ready[:-1], **self._options)
+        m.d.comb += Value.cast(self.o.payload).eq(Cat(results))
+        return m
+
+
+def _payload(fields):
+    return next(iter(fields.values())) if len(fields) == 1 else FloatLayout(fields)
