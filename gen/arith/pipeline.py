@@ -1,4 +1,4 @@
-"""Pipelines of any depth from one description: where registers may go is written down, how many there are is a parameter."""
+"""Pipelines of any depth from one description: it says where registers may go, a parameter how many there are."""
 
 import functools
 import inspect
