@@ -18,7 +18,7 @@ from pathlib import Path
 from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 
-__all__ = ["build_model", "simulator_environment", "tool_versions"]
+__all__ = ["build_driver", "build_model", "simulator_environment", "tool_versions"]
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
 #: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
@@ -88,14 +88,29 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
         If Verilator or the compiler rejects the design (with its first error).
     """
     env = simulator_environment()
-    verilog = re.sub(r"\A(//.*\n)+", "", verilog)
     trace: list[str] = []
     if waves:
         fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
         trace = ["--trace-fst", "--trace-structs"] if fst else ["--trace-vcd", "--trace-structs"]
     command = _command([f"{top}.v", "bench.sv"], trace)
+    return _build(verilog, top, {"bench.sv": bench, "bench.vlt": BENCH_RULES}, command, env, waves)
+
+
+def build_driver(verilog: str, top: str, wrapper: str, driver: str) -> Path:
+    """Folder with the program ``bench``: the C++ text ``driver`` with the model of the module ``bench`` (text ``wrapper``,
+    class ``Vtop``) around the unit ``verilog``; built unless it is there. Raises as :func:`build_model`."""
+    env = simulator_environment()
+    command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
+               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall",
+               *(f"-Wno-{w}" for w in WAIVED), "driver.cpp", f"{top}.v", "bench.sv"]
+    return _build(verilog, top, {"bench.sv": wrapper, "driver.cpp": driver}, command, env)
+
+
+def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
+           waves: bool = False) -> Path:
+    verilog = re.sub(r"\A(//.*\n)+", "", verilog)
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
-    key = hashlib.sha256("\0".join([verilog, bench, BENCH_RULES, *command, compiler,
+    key = hashlib.sha256("\0".join([verilog, *files.values(), *command, compiler,
                                     *map(str, tool_versions().values())]).encode()).hexdigest()[:24]
     home = cache_folder() / "models"
     final = home / f"{top}-{key}"
@@ -109,8 +124,8 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
         with tempfile.TemporaryDirectory(prefix="build-", dir=home) as work_name:
             work = Path(work_name)
             (work / f"{top}.v").write_text(verilog)
-            (work / "bench.sv").write_text(bench)
-            (work / "bench.vlt").write_text(BENCH_RULES)
+            for name, text in files.items():
+                (work / name).write_text(text)
             _run(command, work, env, "verilator")
             make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}"]
             with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), home, compiler):
@@ -119,7 +134,8 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
             ready.mkdir()
             shutil.move(work / "obj" / "bench", ready / "bench")
             shutil.copy(work / f"{top}.v", ready)
-            shutil.copy(work / "bench.sv", ready)
+            for name in files:
+                shutil.copy(work / name, ready)
             os.rename(ready, final)
     return final
 

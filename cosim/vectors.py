@@ -1,0 +1,275 @@
+"""Millions of vectors through the Verilog of an operator: a compiled program without a bench in between."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constraints.errors import CheckFailed
+from ..constraints.workspace import cache_folder
+from .build import build_driver
+
+__all__ = ["evaluate", "evaluate_operator"]
+
+
+def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
+             vectors: Mapping[str, np.ndarray], *, latency: int = 0) -> dict[str, np.ndarray]:
+    """Outputs of a module for every vector of inputs, by Verilator.
+
+    A combinational module (one without a port ``clk``) is evaluated once for each vector. A module with a clock gets
+    one vector per cycle, and its outputs are those of ``latency`` cycles later. Of the ports that are not listed,
+    ``rst`` is held at 0 and what ends in ``ready`` at 1; what ends in ``valid`` is 1 while there are vectors, and such
+    an output must follow it ``latency`` cycles later.
+
+    Parameters
+    ----------
+    verilog, top : text with the module, and its name
+    inputs, outputs : pairs of port and width in bits
+    vectors : for each input an integer array of shape ``(n,)`` with bit patterns (of negative numbers the low bits
+        count); for ports wider than 64 bits an uint8 array of shape ``(n, bytes)`` or uint64 of ``(n, words)``, least
+        significant first
+    latency : cycles from operands to results; 0 for a combinational module
+
+    Returns
+    -------
+    For each output an int64 array of shape ``(n,)`` (uint64 at 64 bits), or uint8 of shape ``(n, bytes)`` beyond.
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If ports or arrays do not fit the module.
+    :exc:`CheckFailed`
+        If Verilator rejects the module, the program crashes, or a valid output comes at another time.
+    """
+    ports = _ports(verilog, top)
+    lengths = {name: len(np.asarray(vectors[name])) for name, _ in inputs}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"Vectors of all inputs must be equally many, not {lengths}")
+    if latency < 0 or (latency and "clk" not in ports):
+        raise ValueError(f"Latency of a module {'with' if 'clk' in ports else 'without'} clock must be 0"
+                         f"{' or more' if 'clk' in ports else ''}, not {latency!r}")
+    count = next(iter(lengths.values()))
+    columns = [_column(np.asarray(vectors[name]), name, width) for name, width in inputs]
+    wrapper, flags = _wrapper(top, ports, inputs, outputs)
+    driver = _render("vectors.cpp.j2", inputs=[f"in{n}" for n in range(len(inputs))],
+                     outputs=[f"out{n}" for n in range(len(outputs))], **flags)
+    program = build_driver(verilog, top, wrapper, driver) / "bench"
+    base = cache_folder() / "runs"
+    base.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=base) as folder:
+        source, target = Path(folder) / "in.bin", Path(folder) / "out.bin"
+        with open(source, "wb") as file:
+            for column in columns:
+                column.tofile(file)
+            file.write(b"\0")  # so that a file of no vectors can be mapped
+        shapes = [_stored(width) for _, width in outputs]
+        with open(target, "wb") as file:
+            file.truncate(count * sum(dtype.itemsize * words for dtype, words in shapes) + 1)
+        _call([str(program), str(count), str(latency), str(source), str(target)], top)
+        results, offset = {}, 0
+        for (name, width), (dtype, words) in zip(outputs, shapes, strict=True):
+            column = np.fromfile(target, dtype, count * words, offset=offset)
+            offset += column.nbytes
+            results[name] = _bits(column.reshape(count, words), width)
+    return results
+
+
+def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, name: str = "operator",
+                      ) -> dict[str, np.ndarray]:
+    """Results of a :class:`StreamOperator` for every set of operands, through its Verilog.
+
+    Parameters
+    ----------
+    component : :class:`StreamOperator`, of any depth
+    operands : for each field of its input payload an integer array of shape ``(n,)`` with bit patterns, or ``(n,
+        length)`` for a field that is an array; fields are up to 64 bits wide
+    name : of the module in the Verilog
+
+    Returns
+    -------
+    For each field of its output payload an int64 array (uint64 at 64 bits) of the same kind of shape.
+    """
+    from amaranth.back import verilog
+
+    text = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    fields, width = _fields(component._operands)
+    if set(operands) != set(component._operands):
+        raise ValueError(f"Operands must be {', '.join(component._operands)}, not {', '.join(operands)}")
+    arrays = {key: np.asarray(value) for key, value in operands.items()}
+    count = len(next(iter(arrays.values())))
+    payload: np.ndarray
+    if width <= 64:
+        payload = np.zeros(count, np.uint64)
+    else:
+        payload = np.zeros((count, -(-width // 64)), np.uint64)
+    for key, index, offset, size in fields:
+        values = arrays[key] if index is None else arrays[key][:, index]
+        values = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64).view(np.uint64)
+        values = values & np.uint64((1 << size) - 1)
+        if width <= 64:
+            payload |= values << np.uint64(offset)
+        else:
+            payload[:, offset // 64] |= values << np.uint64(offset % 64)
+            if offset % 64 + size > 64:
+                payload[:, offset // 64 + 1] |= values >> np.uint64(64 - offset % 64)
+    results, out_width = _fields(component._results)
+    out = evaluate(text, name, [("i__payload", width)], [("o__payload", out_width)], {"i__payload": payload},
+                   latency=component.latency["result"])["o__payload"]
+    if out_width > 64:
+        out = np.pad(out, ((0, 0), (0, -out.shape[1] % 8))).view("<u8")
+    else:
+        out = out.astype(np.uint64).reshape(count, 1)
+    found: dict[str, list[np.ndarray]] = {}
+    for key, _, offset, size in results:
+        values = out[:, offset // 64] >> np.uint64(offset % 64)
+        if offset % 64 + size > 64:
+            values = values | out[:, offset // 64 + 1] << np.uint64(64 - offset % 64)
+        values = values & np.uint64((1 << size) - 1)
+        found.setdefault(key, []).append(values if size == 64 else values.astype(np.int64))
+    single = {key for key, index, _, _ in results if index is None}
+    return {key: parts[0] if key in single else np.stack(parts, axis=1) for key, parts in found.items()}
+
+
+def _fields(shapes: Mapping[str, Any]) -> tuple[list[tuple[str, int | None, int, int]], int]:
+    """Name, index in an array or None, offset and width of every number in a payload; and its width."""
+    from amaranth.hdl import Shape
+    from amaranth.lib import data
+
+    fields: list[tuple[str, int | None, int, int]] = []
+    offset = 0
+    for key, shape in shapes.items():
+        if isinstance(shape, data.ArrayLayout):
+            size = Shape.cast(shape.elem_shape).width
+            parts = [(index, size) for index in range(shape.length)]
+        else:
+            parts = [(None, Shape.cast(shape).width)]
+        for index, size in parts:
+            if size > 64:
+                raise ValueError(f"Fields must be 64 bits wide at most, not {size}: {key}")
+            fields.append((key, index, offset, size))
+            offset += size
+    return fields, offset
+
+
+# The program -------------------------------------------------------------------------------------------------------
+
+
+def _render(template: str, **values: Any) -> str:
+    import jinja2
+
+    source = resources.files(__package__).joinpath(template).read_text()
+    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+                              keep_trailing_newline=True).from_string(source).render(**values)
+
+
+def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
+    """Direction and width of the ports of a module as Yosys writes it."""
+    match = re.search(rf"^module {re.escape(top)}\((.*?)\);(.*?)^endmodule", verilog, re.M | re.S)
+    if not match:
+        raise ValueError(f"Verilog must have a module {top!r}")
+    declared = re.findall(r"^\s*(input|output)\s+(?:wire |reg |logic )?\s*(?:\[(\d+):(\d+)\]\s*)?(\S+?)\s*;", match[2], re.M)
+    return {name: (way, int(high) - int(low) + 1 if high else 1) for way, high, low, name in declared}
+
+
+def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tuple[str, int]],
+             outputs: Sequence[tuple[str, int]]) -> tuple[str, dict[str, bool]]:
+    """Text of the module ``bench`` around the module, with names that are the same in C++; and what it has."""
+    for way, listed in (("input", inputs), ("output", outputs)):
+        for name, width in listed:
+            if name not in ports or ports[name][0] != way:
+                raise ValueError(f"Port {name!r} must be an {way} of {top!r} ({', '.join(ports)})")
+            if ports[name][1] != width:
+                raise ValueError(f"Port {name!r} must be {ports[name][1]} bits wide, not {width}")
+    declared, connected, inside = [], [], []
+    flags = {"clock": False, "valid": False, "answered": False}
+
+    def declare(way: str, name: str, width: int = 1) -> None:
+        declared.append(f"{way} wire [{width - 1}:0] {name}" if width > 1 else f"{way} wire {name}")
+
+    chosen = {name: f"in{n}" for n, (name, _) in enumerate(inputs)}
+    chosen.update({name: f"out{n}" for n, (name, _) in enumerate(outputs)})
+    for name, (way, width) in ports.items():
+        if name in chosen:
+            declare(way, chosen[name], width)
+            connected.append(f".{name}({chosen[name]})")
+        elif name == "clk" or name.endswith("valid"):
+            flag = "clock" if name == "clk" else "valid" if way == "input" else "answered"
+            if not flags[flag]:
+                flags[flag] = True
+                declare(way, flag)
+            connected.append(f".{name}({flag})")
+        elif way == "input":
+            if name != "rst" and not name.endswith("ready"):
+                raise ValueError(f"Input {name!r} of {top!r} must be among the inputs")
+            connected.append(f".{name}(1'b{int(name != 'rst')})")
+        else:
+            inside.append(f"    wire [{width - 1}:0] {name};\n")
+            connected.append(f".{name}({name})")
+    return (f"module bench({', '.join(declared)});\n{''.join(inside)}    {top} unit({', '.join(connected)});\nendmodule\n",
+            flags)
+
+
+def _call(command: list[str], top: str) -> str:
+    """Output of the program; it never outlives this process's interest in it."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+        raise
+    if process.returncode:
+        lines = output.splitlines() or ["no output"]
+        raise CheckFailed(f"{top}: the simulation stopped (exit {process.returncode}): {lines[-1].strip()}")
+    return output
+
+
+def _stored(width: int) -> tuple[np.dtype, int]:
+    """Type and number of the words in which Verilator keeps a port."""
+    for bits in (8, 16, 32, 64):
+        if width <= bits:
+            return np.dtype(f"u{bits // 8}"), 1
+    return np.dtype("u4"), -(-width // 32)
+
+
+def _column(values: np.ndarray, name: str, width: int) -> np.ndarray:
+    """Vectors of an input as the program reads them; bits above the width are cut off."""
+    dtype, words = _stored(width)
+    if width <= 64:
+        if values.ndim != 1 or values.dtype.kind not in "iub":
+            raise ValueError(f"Vectors of {name!r} must be an integer array of one axis, not {values.dtype} of shape "
+                             f"{values.shape}")
+        column = values.astype(dtype)
+        if width < 8 * dtype.itemsize:
+            column &= dtype.type((1 << width) - 1)
+        return column
+    if values.ndim != 2 or values.dtype not in (np.uint8, np.uint64):
+        raise ValueError(f"Vectors of {name!r} must be an uint8 or uint64 array of two axes, not {values.dtype} of shape "
+                         f"{values.shape}")
+    size = values.dtype.itemsize
+    if values.shape[1] != -(-width // (8 * size)):
+        raise ValueError(f"Vectors of {name!r} must be {-(-width // (8 * size))} words long, not {values.shape[1]}")
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).view(np.uint8)
+    column = np.zeros((len(values), 4 * words), np.uint8)
+    used = min(little.shape[1], 4 * words)
+    column[:, :used] = little[:, :used]
+    words_array = column.view("<u4").astype(np.uint32)
+    if width % 32:
+        words_array[:, -1] &= np.uint32((1 << width % 32) - 1)
+    return words_array
+
+
+def _bits(column: np.ndarray, width: int) -> np.ndarray:
+    if width <= 64:
+        return column[:, 0].astype(np.int64 if width < 64 else np.uint64)
+    return np.ascontiguousarray(column.astype("<u4").view(np.uint8)[:, :-(-width // 8)])
