@@ -128,12 +128,16 @@ def log(text: str) -> None:
 # ---- arguments that several commands share --------------------------------------------------------------------------
 
 
-def _selection_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("unit", metavar="UNIT", help="unit (see bankside list)")
+def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    parser.add_argument("unit", metavar="UNIT",
+                        help="unit (see bankside list)" + (", or a pattern of names: 'fp-*'" if several else ""))
     parser.add_argument("--preset", metavar="P", help="published configuration to start from; the unit's first by default")
     parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
                         help="one configuration key; may be repeated")
+    for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs")):
+        parser.add_argument(f"--{key}", metavar=key[0].upper(), dest="sets", action="append",
+                            type=lambda text, key=key: f"{key}={text}", help=f"{values}; short for --set {key}=...")
     parser.add_argument("--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop")
 
 
@@ -277,11 +281,21 @@ def _gen(arguments: argparse.Namespace) -> int:
 # ---- sim ------------------------------------------------------------------------------------------------------------
 
 
+#: What is simulated: each unit takes some of these, and has its own defaults (``Unit.workload``).
+SIM_WORKLOAD: dict[str, dict[str, Any]] = {
+    "--memory": {"metavar": "M", "help": "pam-pu: memory whose timing brings the data (default: hbm3-5.2)"},
+    "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
+    "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu: head dimension (default: 128)"},
+    "--vectors": {"metavar": "FILE", "help": "operators: operands and results in the text format of Berkeley TestFloat"},
+    "--count": {"metavar": "N", "type": positive,
+                "help": "operators: random operands, beside the corners (default: 100000)"},
+}
+
+
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
     _selection_arguments(parser)
-    parser.add_argument("--memory", metavar="M", default="hbm3-5.2", help="memory whose timing brings the data")
-    parser.add_argument("--tokens", metavar="N", type=natural, default=512, help="tokens of the measured step")
-    parser.add_argument("--head-dim", metavar="D", type=positive, default=128, help="head dimension")
+    for flags, options in SIM_WORKLOAD.items():
+        parser.add_argument(flags, **options)
     parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
     parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
     _records_argument(parser)
@@ -294,8 +308,9 @@ def _sim(arguments: argparse.Namespace) -> int:
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
-    result = simulate(selection, memory=arguments.memory, tokens=arguments.tokens, head_dim=arguments.head_dim,
-                      seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log)
+    given = {name: getattr(arguments, name) for name in (flag[2:].replace("-", "_") for flag in SIM_WORKLOAD)}
+    result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log,
+                      **{name: value for name, value in given.items() if value is not None})
     if arguments.json:
         emit(result)
     else:
@@ -310,7 +325,7 @@ def _sim(arguments: argparse.Namespace) -> int:
 def raise_check(result: dict[str, Any]) -> NoReturn:
     from bankside.constraints.errors import CheckFailed
 
-    raise CheckFailed(f"{result['mismatches']} of {result['vectors']} result beats differ; first: "
+    raise CheckFailed(f"{result['mismatches']} results differ ({result['vectors']} compared); first: "
                       f"{result['first_mismatch']}")
 
 
@@ -318,7 +333,7 @@ def raise_check(result: dict[str, Any]) -> NoReturn:
 
 
 def _synth_arguments(parser: argparse.ArgumentParser) -> None:
-    _selection_arguments(parser)
+    _selection_arguments(parser, several=True)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
     which.add_argument("--liberty", metavar="FILE", help="Liberty file")
@@ -330,6 +345,8 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
 def _synth(arguments: argparse.Namespace) -> int:
     from .measure import synthesise
 
+    if "*" in arguments.unit:
+        return _synth_all(arguments)
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
@@ -341,6 +358,33 @@ def _synth(arguments: argparse.Namespace) -> int:
         from .text import synthesis_text
 
         print(synthesis_text(result))
+    return 0
+
+
+def _synth_all(arguments: argparse.Namespace) -> int:
+    """Every preset (or the one that is named) of all units whose names match: a row each."""
+    import fnmatch
+
+    from .measure import synthesise
+    from .registry import UNITS
+    from .selection import select
+    from .text import synthesis_table
+
+    units = [UNITS[name] for name in fnmatch.filter(UNITS, arguments.unit)]
+    if not units:
+        raise ConfigError(nearest("unit", arguments.unit, UNITS))
+    selections = [select(unit.name, preset=preset, file=arguments.config, sets=arguments.sets)
+                  for unit in units for preset in ([arguments.preset] if arguments.preset else unit.preset_table)]
+    unique = list({selection.config_hash: selection for selection in selections}.values())
+    if arguments.dry_run:
+        emit({"schema": 1, "selections": [s.arguments for s in unique]})
+        return 0
+    results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
+                          records=arguments.records, progress=log) for selection in unique]
+    if arguments.json:
+        emit({"schema": 1, "results": results})
+    else:
+        print(synthesis_table(results))
     return 0
 
 
@@ -457,7 +501,7 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
     "list": ("units, presets, systems, memories, models and libraries", _list_arguments, _list),
     "gen": ("write Verilog, constraints (SDC) and a JSON description of a unit", _gen_arguments, _gen),
-    "sim": ("co-simulate a unit against its functional model with real memory timing", _sim_arguments, _sim),
+    "sim": ("co-simulate a unit against its functional model, with real memory timing or vectors", _sim_arguments, _sim),
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
     "time": ("memory timing of one channel's work for a unit's decode step", _time_arguments, _time),
     "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),

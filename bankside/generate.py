@@ -75,13 +75,23 @@ def verilog(selection: Selection, name: str | None = None) -> str:
     return banner + body
 
 
+def _has_clock(text: str) -> bool:
+    """Whether a module has a clock at all: one without registers has none."""
+    return "\n  input clk;" in text
+
+
 def sdc(selection: Selection) -> str:
-    """Design constraints: the target clock, and I/O delays of a fifth of its period."""
+    """Design constraints: the target clock, and I/O delays of a fifth of its period.
+
+    The clock of a unit without registers is one of its surroundings.
+    """
+    clocked = _has_clock(verilog(selection))
     period = 1e3 / selection.config.clock_mhz  # type: ignore[attr-defined]
     delay = IO_DELAY_SHARE * period
     return (f"# {selection.unit.name} {selection.label}: target clock {selection.config.clock_mhz:g} MHz\n"  # type: ignore[attr-defined]
-            f"create_clock -name clk -period {period:.4f} [get_ports clk]\n"
-            f"set_input_delay {delay:.4f} -clock clk [remove_from_collection [all_inputs] [get_ports clk]]\n"
+            f"create_clock -name clk -period {period:.4f}{' [get_ports clk]' if clocked else ''}\n"
+            f"set_input_delay {delay:.4f} -clock clk "
+            + ("[remove_from_collection [all_inputs] [get_ports clk]]\n" if clocked else "[all_inputs]\n") +
             f"set_output_delay {delay:.4f} -clock clk [all_outputs]\n")
 
 
@@ -89,9 +99,11 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     """What a program (or a person) needs to connect and schedule the unit."""
     from amaranth.lib import data, stream
 
-    _, dut = _generate(selection.unit, selection.config, name or selection.unit.module)
-    ports = [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
-             {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
+    text, dut = _generate(selection.unit, selection.config, name or selection.unit.module)
+    ports = []
+    if _has_clock(text):
+        ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
+                  {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
     for member, details in dut.signature.members.items():
         meaning = dut.PORTS[member]
         inward = details.flow.name == "In"

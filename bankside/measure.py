@@ -31,36 +31,50 @@ def _keep(selection: Selection, kind: str, conditions: dict[str, Any], results: 
     return RecordFolder(folder).write(record).stem
 
 
-def simulate(selection: Selection, *, memory: str, tokens: int, head_dim: int, seed: int, waves: bool = False,
-             records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
-    """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs."""
+def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, records: str | None = None,
+             progress: Progress = lambda text: None, **workload: Any) -> dict[str, Any]:
+    """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs.
+
+    ``workload``: what to simulate, in the terms of ``Unit.workload``, which has the defaults.
+    """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
     from bankside.cosim.request import SimRequest
 
-    load_memory(memory)  # tell before the long part
+    unit = selection.unit
+    for name in workload:
+        if name not in unit.workload:
+            raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
+                              + ", ".join(f"--{key.replace('_', '-')}" for key in unit.workload) + ")")
+    workload = {**unit.workload, **workload}
+    if "memory" in workload:
+        load_memory(workload["memory"])  # tell before the long part
     simulator_environment()
     RecordFolder(records).prepare()
     wave_file = None
     if waves:
-        wave_file = Path("out", "waves", f"{selection.unit.name}-{selection.label}").absolute()
+        wave_file = Path("out", "waves", f"{unit.name}-{selection.label}").absolute()
         try:
             wave_file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{wave_file.parent}: {(error.strerror or str(error)).lower()}") from None
-    progress(f"generating {selection.unit.name} {selection.label}")
+    progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection)
-    result = selection.unit.run_bench()(SimRequest(
-        config=selection.config, verilog=text, module=selection.unit.module, memory=memory, tokens=tokens,
-        head_dim=head_dim, seed=seed, waves=wave_file, progress=progress))
+    result = unit.run_bench()(SimRequest(
+        config=selection.config, verilog=text, module=unit.module, model=unit.functional_model(), workload=workload,
+        seed=seed, waves=wave_file, progress=progress))
     tools = {**generate.tool_versions(), **tool_versions()}
+    shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None
-    if not result["mismatches"]:
-        measured = {k: v for k, v in result.items() if k not in ("first_mismatch", "notes", "waves", "clocks_per_second")}
-        record = _keep(selection, "sim", {"memory": memory_label(memory), "tokens": tokens, "head_dim": head_dim,
-                                          "seed": seed}, measured, tools, records)
-    return {**_header(selection), "memory": memory_label(memory), "tokens": tokens, "head_dim": head_dim, "seed": seed,
-            **result, "record": record, "tools": tools}
+    # Vectors of a file say nothing of the unit that anyone else could find again.
+    if not result["mismatches"] and workload.get("vectors") is None:
+        measured = {k: v for k, v in result.items()
+                    if k not in ("first_mismatch", "differences", "notes", "waves", "clocks_per_second")}
+        conditions = {key: value for key, value in shown.items() if value is not None}
+        record = _keep(selection, "sim", {**conditions, "seed": seed}, measured, tools, records)
+    if "vectors" in shown:  # the result's key of that name counts them
+        shown["vectors_file"] = shown.pop("vectors")
+    return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
 
 
 def memory_label(memory: str) -> str:

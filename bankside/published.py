@@ -25,10 +25,11 @@ def published_files() -> dict[str, str]:
     for unit in UNITS.values():
         for preset in unit.preset_table:
             selection = select(unit.name, preset=preset)
-            mine = {f"{preset}/{name}": text for name, text in generated_files(selection).items()}
+            folder = f"{unit.name}/{preset}"
+            mine = {f"{folder}/{name}": text for name, text in generated_files(selection).items()}
             files.update(mine)
             entries.append({"unit": unit.name, "preset": preset, "config_hash": selection.config_hash,
-                            "command": f"bankside gen {selection.arguments} -o rtl/{preset}",
+                            "command": f"bankside gen {selection.arguments} -o rtl/{folder}",
                             "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in mine.items()}})
     files[MANIFEST] = json.dumps({"schema": 1, "tools": tool_versions(), "configurations": entries}, indent=1) + "\n"
     return files

@@ -24,7 +24,8 @@ def generator_digest() -> str:
     """Digest of the generators' source text: a record of other hardware is not found again."""
     digest = hashlib.sha256()
     gen, constraints = resources.files("bankside.gen"), resources.files("bankside.constraints")
-    shared = [constraints.joinpath(name) for name in ("arithmetic.py", "formats.py")]
+    shared = [entry for entry in constraints.iterdir()
+              if re.fullmatch(r"(arithmetic|elementary|formats)\w*\.py", entry.name)]
     for path in sorted([*_python_files(gen), *_python_files(constraints.joinpath("units")), *shared], key=str):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -29,6 +29,7 @@ class Unit:
     model : the functional model
     bench : function ``(SimRequest) -> dict`` that simulates the unit and returns the result for users
     page : documentation page
+    workload : options of ``bankside sim`` that say what is simulated, with their defaults
     """
 
     name: str
@@ -41,6 +42,7 @@ class Unit:
     model: str
     bench: str
     page: str
+    workload: Mapping[str, Any]
 
     @cached_property
     def config_class(self) -> type[Strict]:
@@ -52,6 +54,9 @@ class Unit:
 
     def generator(self) -> Callable[[Strict], Any]:
         return _named(self.component)
+
+    def functional_model(self) -> Callable[..., Any]:
+        return _named(self.model)
 
     def run_bench(self) -> Callable[..., Any]:
         return _named(self.bench)
@@ -70,12 +75,32 @@ def _named(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+_ATTENTION_STEP = {"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128}
+_VECTORS = {"vectors": None, "count": 100_000}
+
+
+def _operator(name: str, config: str, summary: str) -> Unit:
+    module = name.replace("-", "_")
+    return Unit(name, summary, "IEEE 754-2019", module=module,
+                config=f"bankside.constraints.units.arith:{config}",
+                presets=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
+                component=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
+                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS)
+
+
 UNITS: dict[str, Unit] = {u.name: u for u in (
     Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
          module="pam_pu",
          config="bankside.constraints.units.pam_pu:PamPuConfig", presets="bankside.constraints.units.pam_pu:PRESETS",
          component="bankside.gen.pam:PamPu", model="bankside.models.pam.pu:local_attention",
-         bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md"),
+         bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md", workload=_ATTENTION_STEP),
+    _operator("fp-mul", "FpMul", "floating-point multiplication"),
+    _operator("fp-add", "FpAdd", "floating-point addition and subtraction"),
+    _operator("fp-fma", "FpFma", "fused multiply-add"),
+    _operator("fp-compare", "FpCompare", "floating-point comparison, maximum and minimum"),
+    _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers"),
+    _operator("fp-div", "FpDiv", "floating-point division"),
+    _operator("fp-sqrt", "FpSqrt", "floating-point square root"),
 )}
 
 

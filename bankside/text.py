@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["evaluation_text", "simulation_text", "synthesis_text", "timing_text"]
+__all__ = ["evaluation_text", "simulation_text", "synthesis_table", "synthesis_text", "timing_text"]
 
 
 def _block(rows: Iterable[tuple[str, Any]]) -> str:
@@ -19,6 +19,25 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_text(r: dict[str, Any]) -> str:
+    return _attention_text(r) if "memory_timing" in r else _operator_text(r)
+
+
+def _operator_text(r: dict[str, Any]) -> str:
+    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
+    runs = ", ".join(f"{run['vectors']} {name.replace('_', ' ')}" for name, run in r["runs"].items())
+    against = f"the vectors of {r['vectors_file']}" if r.get("vectors_file") else "the functional model"
+    return _title(r) + "\n" + _block([
+        ("compared", f"{r['vectors']} results with {against}: {verdict}"),
+        ("runs", runs),
+        *[("differs", text) for text in r["differences"]],
+        ("latency", f"{r['latency_cycles']} cycles, {r['items_per_cycle']:.4f} results per cycle"),
+        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
+        ("record", r["record"] or "not written"),
+        *([("waveform", r["waves"])] if r["waves"] else []),
+    ])
+
+
+def _attention_text(r: dict[str, Any]) -> str:
     m = r["memory_timing"]
     verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
     return _title(r) + "\n" + _block([
@@ -52,6 +71,19 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("record", r["record"]),
     ]
     return _title(r) + "\n" + _block(rows)
+
+
+def synthesis_table(results: list[dict[str, Any]]) -> str:
+    """One line a unit: what the operators of a library cost."""
+    head = ("unit", "configuration", "GE", "logic", "registers", "memories", "ns", "MHz")
+    rows = [head, *((r["unit"], r["preset"] or r["config_hash"], f"{r['area_ge']:.0f}", f"{r['combinational_ge']:.0f}",
+                     f"{r['sequential_ge']:.0f}", f"{r['memory_ge_estimate']:.0f}", f"{r['critical_path_ns']:.3f}",
+                     f"{r['fmax_mhz']:.0f}" if r["fmax_mhz"] else "-") for r in results)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+    title = f"{results[0]['library']}, effort {results[0]['effort']}"
+    return title + "\n" + "\n".join(
+        "  ".join(cell.ljust(width) if k < 2 else cell.rjust(width)
+                  for k, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows)
 
 
 def timing_text(r: dict[str, Any]) -> str:

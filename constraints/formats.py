@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .errors import ConfigError, nearest
 
-__all__ = ["BF16", "FORMATS", "FP16", "FP32", "FloatFormat", "float_format"]
+__all__ = ["BF16", "FORMATS", "FP16", "FP32", "FloatFormat", "IntegerFormat", "float_format", "number_format"]
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,29 @@ def float_format(name: str) -> FloatFormat:
         if (known.exponent_bits, known.fraction_bits) == (exponent_bits, fraction_bits):
             return known
     return FloatFormat(f"e{exponent_bits}m{fraction_bits}", exponent_bits, fraction_bits)
+
+
+@dataclass(frozen=True)
+class IntegerFormat:
+    """Integers in two's complement, or without sign."""
+
+    width: int
+    signed: bool
+
+    @property
+    def name(self) -> str:
+        return f"{'i' if self.signed else 'u'}{self.width}"
+
+
+#: Widths of integers that numbers are converted from and to.
+INTEGER_BITS = range(2, 65)
+
+
+def number_format(name: str) -> FloatFormat | IntegerFormat:
+    """A floating-point format by name, or integers: ``i32`` with sign, ``u16`` without."""
+    match = re.fullmatch(r"([iu])(\d{1,2})", name)
+    if not match:
+        return float_format(name)
+    if int(match[2]) not in INTEGER_BITS:
+        raise ConfigError(f"integers must have {INTEGER_BITS[0]}..{INTEGER_BITS[-1]} bits, not {match[2]}")
+    return IntegerFormat(int(match[2]), match[1] == "i")

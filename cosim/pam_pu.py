@@ -378,12 +378,13 @@ def bench(request: SimRequest) -> dict[str, Any]:
     ``stall_cycles`` and ``utilisation`` are of the first run.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    step = Step(request.tokens, request.head_dim)
+    memory, tokens, head_dim = (request.workload[key] for key in ("memory", "tokens", "head_dim"))
+    device = load_memory(memory)
+    step = Step(tokens, head_dim)
     config.check_step(step)
-    device = load_memory(request.memory)
     attention_program(config, device, [step])  # tells before the long part if the step does not fit the memory
     # A single tile has nothing to hide its softmax behind: it shows the latency.
-    probe = Step(min(config.tile_tokens, config.max_tokens), request.head_dim)
+    probe = Step(min(config.tile_tokens, config.max_tokens), head_dim)
     main = random_episode(config, [step], rng)
 
     def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
@@ -396,7 +397,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
     drain = tile.end_cycle - _edge(tile, "last", max)
     gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
-    timing, arrival = measured_timing(config, request.memory, [step], gap_cycles=gap_cycles)
+    timing, arrival = measured_timing(config, memory, [step], gap_cycles=gap_cycles)
     paced = run(f"data at the cycles of {device.name}", [Episode([step], main.q, main.k, main.v, arrival)],
                 waves=request.waves)
     stressed = run("random stalls and back-pressure", stress_episodes(config, rng, 24), stalls=0.35)

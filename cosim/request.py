@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,19 +19,18 @@ class SimRequest:
     config : the unit's validated configuration
     verilog : text generated for it
     module : name of its top module
-    memory : name or file of the memory whose timing brings the data
-    tokens, head_dim : the measured step
+    model : the unit's functional model
+    workload : what is to be simulated, in terms of the unit (its ``Unit.workload`` names them)
     seed : of data and stalls
-    waves : file for a waveform of the measured step, without suffix
+    waves : file for a waveform without suffix
     progress : called with a line of text at each stage
     """
 
     config: Any
     verilog: str
     module: str
-    memory: str
-    tokens: int
-    head_dim: int
+    model: Callable[..., Any]
+    workload: Mapping[str, Any]
     seed: int
     waves: Path | None
     progress: Callable[[str], None]

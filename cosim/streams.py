@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from ..constraints.errors import CheckFailed, ToolMissing
+from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_model, simulator_environment
 
-__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "play"]
+__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "is_clocked", "play"]
 
 #: Classes of items that are counted apart.
 TAGS = 4
@@ -29,11 +30,15 @@ TAGS = 4
 
 @dataclass(frozen=True)
 class StreamPort:
-    """A stream of the unit: its name in the bench, its port prefix, payload width in bits, direction."""
+    """A stream of the unit: its name in the bench, its port prefix, payload width in bits, direction.
+
+    ``numbers``: name, lowest bit and format of what waveforms show as numbers too.
+    """
 
     name: str
     width: int
     is_input: bool
+    numbers: tuple[tuple[str, int, FloatFormat], ...] = ()
 
     @property
     def port(self) -> str:
@@ -132,7 +137,8 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     """
     inputs = [p for p in ports if p.is_input]
     outputs = [p for p in ports if not p.is_input]
-    model = build_model(verilog, top, bench_text(top, inputs, outputs), waves=waves is not None)
+    text = bench_text(top, inputs, outputs, clocked=is_clocked(verilog), waves=waves is not None)
+    model = build_model(verilog, top, text, waves=waves is not None)
     base = cache_folder() / "runs"
     base.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="run-", dir=base) as name:
@@ -165,13 +171,20 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     return StreamRun(recorded, log, summary["clocks"], seconds, kept, faults)
 
 
-def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort]) -> str:
+def is_clocked(verilog: str) -> bool:
+    """Whether a unit has a clock at all: one without registers has none."""
+    return re.search(r"\binput\s+(wire\s+)?clk\b", verilog) is not None
+
+
+def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True,
+               waves: bool = False) -> str:
     import jinja2
 
     source = resources.files(__package__).joinpath("bench.sv.j2").read_text()
     template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
                                   keep_trailing_newline=True).from_string(source)
-    return template.render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS)
+    numbers = [(port, *number) for port in (*inputs, *outputs) for number in port.numbers] if waves else []
+    return template.render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked, numbers=numbers)
 
 
 def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bool) -> float:

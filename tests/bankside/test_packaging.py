@@ -87,8 +87,8 @@ def test_wheel_has_every_file(wheel):
     assert extra == {"bankside", f"bankside-{PROJECT['project']['version']}.dist-info"}
     assert not any("test" in Path(name).name for name in names if name.endswith(".py"))
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    for file in (ROOT / "rtl").glob("*/pam_pu.*"):
-        assert f"bankside/rtl/{file.parent.name}/{file.name}" in names
+    for file in (ROOT / "rtl").glob("*/*/*.*"):
+        assert f"bankside/{file.relative_to(ROOT)}" in names
 
 
 def test_installed_package_works_anywhere(installed, tmp_path, tiny):

