@@ -325,8 +325,7 @@ def _sim(arguments: argparse.Namespace) -> int:
 def raise_check(result: dict[str, Any]) -> NoReturn:
     from bankside.constraints.errors import CheckFailed
 
-    raise CheckFailed(f"{result['mismatches']} results differ ({result['vectors']} compared); first: "
-                      f"{result['first_mismatch']}")
+    raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: {result['first_mismatch']}")
 
 
 # ---- synth ----------------------------------------------------------------------------------------------------------

@@ -113,5 +113,5 @@ def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _require(result: dict[str, Any]) -> None:
     if result["mismatches"]:
-        raise CheckFailed(f"{result['mismatches']} of {result['vectors']} result beats differ; first: "
+        raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: "
                           f"{result['first_mismatch']}")

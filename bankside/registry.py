@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,7 +42,7 @@ class Unit:
     model: str
     bench: str
     page: str
-    workload: Mapping[str, Any]
+    workload: Mapping[str, Any] = field(hash=False)
 
     @cached_property
     def config_class(self) -> type[Strict]:

@@ -210,7 +210,7 @@ def test_measurement_that_fails_is_told(folder, cli, monkeypatch):
     monkeypatch.setattr("bankside.measure.simulate", fail)
     monkeypatch.setattr("bankside.text.simulation_text", lambda result: "text")
     cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder), "--measure").failed(
-        1, "3 of 9 result beats differ; first: beat 4: got 1", progress=True)
+        1, "3 of 9 results differ; first: beat 4: got 1", progress=True)
 
 
 def test_evaluation_from_python(folder, monkeypatch):
