@@ -146,12 +146,11 @@ def _fields(shapes: Mapping[str, Any]) -> tuple[list[tuple[str, int | None, int,
     fields: list[tuple[str, int | None, int, int]] = []
     offset = 0
     for key, shape in shapes.items():
+        indices: list[int | None] = [None]
+        size = Shape.cast(shape).width
         if isinstance(shape, data.ArrayLayout):
-            size = Shape.cast(shape.elem_shape).width
-            parts = [(index, size) for index in range(shape.length)]
-        else:
-            parts = [(None, Shape.cast(shape).width)]
-        for index, size in parts:
+            indices, size = list(range(shape.length)), Shape.cast(shape.elem_shape).width
+        for index in indices:
             if size > 64:
                 raise ValueError(f"Fields must be 64 bits wide at most, not {size}: {key}")
             fields.append((key, index, offset, size))
@@ -175,7 +174,8 @@ def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
     match = re.search(rf"^module {re.escape(top)}\((.*?)\);(.*?)^endmodule", verilog, re.M | re.S)
     if not match:
         raise ValueError(f"Verilog must have a module {top!r}")
-    declared = re.findall(r"^\s*(input|output)\s+(?:wire |reg |logic )?\s*(?:\[(\d+):(\d+)\]\s*)?(\S+?)\s*;", match[2], re.M)
+    declared = re.findall(r"^\s*(input|output)\s+(?:wire |reg |logic )?\s*(?:\[(\d+):(\d+)\]\s*)?(\S+?)\s*;", match[2],
+                          re.M)
     return {name: (way, int(high) - int(low) + 1 if high else 1) for way, high, low, name in declared}
 
 
