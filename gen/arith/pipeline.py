@@ -126,6 +126,19 @@ class Pipeline:
         self._place.move(before)
         return result
 
+    def beside(self, *functions):
+        """``[function(self) for function in functions]``, all starting here; afterwards this pipeline is where the one
+        with most cuts ends, so that the results of all can be read."""
+        place = self._place
+        before = furthest = place.position()
+        results = []
+        for function in functions:
+            place.move(before)
+            results.append(function(self))
+            furthest = max(furthest, place.position())
+        place.move(furthest)
+        return results
+
 
 class _Place:
     """How far a pipeline and its parts have come."""
