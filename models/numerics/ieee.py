@@ -370,8 +370,7 @@ def _divide_integers(a: np.ndarray, b: np.ndarray, fmt: FloatFormat, flush: bool
 def _square_root_integers(a: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     number = _leading(_number(a, fmt, flush), fmt.precision)
     # An even exponent, and a radicand of 2 p + 2 bits or one more: p + 1 bits of root, and one that stands for the rest.
-    extra = fmt.precision + 2
-    extra += number.exponent + extra & 1
+    extra = fmt.precision + 2 + (number.exponent + fmt.precision & 1)
     radicand = number.magnitude << extra
     root = np.sqrt(radicand.astype(np.float64)).astype(np.int64)
     root -= root * root > radicand

@@ -1,0 +1,447 @@
+"""Operands that find errors, and files of vectors in Berkeley TestFloat's text format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.formats import FloatFormat, IntegerFormat
+from ...constraints.units.arith import Operand
+from .formats import decode, round_to_format
+
+__all__ = ["corners", "operands", "read_vectors", "vector_blocks", "write_vectors"]
+
+Format = FloatFormat | IntegerFormat
+
+#: At most so many rows of :func:`operands` are combinations of corners.
+CORNER_ROWS = 1 << 15
+
+
+# Operands ----------------------------------------------------------------------------------------------------------
+
+
+def corners(fmt: Format) -> np.ndarray:
+    """Numbers at the edges of a format, each with both signs: int64 bits in ascending order (of integers: values).
+
+    Zeros; the smallest and largest subnormal and normal numbers and their neighbours; powers of two around 1, around the
+    precision, and at both ends of the range, with their neighbours; 1.5; fractions of alternating bits, and with their
+    upper or lower half set; infinities; quiet and signalling NaN. Of integers: zero, the ends of the range, powers of two,
+    and their neighbours.
+    """
+    if isinstance(fmt, IntegerFormat):
+        low = -(1 << (fmt.width - 1)) if fmt.signed else 0
+        high = low + (1 << fmt.width) - 1
+        near = {sign * (1 << n) + d for n in range(fmt.width + 1) for d in (-1, 0, 1) for sign in (1, -1)}
+        chosen = sorted(x for x in {0, low, low + 1, high - 1, high, *near} if low <= x <= high)
+        return np.array([x - (1 << 64) if x >> 63 == 1 else x for x in chosen], np.int64)
+    fraction, last = fmt.fraction_bits, fmt.smallest_normal - 1
+    exponents = {0, 1, 2, fmt.exponent_max - 2, fmt.exponent_max - 1,
+                 *(fmt.bias + d * sign for d in (0, 1, fraction - 1, fraction, fraction + 1, fraction + 2)
+                   for sign in (1, -1))}
+    few = {0, 1, last, last - 1, (last + 1) >> 1, 0x5555555 & last, 0x2AAAAAA & last, last >> (fraction // 2),
+           last & ~(last >> (fraction // 2))}
+    edges = {x << fraction | y for x in (0, 1, fmt.bias, fmt.exponent_max - 1) for y in few}
+    edges |= {(x << fraction) + d for x in exponents if 0 <= x < fmt.exponent_max for d in (-1, 0, 1)}
+    special = {fmt.infinity, fmt.nan, fmt.infinity + 1, fmt.nan - 1, fmt.nan | last, fmt.sign_mask - 1}
+    kept = {x for x in edges if 0 <= x < fmt.infinity} | {x for x in special if x >= fmt.infinity}
+    return np.array(sorted({x | sign for x in kept for sign in (0, fmt.sign_mask)}), np.int64)
+
+
+def operands(fields: Sequence[Format | Operand], count: int, seed: int = 1) -> list[np.ndarray]:
+    """Operands of an operation: combinations of :func:`corners`, then ``count`` random rows; the same for the same seed.
+
+    All combinations of corners where they are no more than ``CORNER_ROWS``, else as many random ones. The random rows are
+    of these kinds in turn, where numbers are floating-point ones:
+
+    - any bit pattern
+    - exponents within the precision of each other, so that every alignment occurs
+    - fractions of runs of equal bits: long carries, ties, and almost ties
+    - the second number (of three: the third) cancels the first (the product of the first two) but for a few last places
+    - products of the first two whose lower bits are a tie, or one more or less
+    - sums whose smaller term is half a last place of the larger, or a little more or less
+    - quotients of the first two near the middle between two numbers; of a single number: squares of such a middle
+    - exponents so that the product or quotient lies around the ends of the range; of a single number: around 1 and the
+      precision, where integers and fractions meet
+
+    Parameters
+    ----------
+    fields : formats of the operands, or :class:`Operand` where an operand is several numbers
+    count, seed : :class:`int`
+
+    Returns
+    -------
+    For each field an int64 array of shape ``(rows,)``, or ``(rows, field.count)`` for several numbers: bits; of integers
+    the values (unsigned ones of 64 bits as int64 of the same bits).
+    """
+    if count < 0:
+        raise ValueError(f"Count must be 0 or more, not {count!r}")
+    given = [field if isinstance(field, Operand) else Operand(field) for field in fields]
+    formats = [field.format for field in given for _ in range(field.count)]
+    rng = np.random.default_rng(seed)
+    edges = [corners(fmt) for fmt in formats]
+    total = 1
+    for edge in edges:
+        total = min(total * len(edge), CORNER_ROWS + 1)
+    if total <= CORNER_ROWS:
+        rows = np.stack([grid.ravel() for grid in np.meshgrid(*edges, indexing="ij")], axis=1)
+    else:
+        rows = np.stack([rng.choice(edge, CORNER_ROWS) for edge in edges], axis=1)
+    kinds = (_any_bits, _near_exponents, _runs, _cancelling, _product_ties, _sum_ties, _middles, _ends)
+    random = np.empty((count, len(formats)), np.int64)
+    for number, kind in enumerate(kinds):
+        size = len(range(number, count, len(kinds)))
+        for column, values in enumerate(kind(rng, formats, size)):
+            random[number::len(kinds), column] = values
+    table = np.concatenate([rows, random])
+    columns, start = [], 0
+    for field in given:
+        part = table[:, start:start + field.count]
+        columns.append(np.ascontiguousarray(part if field.count > 1 else part[:, 0]))
+        start += field.count
+    return columns
+
+
+Rows = list[np.ndarray]
+
+
+def _bits_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
+    return rng.integers(0, (1 << width) - 1, size, np.uint64, endpoint=True).view(np.int64)
+
+
+def _integers(rng: np.random.Generator, fmt: IntegerFormat, size: int, runs: bool) -> np.ndarray:
+    """Integers of every length, of random bits or of runs of them."""
+    bits = (_runs_of if runs else _bits_of)(rng, fmt.width, size) << (64 - fmt.width)
+    drop = np.minimum(rng.integers(0, fmt.width + 1, size) + 64 - fmt.width, 63)
+    return bits >> drop if fmt.signed else (bits.view(np.uint64) >> drop.astype(np.uint64)).view(np.int64)
+
+
+def _runs_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
+    """Bits in at most four runs: the exclusive or of numbers of so many low ones, sometimes with one bit flipped."""
+    value = np.zeros(size, np.uint64)
+    for _ in range(4):
+        length = rng.integers(0, width + 1, size).astype(np.uint64)
+        ones = np.where(length >= 64, ~np.uint64(0), (np.uint64(1) << np.minimum(length, np.uint64(63))) - np.uint64(1))
+        value ^= np.where(rng.integers(0, 4, size) > 0, ones, np.uint64(0))
+    flip = np.uint64(1) << rng.integers(0, width, size).astype(np.uint64)
+    return (value ^ np.where(rng.integers(0, 4, size) == 0, flip, np.uint64(0))).view(np.int64)
+
+
+def _join(sign: Any, exponent: Any, fraction: Any, fmt: FloatFormat) -> np.ndarray:
+    """Bits from fields; exponents beyond the finite numbers are taken to the nearest."""
+    return (np.clip(exponent, 0, fmt.exponent_max - 1) << fmt.fraction_bits | (fraction & (fmt.smallest_normal - 1))
+            | sign << (fmt.width - 1))
+
+
+def _signs(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.integers(0, 2, size)
+
+
+def _fractions(rng: np.random.Generator, fmt: FloatFormat, size: int) -> np.ndarray:
+    return rng.integers(0, fmt.smallest_normal, size)
+
+
+def _any_bits(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    return [_bits_of(rng, fmt.width, size) if isinstance(fmt, FloatFormat) else _integers(rng, fmt, size, False)
+            for fmt in formats]
+
+
+def _near(rng: np.random.Generator, formats: Sequence[Format], size: int, runs: bool) -> Rows:
+    center, rows = None, []
+    for fmt in formats:
+        if isinstance(fmt, IntegerFormat):
+            rows.append(_integers(rng, fmt, size, runs))
+            continue
+        if center is None:
+            center = rng.integers(0, fmt.exponent_max, size) - fmt.bias
+        exponent = center + fmt.bias + rng.integers(-fmt.precision - 2, fmt.precision + 3, size)
+        fraction = _runs_of(rng, fmt.fraction_bits, size) if runs else _fractions(rng, fmt, size)
+        rows.append(_join(_signs(rng, size), exponent, fraction, fmt))
+    return rows
+
+
+def _near_exponents(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    return _near(rng, formats, size, runs=False)
+
+
+def _runs(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    return _near(rng, formats, size, runs=True)
+
+
+def _floats(formats: Sequence[Format]) -> list[FloatFormat]:
+    """The formats, or none if there is an integer among them."""
+    floats = [fmt for fmt in formats if isinstance(fmt, FloatFormat)]
+    return floats if len(floats) == len(formats) else []
+
+
+def _nudge(rng: np.random.Generator, bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+    """Half of the numbers moved by up to three last places."""
+    steps = np.where(_signs(rng, len(bits)) == 1, 0, rng.integers(-3, 4, len(bits)))
+    magnitude = np.clip((bits & (fmt.sign_mask - 1)) + steps, 0, fmt.sign_mask - 1)
+    return magnitude | bits & fmt.sign_mask
+
+
+def _cancelling(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    rows = _near_exponents(rng, formats, size)
+    floats = _floats(formats)
+    if len(floats) == 3:
+        x, y = (decode(row, fmt) for row, fmt in zip(rows[:2], floats[:2], strict=True))
+        unit = sum(fmt.bias + fmt.fraction_bits for fmt in floats[:2])
+        product = round_to_format(1 - (x.sign ^ y.sign), x.significand * y.significand, x.exponent + y.exponent - unit,
+                                  floats[2])
+        rows[2] = _nudge(rng, product, floats[2])
+        return rows
+    for n in range(1, len(floats), 2):
+        if floats[n] == floats[n - 1]:
+            rows[n] = _nudge(rng, rows[n - 1] ^ floats[n].sign_mask, floats[n])
+    return rows
+
+
+def _product_ties(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    """The lower p (or p - 1) bits of the product of two significands are a one and zeros, or one more or less."""
+    rows = _near_exponents(rng, formats, size)
+    floats = _floats(formats[:2])
+    if len(floats) < 2 or floats[0] != floats[1]:
+        return rows
+    fmt = floats[0]
+    p = fmt.precision
+    first = _fractions(rng, fmt, size) | fmt.smallest_normal | 1
+    inverse = first.copy()  # modulo 8: the square of every odd number is 1
+    for _ in range(5):  # each step doubles the bits: to 64
+        inverse = inverse * (2 - first * inverse)
+    bits = p - rng.integers(0, 2, size)
+    wanted = (np.int64(1) << (bits - 1)) + rng.integers(-1, 2, size)
+    second = (inverse * wanted) & ((np.int64(1) << bits) - 1)
+    half = np.int64(1) << np.int64(p - 1)
+    second |= np.where(second & half == 0, half, 0)
+    # The leading one spoils it in half the rows of p bits: there the lower bits are 0, or one more or less.
+    for column, significand in ((0, first), (1, second)):
+        exponent = rows[column] >> fmt.fraction_bits & fmt.exponent_max
+        rows[column] = _join(_signs(rng, size), np.maximum(exponent, 1), significand, fmt)
+    return rows
+
+
+def _sum_ties(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    rows = _near_exponents(rng, formats, size)
+    floats = _floats(formats)
+    if len(floats) < 2:
+        return rows
+    last = len(floats) - 1
+    large, small = floats[-1], floats[-2]
+    exponent = (rows[last] >> large.fraction_bits & large.exponent_max) - large.bias
+    # Half a last place: 1.000 at the place below the last one; or a little less: 1.111 one place further down.
+    less = rng.integers(0, 2, size)
+    fraction = np.where(less == 1, small.smallest_normal - 1 - rng.integers(0, 2, size), rng.integers(0, 2, size))
+    rows[last - 1] = _join(_signs(rng, size), exponent - large.precision - less + small.bias, fraction, small)
+    if len(floats) == 3:  # a product by a power of two, of the same place
+        fmt = floats[0]
+        power = rng.integers(-3, 4, size)
+        rows[0] = _join(_signs(rng, size), power + fmt.bias, 0, fmt)
+        rows[1] = _join(_signs(rng, size), exponent - large.precision - less - power + small.bias, fraction, small)
+    return rows
+
+
+def _middles(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    rows = _near_exponents(rng, formats, size)
+    fmt = formats[0]
+    if not isinstance(fmt, FloatFormat):
+        return rows
+    middle = 2 * (_fractions(rng, fmt, size) | fmt.smallest_normal) + 1
+    if len(formats) == 1:
+        exponent = rng.integers(fmt.lsb_exponent, fmt.bias + 1, size)
+        rows[0] = round_to_format(np.zeros(size, np.int64), middle * middle, exponent - 2 * fmt.precision, fmt)
+    elif formats[1] == fmt:
+        f = decode(rows[1], fmt)
+        exponent = rng.integers(-fmt.bias // 2, fmt.bias // 2 + 1, size)
+        rows[0] = round_to_format(_signs(rng, size), middle * np.where(f.inf | f.nan, 1, f.significand),
+                                  exponent - fmt.precision + f.exponent - fmt.bias - fmt.fraction_bits, fmt)
+    return rows
+
+
+def _ends(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    rows = _near_exponents(rng, formats, size)
+    fmt = formats[0]
+    if not isinstance(fmt, FloatFormat):
+        return rows
+    off = rng.integers(-fmt.precision - 2, fmt.precision + 3, size)
+    if len(formats) == 1:
+        rows[0] = _join(_signs(rng, size), fmt.bias + rng.integers(-2, fmt.precision + 3, size),
+                        _runs_of(rng, fmt.fraction_bits, size), fmt)
+    elif formats[1] == fmt:
+        first = rng.integers(1, fmt.exponent_max, size)
+        end = np.where(rng.integers(0, 2, size) == 1, 1, 2 * fmt.bias)
+        quotient = rng.integers(0, 2, size) == 1
+        second = np.where(quotient, first - end + fmt.bias, end - first + fmt.bias) + off
+        rows[0] = _join(_signs(rng, size), first, _fractions(rng, fmt, size), fmt)
+        rows[1] = _join(_signs(rng, size), second, _fractions(rng, fmt, size), fmt)
+    return rows
+
+
+# Files -------------------------------------------------------------------------------------------------------------
+
+#: Bytes of a file that are read at a time, and the longest line there may be.
+CHUNK, LINE = 1 << 20, 1 << 12
+
+
+def read_vectors(path: str | os.PathLike[str], operands: Sequence[Format], result: Format) -> tuple[Rows, np.ndarray]:
+    """Operands and results of a file in TestFloat's format: see :func:`vector_blocks`, of which these are all blocks."""
+    blocks = list(vector_blocks(path, operands, result))
+    columns = [np.concatenate([rows[n] for rows, _ in blocks]) for n in range(len(operands))]
+    return columns, np.concatenate([wanted for _, wanted in blocks])
+
+
+def vector_blocks(path: str | os.PathLike[str], operands: Sequence[Format],
+                  result: Format) -> Iterator[tuple[Rows, np.ndarray]]:
+    """Vectors of a file in TestFloat's text format, block by block, in bounded memory.
+
+    A line is one case: the bits of each operand and of the result in hexadecimal, then the exception flags, which are not
+    used and may be missing: ``a b [c] result [flags]``.
+
+    Parameters
+    ----------
+    path : file
+    operands, result : formats
+
+    Yields
+    ------
+    A list of int64 arrays with the operands, and one with the results: bits; of integers the values (unsigned ones of 64
+    bits as int64 of the same bits).
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the file can't be read or has no vectors, or a line has another number of words, words that are not hexadecimal,
+        or values beyond their width; with ``file:line``.
+    """
+    formats = [*operands, result]
+    line = 1
+    try:
+        with open(path, "rb") as file:
+            rest = b""
+            while chunk := file.read(CHUNK):
+                whole, newline, rest = (rest + chunk).rpartition(b"\n")
+                if len(rest) > LINE:
+                    line += whole.count(b"\n") + len(newline)
+                    raise ConfigError(f"{path}:{line}: more than {LINE} bytes; a line is one case")
+                if whole:
+                    yield _parse(whole + newline, path, line, formats)
+                    line += whole.count(b"\n") + 1
+            if rest:
+                yield _parse(rest + b"\n", path, line, formats)
+            elif line == 1:
+                raise ConfigError(f"{path}: no vectors")
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _parse(text: bytes, path: Any, line: int, formats: Sequence[Format]) -> tuple[Rows, np.ndarray]:
+    columns = _parse_fast(text, formats)
+    if columns is None:
+        columns = _parse_lines(text, path, line, formats)
+    values = [_value(column, fmt) for column, fmt in zip(columns, formats, strict=True)]
+    return values[:-1], values[-1]
+
+
+def _value(bits: np.ndarray, fmt: Format) -> np.ndarray:
+    value = bits.view(np.int64)
+    if isinstance(fmt, IntegerFormat) and fmt.signed and fmt.width < 64:
+        value = value - (value >> (fmt.width - 1) << fmt.width)
+    return value
+
+
+def _parse_fast(text: bytes, formats: Sequence[Format]) -> Rows | None:
+    """Columns of a text whose lines are all alike; None if it is anything else."""
+    length = text.index(b"\n") + 1
+    words = text[:length].split()
+    if len(text) % length or len(words) not in (len(formats), len(formats) + 1):
+        return None
+    table = np.frombuffer(text, np.uint8).reshape(-1, length)
+    if (np.flatnonzero(table[0] <= 32).size != len(words) - 1 + 1 + text[:length].endswith(b"\r\n")
+            or not (table[:, table[0] <= 32] == table[0, table[0] <= 32]).all()):
+        return None
+    # Values of the digits; 16 for everything else.
+    digits = _DIGITS[table]
+    columns, start = [], 0
+    for number, word in enumerate(words):
+        part = digits[:, start:start + len(word)]
+        start += len(word) + 1
+        if len(word) > 16 or part.max() > 15:
+            return None
+        bits = np.zeros(len(table), np.uint64)
+        for n in range(len(word)):
+            bits = bits << np.uint64(4) | part[:, n]
+        if number < len(formats):
+            width = formats[number].width
+            if width < 64 and (bits >> np.uint64(width)).any():
+                return None
+            columns.append(bits)
+    return columns
+
+
+_DIGITS = np.full(256, 16, np.uint8)
+for _n, _digit in enumerate(b"0123456789abcdef"):
+    _DIGITS[_digit] = _DIGITS[ord(chr(_digit).upper())] = _n
+
+
+def _parse_lines(text: bytes, path: Any, first: int, formats: Sequence[Format]) -> Rows:
+    columns: list[list[int]] = [[] for _ in formats]
+    for number, row in enumerate(text.splitlines(), first):
+        words = row.split()
+        if len(words) not in (len(formats), len(formats) + 1):
+            raise ConfigError(f"{path}:{number}: {len(words)} words; a line has {len(formats) - 1} "
+                              f"{'operand' if len(formats) == 2 else 'operands'}, a result and perhaps flags")
+        for word, fmt, column in zip(words, formats, columns, strict=False):
+            if not all(_DIGITS[byte] < 16 for byte in word):
+                raise ConfigError(f"{path}:{number}: {_shown(word)} is not hexadecimal")
+            value = int(word, 16)
+            if value >> fmt.width:
+                raise ConfigError(f"{path}:{number}: {_shown(word)} has more than the {fmt.width} bits of {fmt.name}")
+            column.append(value)
+        for word in words[len(formats):]:
+            if not all(_DIGITS[byte] < 16 for byte in word):
+                raise ConfigError(f"{path}:{number}: {_shown(word)} is not hexadecimal")
+    return [np.array(column, np.uint64) for column in columns]
+
+
+def _shown(word: bytes) -> str:
+    return repr(word[:40].decode("ascii", "replace"))
+
+
+def write_vectors(path: str | os.PathLike[str], columns: Sequence[np.ndarray], formats: Sequence[Format]) -> None:
+    """Write vectors in TestFloat's text format, without flags.
+
+    Parameters
+    ----------
+    path : file
+    columns : the operands and, last, the results: integer arrays of shape ``(n,)``; of negative integers the low bits count
+    formats : of each column
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the file can't be written.
+    """
+    if len({len(column) for column in columns}) != 1 or len(columns) != len(formats):
+        raise ValueError(f"Columns must be as many as formats and equally long, not {[len(c) for c in columns]}")
+    digits = [-(-fmt.width // 4) for fmt in formats]
+    length = sum(digits) + len(digits)
+    letters = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+    try:
+        with open(path, "wb") as file:
+            step = max(CHUNK // length, 1)
+            for first in range(0, len(columns[0]), step):
+                parts = [np.asarray(column)[first:first + step] for column in columns]
+                text = np.full((len(parts[0]), length), ord(" "), np.uint8)
+                text[:, -1] = ord("\n")
+                start = 0
+                for part, fmt, many in zip(parts, formats, digits, strict=True):
+                    bits = part.astype(np.int64).view(np.uint64) & np.uint64((1 << fmt.width) - 1)
+                    for n in range(many):
+                        text[:, start + n] = letters[(bits >> np.uint64(4 * (many - 1 - n)) & np.uint64(15)).astype(int)]
+                    start += many + 1
+                file.write(text.tobytes())
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
