@@ -73,6 +73,7 @@ class StreamOperator(wiring.Component):
                 m.d.sync += valid[stage + 1].eq(valid[stage])
         m.d.comb += self.i.ready.eq(ready[0])
         m.d.comb += self.o.valid.eq(valid[-1])
+        self._valid = valid[1:]  # of every stage, for proofs
 
         payload = Value.cast(self.i.payload)
         operands, offset = [], 0
