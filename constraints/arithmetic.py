@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 
 from .formats import FloatFormat
 
-__all__ = ["AlignedWindow", "ExpTable", "SumWindow"]
+__all__ = ["EXACT", "AlignedWindow", "DotWindow", "ExpTable", "SumWindow", "dot_window"]
+
+#: Bits of a window in which nothing is ever cut.
+EXACT = None
 
 
 @dataclass(frozen=True)
@@ -128,3 +132,129 @@ class ExpTable:
     @property
     def slopes(self) -> list[int]:
         return [a - b for a, b in zip(self.values[:-1], self.values[1:], strict=True)]
+
+
+@dataclass(frozen=True)
+class DotWindow:
+    """Geometry of a fused dot product: products, and perhaps an addend, added as integers and rounded once.
+
+    Every term is aligned to the window: its last bit weighs ``2**(exponent + unit)``, and a term at ``exponent`` has its
+    leading bit at ``bits - 1`` (a product of factors below the square root of 2: one lower). Finite windows move with
+    the largest term; the exact one stands still and holds whatever a term can hold.
+
+    Exponents are those of products: the sum of the factors' biased exponents, 1 for subnormals and zeros.
+
+    Attributes
+    ----------
+    fmt, result : format of the factors; of the addend and the result
+    lanes : products added at a time
+    bits : bits kept of the largest term; :data:`EXACT`: all of every term
+    addend : whether a number of format ``result`` is added too
+    beats : how often products are added before the one rounding (headroom)
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If a number is below 1, or ``bits`` below 2.
+    """
+
+    fmt: FloatFormat
+    result: FloatFormat
+    lanes: int
+    bits: int | None
+    addend: bool = False
+    beats: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("lanes", 1), ("beats", 1), ("bits", 2)):
+            value = getattr(self, name)
+            if value is not EXACT and (isinstance(value, bool) or value < least):
+                raise ValueError(f"{name.capitalize()} must be {least} or more, not {value!r}")
+
+    @property
+    def exact(self) -> bool:
+        return self.bits is EXACT
+
+    @property
+    def terms(self) -> int:
+        return self.lanes * self.beats + self.addend
+
+    @property
+    def floor(self) -> int:
+        """Lowest exponent of a finite window: where its top bit is the smallest normal number of ``result``.
+
+        So the sum need only go left to be normalised, and with at least the precision of ``result`` in the window no
+        addend loses a bit by it.
+        """
+        return 2 * self.fmt.bias - self.result.bias
+
+    @property
+    def largest(self) -> int:
+        """Largest exponent of a product."""
+        return 2 * (self.fmt.exponent_max - 1)
+
+    @property
+    def addend_offset(self) -> int:
+        """An addend whose biased exponent is e is aligned as a product of exponent ``e + addend_offset``: its leading
+        bit is at the top of the window."""
+        return self.floor - 1
+
+    @property
+    def top(self) -> int:
+        """Exponent of the exact window."""
+        return max(self.largest, self.result.exponent_max - 1 + self.addend_offset if self.addend else 0)
+
+    @property
+    def magnitude_bits(self) -> int:
+        """Bits of a term: of an exact one, from the top of the largest to the last bit of the smallest."""
+        if self.bits is not None:
+            return self.bits
+        product = self.top - 2 + 2 * self.fmt.precision
+        addend = self.top - 1 - self.addend_offset + self.result.precision if self.addend else 0
+        return max(product, addend)
+
+    @property
+    def width(self) -> int:
+        """Bits of the sum, sign included."""
+        return self.magnitude_bits + (self.terms - 1).bit_length() + 1
+
+    @property
+    def left(self) -> int:
+        """Left shift of a product at ``exponent`` (negative: a right shift)."""
+        return self.magnitude_bits - 2 * self.fmt.precision
+
+    @property
+    def addend_left(self) -> int:
+        """Left shift of an addend at ``exponent`` (negative: a right shift)."""
+        return self.magnitude_bits - self.result.precision
+
+    @property
+    def unit(self) -> int:
+        """The last bit weighs ``2**(exponent + unit)``."""
+        return -2 * self.fmt.bias - 2 * self.fmt.fraction_bits - self.left
+
+
+def dot_window(fmt: FloatFormat, result: FloatFormat, lanes: int, window: int | str | None = None, *,
+               addend: bool = False, beats: int = 1) -> DotWindow:
+    """Geometry for a ``window`` as users write it: bits, ``"exact"``, or None for the precision of ``result`` and three
+    guard bits.
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If a format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If ``window`` is neither, or a number is too small (see :class:`DotWindow`).
+    """
+    for name, value in (("Format", fmt), ("Format of the result", result)):
+        if not isinstance(value, FloatFormat):
+            raise TypeError(f"{name} must be a FloatFormat, not {value!r}")
+    if window is None:
+        bits = result.precision + 3
+    elif window == "exact":
+        bits = EXACT
+    elif isinstance(window, str | bool | float):
+        raise ValueError(f"Window must be a number of bits or 'exact', not {window!r}")
+    else:
+        bits = operator.index(window)
+    return DotWindow(fmt, result, operator.index(lanes), bits, bool(addend), operator.index(beats))

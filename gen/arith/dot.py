@@ -1,0 +1,365 @@
+"""Fused dot products: exact products, aligned to the largest, added as integers and rounded once.
+
+What they compute is defined in ``docs/numerics.md``; the functional models are in ``bankside.models.numerics``.
+"""
+
+from amaranth import *
+from amaranth.utils import bits_for
+
+from ...constraints.arithmetic import dot_window
+from ...constraints.formats import FP32
+from .aligned import leading_zeros
+from .bits import add_rows, compress, partial_products
+from .pipeline import operator
+
+__all__ = ["dot"]
+
+#: Gate delays between two cuts inside a compressor tree: two full adders.
+STEP = 8
+#: Arrival that is never too late: adders become as small as they can be.
+LATE = 40
+
+
+@operator
+def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False):
+    """Fused dot product ``a[0] * b[0] + ... + a[n-1] * b[n-1] + acc``, rounded once, to nearest even.
+
+    Products are exact. Every term (the products and ``acc``) is aligned to the largest one, its magnitude cut towards
+    zero where it leaves the window; the terms are added as integers. So the result does not depend on the order of the
+    lanes, and negating every term negates it. With ``window="exact"`` nothing is ever cut: the result is the correctly
+    rounded sum. With n = 1 that is a fused multiply-add.
+
+    NaN in any operand, zero times infinity, and infinities of both signs among the terms make the canonical NaN. A sum
+    of 0 is +0, or -0 if every term is negative (with nothing cut: if every term is -0).
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or a module
+    a, b : list of n values of ``fmt.width`` bits each, or all in one value, lane 0 lowest
+        n is 1 or more.
+    acc : ``result.width`` bits, or None
+    fmt, result : :class:`FloatFormat`
+        Of the factors; of ``acc`` and the result.
+    window : int, None or ``"exact"``
+        Bits kept of the largest term, counted from where the leading bit of a product can be. None: the precision of
+        ``result`` and three more.
+    flush_to_zero : bool
+        Subnormal operands count as zero; a sum below the normal range before rounding becomes zero, of its sign.
+
+    Returns
+    -------
+    Value, ``result.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If a format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If operands differ in number or have the wrong width, or the window is less than two bits.
+    """
+    a, b = _numbers(a, fmt, "First"), _numbers(b, fmt, "Second")
+    if len(a) != len(b):
+        raise ValueError(f"Operands must have the same number of lanes, not {len(a)} and {len(b)}")
+    geometry = dot_window(fmt, result, len(a), window, addend=acc is not None)
+    lanes = _factors(p, a, b, fmt, flush_to_zero)
+    addend = None
+    if acc is not None:
+        addend = p.part("acc")
+        _unpack(addend, *_numbers([acc], result, "Addend"), result, flush_to_zero)
+    _flags(p, lanes, addend)
+    if geometry.exact:
+        _multiply(p, lanes, lanes)
+        columns = _fixed_terms(p, lanes, addend, geometry)
+    else:
+        _multiply(p, lanes, lanes if addend is None else [*lanes, addend], lambda p: _top(p, lanes, addend, geometry))
+        columns = _aligned_terms(p, lanes, addend, geometry)
+    p.value = _sum(p, columns, "sum")
+    p.cut(12)
+    return _rounded(p, geometry, flush_to_zero)
+
+
+def _numbers(bits, fmt, which):
+    """Operands of all lanes as a list of values."""
+    if isinstance(bits, list | tuple):
+        numbers = [Value.cast(number) for number in bits]
+    else:
+        word = Value.cast(bits)
+        if len(word) % fmt.width:
+            raise ValueError(f"{which} operand must have a multiple of {fmt.width} bits, not {len(word)}")
+        numbers = [word[low:low + fmt.width] for low in range(0, len(word), fmt.width)]
+    for number in numbers:
+        if len(number) != fmt.width:
+            raise ValueError(f"{which} operand must have {fmt.width} bits for each number, not {len(number)}")
+    return numbers
+
+
+# Operands ------------------------------------------------------------------------------------------------------------
+
+
+def _unpack(p, bits, fmt, flush_to_zero):
+    """Put the fields of a number into ``p``; its exponent is 1 for subnormals and zeros."""
+    p.bits = bits
+    fraction, exponent = p.bits[:fmt.fraction_bits], p.bits[fmt.fraction_bits:fmt.width - 1]
+    p.normal = exponent.any()
+    p.empty = ~fraction.any()
+    p.special = exponent.all()
+    p.nan = p.special & ~p.empty
+    p.zero = ~p.normal if flush_to_zero else ~p.normal & p.empty
+    p.sign = p.bits[-1]
+    p.exponent = Cat(exponent[0] | ~p.normal, exponent[1:])
+    p.significand = Cat(fraction & p.normal.replicate(len(fraction)) if flush_to_zero else fraction, p.normal)
+
+
+def _factors(p, a, b, fmt, flush_to_zero):
+    """Parts of the pipeline, one for each lane, with the factors and all of the product but its magnitude."""
+    lanes = [p.part(f"lane_{number}") for number in range(len(a))]
+    for lane, *numbers in zip(lanes, a, b, strict=True):
+        x, y = lane.part("x"), lane.part("y")
+        for part, bits in zip((x, y), numbers, strict=True):
+            _unpack(part, bits, fmt, flush_to_zero)
+        lane.keep(x=x.significand, y=y.significand, sign=x.sign ^ y.sign, live=~(x.zero | y.zero))
+        columns = [[(one, 0), (other, 0)] for one, other in zip(x.exponent, y.exponent, strict=True)]
+        lane.exponent = Cat(*add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}"))
+        # A NaN overrides an infinity, so what is both need not be told apart.
+        lane.infinite = x.special | y.special
+        lane.nan = x.nan | y.nan | x.special & y.zero | y.special & x.zero
+    return lanes
+
+
+def _flags(p, lanes, addend):
+    """NaN, infinity and its sign, and whether all terms are negative."""
+    signs = [lane.sign for lane in lanes]
+    infinite = [lane.infinite for lane in lanes]
+    nans = [lane.nan for lane in lanes]
+    if addend is not None:
+        signs.append(addend.sign)
+        infinite.append(addend.special)
+        nans.append(addend.nan)
+    p.positive = Cat(i & ~s for i, s in zip(infinite, signs, strict=True)).any()
+    p.negative = Cat(i & s for i, s in zip(infinite, signs, strict=True)).any()
+    p.nan = Cat(nans).any()
+    p.minus = Cat(signs).all()
+
+
+def _multiply(p, lanes, counted, beside=None):
+    """Products of the significands; beside them the number of negative parts and what ``beside`` does."""
+
+    def products(p):
+        def multiply(_, number):
+            lane = lanes[number]
+            columns = partial_products(p.module, lane.x, lane.y, name=f"{lane._prefix}partial")
+            lane.product = _sum(lane, columns, "product", cut=1)
+            lane.cut(10)
+
+        p.parallel("lane", len(lanes), multiply)
+
+    def negatives(p):
+        columns = [[] for _ in range(len(counted).bit_length())]
+        columns[0] = [(part.sign, 0) for part in counted]
+        p.negatives = _sum(p, columns, "negatives", cut=0)
+
+    p.beside(products, negatives, *([beside] if beside else []))
+
+
+def _sum(p, columns, name, cut=0):
+    """Sum of columns of bits, modulo their number."""
+    rows = compress(p, columns, name=name, step=STEP, cut_from=cut)
+    late = max((time for column in rows for _, time in column), default=0)
+    return Cat(*add_rows(p.module, rows, limit=late + LATE, name=f"{name}_cpa"))
+
+
+# Alignment -----------------------------------------------------------------------------------------------------------
+
+
+def _largest(p, lanes):
+    """Largest exponent of a product that is not zero; 0 if all are. From the highest bit down, lanes drop out."""
+    p.alive = Cat(lane.live for lane in lanes)
+    size = len(lanes[0].exponent)
+    for k in reversed(range(size)):
+        p[f"leaders_{k}"] = p.alive & Cat(lane.exponent[k] for lane in lanes)
+        p[f"largest_{k}"] = p[f"leaders_{k}"].any()
+        if k:
+            p.alive = p[f"leaders_{k}"] | p.alive & ~p[f"largest_{k}"].replicate(len(lanes))
+            p.cut(6)
+    p.largest = Cat(p[f"largest_{k}"] for k in range(size))
+
+
+def _top(p, lanes, addend, geometry):
+    """Where the window is: ``exponent``, as far as a product's shift depends on it, and ``top``, the biased exponent of
+    the window's top bit in the format of the result."""
+    _largest(p, lanes)
+    p.cut(6)
+    floor, offset = max(geometry.floor, 0), 1 - geometry.floor
+    if addend is None:
+        p.exponent = Mux(p.largest > floor, p.largest, floor) if floor else p.largest
+        p.top = p.exponent + offset
+    else:
+        product = Signal(signed(bits_for(geometry.largest + abs(offset)) + 1), name=f"{p._prefix}product_top")
+        p.module.d.comb += product.eq(Mux(p.largest.any(), p.largest + offset, 0))
+        p.top = Mux(product > addend.exponent, product[:-1], addend.exponent)
+        p.cut(8)
+        # Where it is that far above the largest product that all are shifted out, how far does not matter.
+        gone = geometry.largest + geometry.magnitude_bits
+        size = min(bits_for(gone), bits_for(max(geometry.largest, geometry.result.exponent_max - offset)))
+        p.exponent = _clipped(p, p.top - offset, size, "exponent")
+
+
+def _clipped(p, value, size, name):
+    """A value that is not negative where it matters, or ``size`` ones if it has more bits."""
+    whole = Signal(len(value), name=f"{p._prefix}{name}_whole")
+    p.module.d.comb += whole.eq(value)
+    beyond = whole[size:len(whole) - value.shape().signed].any()
+    return whole[:size] | beyond.replicate(size)
+
+
+def _shift_right(p, value, distance, width, name):
+    """Top ``width`` bits of an unsigned value, then shifted right by 0 .. 2**n - 1; stages of 1, 2, 4 ... places."""
+    value = Cat(Const(0, max(width - len(value), 0)), value)[-width:]
+    for k in range(len(distance)):
+        stage = Signal(width, name=f"{p._prefix}{name}_{k}")
+        p.module.d.comb += stage.eq(Mux(distance[k], value[1 << k:], value))
+        value = stage
+    return value
+
+
+def _shift_left(p, value, distance, name):
+    """An unsigned value shifted left by 0 .. 2**n - 1, as wide as it can become."""
+    for k in range(len(distance)):
+        stage = Signal(len(value) + (1 << k), name=f"{p._prefix}{name}_{k}")
+        p.module.d.comb += stage.eq(Mux(distance[k], Cat(Const(0, 1 << k), value), value))
+        value = stage
+    return value
+
+
+def _aligned_terms(p, lanes, addend, geometry):
+    """Columns of all terms in the window whose exponent is ``p.exponent``."""
+    size = geometry.magnitude_bits
+    places = size.bit_length()  # a shift by 2**places - 1 clears the window
+    parts = [*lanes, *([] if addend is None else [addend])]
+    for part in parts:
+        base = p.top if part is addend else p.exponent
+        columns = [[(base[k], 0)] if k < len(base) else [] for k in range(max(len(base), len(part.exponent)))]
+        for k, column in enumerate(columns):
+            column.append((~part.exponent[k] if k < len(part.exponent) else Const(1, 1), 0))
+        distance = Cat(*add_rows(p.module, columns, carry=(Const(1, 1), 0), limit=LATE, name=f"{part._prefix}distance"))
+        part.distance = _clipped(part, distance, places, "distance")
+    p.cut(12)
+    terms = []
+    for part in parts:
+        magnitude = part.significand if part is addend else part.product
+        terms.append(_shift_right(part, magnitude, part.distance, size, "aligned"))
+    return _columns(p, parts, [(term, 0) for term in terms], geometry)
+
+
+def _fixed_terms(p, lanes, addend, geometry):
+    """Columns of all terms in the exact window."""
+    terms = []
+    for lane in lanes:
+        # No exponent is below 2: those places stay empty. What is above the largest belongs to specials.
+        term = _shift_left(lane, lane.product, lane.exponent, "fixed")[2:geometry.largest + 2 * geometry.fmt.precision]
+        terms.append((term, geometry.left - geometry.top + 2))
+    if addend is not None:
+        term = _shift_left(addend, addend.significand, addend.exponent, "fixed")
+        term = term[1:geometry.result.exponent_max - 1 + geometry.result.precision]
+        terms.append((term, geometry.addend_left - geometry.top + geometry.addend_offset + 1))
+    return _columns(p, [*lanes, *([] if addend is None else [addend])], terms, geometry)
+
+
+def _columns(p, parts, terms, geometry):
+    """Columns of ``(magnitude, weight)`` terms with the signs of their parts, for a sum of two's complement."""
+    for part, (magnitude, _) in zip(parts, terms, strict=True):
+        part.term = magnitude ^ part.sign.replicate(len(magnitude))
+    p.cut(16)
+    columns = [[] for _ in range(geometry.width)]
+    for part, (_, weight) in zip(parts, terms, strict=True):
+        for k, bit in enumerate(part.term):
+            columns[weight + k].append((bit, 0))
+    # A negative term of n bits is its complement, and one, and -2**n. Terms of equal place share these corrections:
+    # the number of negative ones is added below and subtracted above.
+    groups = {}
+    for part, (magnitude, weight) in zip(parts, terms, strict=True):
+        groups.setdefault((weight, weight + len(magnitude)), []).append(part)
+    constant = 0
+    for (low, high), group in groups.items():
+        count = group[0].sign if len(group) == 1 else p.negatives
+        for k, bit in enumerate(count):
+            columns[low + k].append((bit, 0))
+            if high + k < len(columns):
+                columns[high + k].append((~bit, 0))
+        constant += (1 << high) - (1 << (high + len(count)))
+    for k in range(len(columns)):
+        if constant >> k & 1:
+            columns[k].append((Const(1, 1), 0))
+    return columns
+
+
+# Rounding ------------------------------------------------------------------------------------------------------------
+
+
+def _rounded(p, geometry, flush_to_zero):
+    """The sum ``p.value`` in the format of the result.
+
+    A negative sum is complemented, not negated: what is missing is a one in the last place, and rounding the complement
+    with ones shifted in below it comes to the same (see the condition for ``up``).
+    """
+    fmt, size = geometry.result, geometry.width - 1
+    # Biased exponent of the magnitude's top bit, and its bounds (for a sum that is not zero).
+    above = size - geometry.magnitude_bits
+    offset = above + 1 - geometry.floor
+    if geometry.exact:
+        least = most = geometry.top + offset
+        p.highest = Const(most)
+    else:
+        least = above + 1 if geometry.addend else max(geometry.floor, 2) + offset
+        most = max(geometry.largest, geometry.floor) + offset
+        if geometry.addend:
+            most = max(most, fmt.exponent_max - 1 + above)
+        p.highest = p.top + above
+
+    p.fill = p.value[-1]
+    p.magnitude = p.value[:-1] ^ p.fill.replicate(size)
+    p.zeros = leading_zeros(p.magnitude)[:bits_for(size)]
+    p.cut(12)
+    if least > size:
+        p.shift = p.zeros
+    else:  # not beyond exponent 1
+        p.shift = Mux(p.zeros < p.highest, p.zeros, p.highest - 1)[:len(p.zeros)]
+        p.cut(10)
+    field = (p.highest - p.shift)[:bits_for(most + 1)]
+
+    normal = p.magnitude
+    for k in reversed(range(len(p.shift))):
+        places = min(1 << k, size)
+        stage = Signal(size, name=f"{p._prefix}normal_{k}")
+        p.module.d.comb += stage.eq(Mux(p.shift[k], Cat(p.fill.replicate(places), normal[:size - places]), normal))
+        normal = stage
+    normal = Cat(p.fill.replicate(max(fmt.precision + 2 - size, 0)), normal)
+    low = len(normal) - fmt.precision
+    p.kept, p.guard = normal[low:], normal[low - 1]
+    rest = normal[:low - 1]
+    p.ones, p.some = rest.all(), rest.any()
+    p.field = Mux(normal[-1], field, 0)
+    p.cut(14)
+
+    # With the missing one added, a remainder of all ones carries, and 0111... is the tie.
+    up = Mux(p.fill, p.guard | p.ones & p.kept[0], p.guard & (p.some | p.kept[0]))
+    # A carry out of the fraction steps into the exponent.
+    bits = [*p.kept[:-1], *p.field]
+    p.packed = Cat(*add_rows(p.module, [[(bit, 0)] for bit in bits], carry=(up, 4), limit=16, name=f"{p._prefix}packed"))
+    empty = Const(0, 1)
+    if flush_to_zero and least <= size:
+        # Below the normal range, unless the missing one makes it the smallest normal number.
+        empty = ~p.kept[-1] & ~(p.fill & p.kept[:-1].all() & p.guard & p.ones)
+    p.empty = empty
+    exponent = p.packed[fmt.fraction_bits:]
+    p.large = exponent >= fmt.exponent_max if most + 1 >= fmt.exponent_max else Const(0, 1)
+    p.cut(8)
+
+    infinite = p.positive | p.negative
+    p.invalid = p.nan | p.positive & p.negative
+    special = infinite | p.nan | p.large
+    p.sign = Mux(infinite, p.negative, p.fill | p.minus) & ~p.invalid
+    magnitude = Cat(p.packed, Const(0, fmt.width))[:fmt.width - 1]
+    fraction = magnitude[:fmt.fraction_bits] & ~(special | p.empty).replicate(fmt.fraction_bits)
+    exponent = magnitude[fmt.fraction_bits:] & ~p.empty.replicate(fmt.exponent_bits) | special.replicate(fmt.exponent_bits)
+    return Cat(fraction[:-1], fraction[-1] | p.invalid, exponent, p.sign)
