@@ -1,11 +1,16 @@
 """Arithmetic on binary floating-point formats: shapes, operators as functions of signals, and as stream components."""
 
 from .aligned import Rounder, Unpacked, leading_zeros, unpack
+from .compare import compare, maximum, minimum
+from .convert import convert, from_integer, round_to_integral, to_integer
+from .divide import divide
 from .dot import dot
 from .exponential import SoftmaxExp
 from .float_shape import FloatLayout, FloatShape, FloatView
 from .pipeline import Pipeline, operator
+from .square_root import square_root
 from .stream_operator import StreamOperator
 
 __all__ = ["FloatLayout", "FloatShape", "FloatView", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator",
-           "Unpacked", "dot", "leading_zeros", "operator", "unpack"]
+           "Unpacked", "compare", "convert", "divide", "dot", "from_integer", "leading_zeros", "maximum", "minimum",
+           "operator", "round_to_integral", "square_root", "to_integer", "unpack"]

@@ -1,0 +1,185 @@
+"""Conversion between formats, to and from integers, and rounding to whole numbers."""
+
+from amaranth import *
+
+from .aligned import leading_zeros
+from .pipeline import operator
+from .recurrence import increment, nonzero, normalise, pack, shift_right, take_apart
+
+__all__ = ["convert", "from_integer", "round_to_integral", "to_integer"]
+
+
+@operator
+def convert(p, a, *, source, target, flush_to_zero=False):
+    """A number in another format."""
+    _check_width(a, source)
+    x = take_apart(a, source, flush_to_zero=flush_to_zero)
+    p.keep(sign=x.sign, nan=x.nan, zero=x.zero)
+    offset = target.bias - source.bias
+    lowest, highest = 1 + offset, source.exponent_max - 1 + offset  # of finite normal numbers, before rounding
+    p.infinite = x.inf | (x.exponent > source.exponent_max - 1 - (highest - target.exponent_max + 1)
+                          if highest >= target.exponent_max else 0)
+    exponent = x.exponent + offset
+    significand, lost = x.significand, Const(0, 1)
+    # Room for a guard bit.
+    low = max(source.precision - target.precision, 1 if lowest < 1 and not flush_to_zero else 0)
+    pad = low + target.precision - source.precision
+    if lowest < 1:
+        # The subnormal range of the target begins above that of the source: shift right.
+        p.tiny = exponent < 1
+        p.field = exponent[:target.exponent_bits] & (~p.tiny).replicate(target.exponent_bits)
+        if flush_to_zero:
+            p.zero = p.zero | p.tiny
+        else:
+            size = target.precision + 1
+            p.shift = (Mux(exponent < 1 - size, size, 1 - exponent)[:size.bit_length()]
+                       & p.tiny.replicate(size.bit_length()))
+            p.significand = Cat(Const(0, pad), significand)
+            p.cut(8)
+            p.significand, p.lost = shift_right(p.significand, p.shift)
+            p.cut(2 * size.bit_length() + 2)
+            significand, lost = p.significand, p.lost
+            pad = 0
+    elif offset == 0 or flush_to_zero:
+        p.field = exponent[:target.exponent_bits] & significand[-1].replicate(target.exponent_bits)
+    else:
+        # The source's subnormal numbers are normal ones in the target, down to the target's own subnormal range.
+        p.biased = exponent
+        if offset >= source.fraction_bits:
+            p.significand, p.zeros = normalise(significand)
+        else:
+            p.subnormal = significand
+            limit = Cat(*(significand[i] | (i == source.fraction_bits - offset) for i in range(source.precision)))
+            p.zeros = leading_zeros(limit)
+            p.cut(2 * source.precision.bit_length())
+            p.significand = (p.subnormal << p.zeros)[:source.precision]
+        p.cut(2 * source.precision.bit_length() + 2)
+        p.field = (p.biased - p.zeros)[:target.exponent_bits] & p.significand[-1].replicate(target.exponent_bits)
+        significand = p.significand
+    word = Cat(Const(0, pad), significand)
+    kept = Cat(word[low:-1], p.field)
+    if low:
+        p.kept = kept
+        p.up = word[low - 1] & (nonzero(word[:low - 1]) | lost | word[low])
+        p.cut(4)
+        kept = increment(p.kept, p.up)
+    return pack(p.sign, kept, fmt=target, nan=p.nan, infinite=p.infinite & ~p.nan, zero=p.zero)
+
+
+@operator
+def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
+    """A number rounded to an integer."""
+    _check_width(a, fmt)
+    if width not in range(2, 65):
+        raise ValueError(f"Width must be 2 to 64 bits, not {width!r}")
+    if flush_to_zero and fmt.bias == 1:
+        # Only here a subnormal number can be as large as to become 1.
+        a = Cat(a[:fmt.fraction_bits] & a[fmt.fraction_bits:-1].any().replicate(fmt.fraction_bits),
+                a[fmt.fraction_bits:])
+    x = take_apart(a, fmt)
+    # Bits before the point: all that the integer has, or all that the format can have.
+    size = min(width, fmt.bias + 1)
+    p.keep(sign=x.sign, nan=x.nan, large=x.exponent > fmt.bias + size - 1)
+    # From the top of that down to the place below the guard bit.
+    count = (size + 1).bit_length()
+    shift = (fmt.bias + size - 1 - x.exponent)[:count]
+    p.shift = Mux(x.exponent < fmt.bias - 1, size + 1, shift) if fmt.bias > 1 else shift
+    length = max(size + 1, fmt.precision)
+    p.word = Cat(Const(0, length - fmt.precision), x.significand)
+    p.cut(8)
+    p.word, p.lost = shift_right(p.word, p.shift)
+    low = length - size
+    p.cut(2 * count + 2)
+    up = p.word[low - 1] & (nonzero(p.word[:low - 1]) | p.lost | p.word[low])
+    p.up, p.whole = up, p.word[low:]
+    p.cut(4)
+    # Of a negative number the complement, and one more unless it is rounded up.
+    minus = p.sign if signed else Const(0, 1)
+    total = increment(p.whole ^ minus.replicate(size), p.up ^ minus)
+    number, carry = total[:size], total[size]
+    top = Const(0, 0) if size == width else Cat(carry ^ minus, (minus & ~carry).replicate(width - size - 1))
+    result = Cat(number, top)
+    if size == width:
+        beyond = Mux(minus, ~carry & ~number[-1], carry | number[-1]) if signed else carry
+    else:
+        beyond = carry & ~minus if signed and size == width - 1 else Const(0, 1)
+    negative = p.sign & ~p.nan
+    limit = Cat((~negative).replicate(width - 1), negative if signed else ~negative)
+    exceeds = p.large | beyond | (Const(0, 1) if signed else negative)
+    return Mux(exceeds, limit, result)
+
+
+@operator
+def from_integer(p, a, *, fmt, signed):
+    """An integer as a number, rounded."""
+    width = len(a)
+    if width not in range(2, 65):
+        raise ValueError(f"Integer must have 2 to 64 bits, not {width}")
+    # A negative integer is complemented, not negated. The one that is missing in the last place is put right by
+    # shifting in ones below it and by another condition for rounding up.
+    size = width - 1 if signed else width
+    p.sign = a[width - 1] if signed else Const(0, 1)
+    p.word = a[:size] ^ p.sign.replicate(size)
+    p.cut(2)
+    p.word, p.zeros = normalise(p.word, fill=p.sign)
+    p.cut(3 * size.bit_length())
+    exponent = fmt.bias + size - 1 - p.zeros
+    p.field = exponent[:fmt.exponent_bits] & p.word[-1].replicate(fmt.exponent_bits)
+    p.infinite = (exponent >= fmt.exponent_max) & p.word[-1] if size - 1 > fmt.bias else Const(0, 1)
+    length = max(size, fmt.precision + 1)
+    word = Cat(p.sign.replicate(length - size), p.word)
+    low = length - fmt.precision
+    guard, rest, odd = word[low - 1], word[:low - 1], word[low]
+    p.up = Mux(p.sign, guard | (~nonzero(~rest) & odd), guard & (nonzero(rest) | odd))
+    p.kept = Cat(word[low:-1], p.field)
+    p.cut(6)
+    none = Const(0, 1)
+    return pack(p.sign, increment(p.kept, p.up), fmt=fmt, nan=none, infinite=p.infinite, zero=none)
+
+
+@operator
+def round_to_integral(p, a, *, fmt, flush_to_zero=False):
+    """A number rounded to a whole one, of the same format."""
+    _check_width(a, fmt)
+    size, bias = fmt.fraction_bits, fmt.bias
+    p.bits = a[:]
+    fraction, exponent = a[:size], a[size:-1]
+    p.special = exponent.all()
+    p.nan = p.special & fraction.any()
+    # Below 1: only what is over a half becomes 1. With bias 1 that is a subnormal number.
+    p.small = exponent < bias
+    if bias > 1:
+        p.one = (exponent == bias - 1) & fraction.any()
+    else:
+        p.one = ~exponent.any() & fraction[-1] & nonzero(fraction[:-1]) if not flush_to_zero else Const(0, 1)
+    # Fraction bits below the point.
+    whole = (exponent + 1)[:fmt.exponent_bits - 1]
+    below = _less_than(whole, size)
+    p.mask = Cat(*(below[size - i] & ~p.special for i in range(size)))
+    p.cut(8)
+    bits, mask = p.bits, Cat(p.mask, Const(0, 1))
+    guard = (bits[:size] & mask[:size] & ~mask[1:]).any()
+    rest = (bits[:size] & mask[1:]).any()
+    odd = (bits[1:size + 1] & mask[:size] & ~mask[1:]).any()
+    p.up = guard & (rest | odd)
+    p.cut(8)
+    # With ones below the point, the carry goes to the last place before it; and they are cleared.
+    bits = Cat(p.bits[:size] | p.mask, p.bits[size:-1])
+    total = increment(bits, p.up)
+    kept = Cat(total[:size] & ~p.mask, total[size:-1])
+    kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[:fmt.width - 1]
+    return pack(p.bits[-1], kept, fmt=fmt, nan=p.nan, infinite=Const(0, 1), zero=Const(0, 1))
+
+
+def _less_than(value, limit):
+    """``[value < n for n in range(limit + 1)]``."""
+    if not len(value):
+        return [Const(0, 1), *[Const(1, 1)] * limit]
+    half = 1 << (len(value) - 1)
+    low = _less_than(value[:-1], min(limit, half))
+    return [low[n] & ~value[-1] if n <= half else low[min(n - half, half)] | ~value[-1] for n in range(limit + 1)]
+
+
+def _check_width(a, fmt):
+    if len(a) != fmt.width:
+        raise ValueError(f"Operand must have {fmt.width} bits, not {len(a)}")
