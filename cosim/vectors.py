@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..constraints.errors import CheckFailed
+from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_driver
 
-__all__ = ["evaluate", "evaluate_operator"]
+__all__ = ["Comparison", "evaluate", "evaluate_operator", "exhaustive", "stratified"]
+
+#: Differences that are kept.
+SHOWN = 20
 
 
 def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
@@ -158,6 +163,113 @@ def _fields(shapes: Mapping[str, Any]) -> tuple[list[tuple[str, int | None, int,
     return fields, offset
 
 
+@dataclass
+class Comparison:
+    """What :func:`exhaustive` and :func:`stratified` found.
+
+    Attributes
+    ----------
+    pairs, mismatches : :class:`int`
+    differences : list of tuple (a, b, result, expected)
+        The first of them, as bits.
+    seconds : :class:`float`
+        Wall time of the comparison.
+    """
+
+    pairs: int = 0
+    mismatches: int = 0
+    differences: list[tuple[int, int, int, int]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+#: Operations of two numbers, as C++.
+OPERATIONS = {"multiply": "a * b", "add": "a + b", "subtract": "a - b", "divide": "a / b"}
+
+Progress = Callable[[int, int], object]
+
+
+def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, first: int = 0, last: int | None = None,
+               flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
+    """Compare every pair of operands with a reference, in one compiled program.
+
+    The module is a combinational stream operator: the low half of ``i__payload`` is a, the high half b, ``o__payload`` the
+    result. The reference computes in binary64 and rounds to the format with integers of its own; NaN is expected to be the
+    canonical one.
+
+    Parameters
+    ----------
+    verilog, top : text with the module, and its name
+    operation : ``"multiply"``, ``"add"``, ``"subtract"`` or ``"divide"``
+    fmt : a format of up to 16 bits, 9 of them exponent
+    first, last : operands a to try, ``first`` to ``last - 1`` (None: all from ``first``), each with every b
+    flush_to_zero : whether the operator does
+    progress : called with the pairs done and their number, now and then
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If operation, format or module do not fit.
+    :exc:`CheckFailed`
+        If Verilator rejects the module or the program crashes.
+    """
+    last = 1 << fmt.width if last is None else last
+    if not 0 <= first <= last <= 1 << fmt.width:
+        raise ValueError(f"Range must lie within 0..{1 << fmt.width}, not {first}..{last}")
+    return _compare(verilog, top, operation, fmt, flush_to_zero, ["all", str(first), str(last)],
+                    (last - first) << fmt.width, progress)
+
+
+def stratified(verilog: str, top: str, operation: str, fmt: FloatFormat, *, count: int = 10_000_000, seed: int = 1,
+               flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
+    """Compare a sample that misses no pair of exponents: as :func:`exhaustive`.
+
+    For every pair of signs and exponents 16 pairs of fractions at the edges (0, 1, one half, all ones) and equally many
+    random ones, ``count`` pairs in all or a few more.
+    """
+    classes = 1 << 2 * (fmt.exponent_bits + 1)
+    each = max(-(-count // classes) - 16, 0)
+    return _compare(verilog, top, operation, fmt, flush_to_zero, ["some", str(each), str(seed)], classes * (16 + each),
+                    progress)
+
+
+def _compare(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool, words: list[str], total: int,
+             progress: Progress | None) -> Comparison:
+    if operation not in OPERATIONS:
+        raise ValueError(f"Operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
+    if fmt.width > 16 or fmt.exponent_bits > 9:
+        raise ValueError(f"Format must have up to 16 bits, 9 of them exponent, not {fmt.name}")
+    ports = _ports(verilog, top)
+    if "clk" in ports:
+        raise ValueError(f"{top!r} must be combinational")
+    wrapper, _ = _wrapper(top, ports, [("i__payload", 2 * fmt.width)], [("o__payload", fmt.width)])
+    driver = _render("exhaustive.cpp.j2", exponent=fmt.exponent_bits, fraction=fmt.fraction_bits, shown=SHOWN,
+                     flush=str(bool(flush)).lower(), expression=OPERATIONS[operation])
+    program = build_driver(verilog, top, wrapper, driver) / "bench"
+    found = Comparison()
+    began = time.perf_counter()
+    ended = False
+
+    def hear(line: str) -> None:
+        nonlocal ended
+        kind, *rest = line.split()
+        if kind == "at" and progress:
+            progress(int(rest[0]), total)
+        elif kind == "wrong":
+            a, b, got, want = (int(word, 16) for word in rest)
+            found.differences.append((a, b, got, want))
+        elif kind == "end":
+            found.pairs, found.mismatches = map(int, rest)
+            ended = True
+
+    _call([str(program), *words], top, hear)
+    if not ended or found.pairs != total:
+        raise CheckFailed(f"{top}: the comparison ended after {found.pairs} of {total} pairs")
+    found.seconds = time.perf_counter() - began
+    if progress:
+        progress(total, total)
+    return found
+
+
 # The program -------------------------------------------------------------------------------------------------------
 
 
@@ -217,21 +329,24 @@ def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tu
             flags)
 
 
-def _call(command: list[str], top: str) -> str:
-    """Output of the program; it never outlives this process's interest in it."""
+def _call(command: list[str], top: str, hear: Callable[[str], None] | None = None) -> None:
+    """Run the program, ``hear`` every line it prints; it never outlives this process's interest in it."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
+    line = "no output"
     try:
-        output, _ = process.communicate()
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                if hear:
+                    hear(line)
+        process.wait()
     except BaseException:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.communicate()
+        process.kill()
+        process.wait()
         raise
     if process.returncode:
-        lines = output.splitlines() or ["no output"]
-        raise CheckFailed(f"{top}: the simulation stopped (exit {process.returncode}): {lines[-1].strip()}")
-    return output
+        raise CheckFailed(f"{top}: the simulation stopped (exit {process.returncode}): {line.strip()}")
 
 
 def _stored(width: int) -> tuple[np.dtype, int]:
