@@ -223,7 +223,8 @@ def _values(bits: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     """Values of bit patterns in binary64."""
     magnitude = bits & (fmt.sign_mask - 1)
     # The exponent field at its place in binary64: a number 2**(1023 - bias) times too small, subnormals included.
-    value = (magnitude << (52 - fmt.fraction_bits)).view(np.float64) * 2.0**(1023 - fmt.bias)
+    with np.errstate(invalid="ignore"):  # what looks like a NaN of binary64 is seen to below
+        value = (magnitude << (52 - fmt.fraction_bits)).view(np.float64) * 2.0**(1023 - fmt.bias)
     if flush:
         value[magnitude < fmt.smallest_normal] = 0.0
     special = magnitude >= fmt.infinity
