@@ -6,9 +6,41 @@ import numpy as np
 
 from ...constraints.arithmetic import ExpTable
 from ...constraints.formats import FloatFormat
+from ...constraints.elementary_exp import exponential_tables
 from .formats import decode
 
-__all__ = ["negative_difference", "negative_exp", "softmax_exp"]
+__all__ = ["exponential", "negative_difference", "negative_exp", "softmax_exp"]
+
+
+def exponential(a: np.ndarray, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.ndarray:
+    """Bits of ``e**a``: less than a unit in the last place from the exact exponential, never falling, exactly 1 for zeros.
+
+    ``a``: int64 array of bits of ``fmt``. The significand is computed by :class:`ExponentialTables` and rounded once, to
+    nearest (halves up), also below the normal range. e**-inf is +0; NaN gives the canonical one.
+    """
+    tables = exponential_tables(fmt)
+    bits = np.asarray(a, np.int64)
+    f = decode(bits, fmt)
+    significand = f.significand
+    if flush_to_zero:
+        significand = np.where(significand >> fmt.fraction_bits, significand, 0)
+    large = f.exponent > tables.highest
+    word = tables.fixed_point(np.minimum(f.exponent, tables.highest), significand)
+    word = np.where(f.sign == 1, ~word, word)
+    n, guard = tables.fraction_bits, tables.value_bits - fmt.fraction_bits
+    exponent = (word >> n) + fmt.bias
+    value = tables.power(word & ((1 << n) - 1)) + (1 << tables.value_bits)
+    shift = np.clip(1 - exponent, 0, fmt.precision + 1)
+    value = value >> shift
+    rounded = (value >> guard) + (value >> (guard - 1) & 1)
+    result = (np.clip(exponent - 1, 0, None) << fmt.fraction_bits) + rounded
+    result = np.where((result >= fmt.infinity) | large, fmt.infinity, result)
+    vanishing = (f.sign == 1) & large
+    if flush_to_zero:
+        magnitude = (f.exponent - 1 << fmt.fraction_bits) + significand
+        vanishing = vanishing | ((f.sign == 1) & (magnitude > tables.smallest_normal_operand))
+        result = np.maximum(result, fmt.smallest_normal)
+    return np.where(f.nan, fmt.nan, np.where(vanishing, 0, result))
 
 
 def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat, table: ExpTable) -> np.ndarray:
