@@ -64,6 +64,8 @@ class CommandFile(Strict):
     bank_bytes: int = Field(default=0, ge=0)
     bus_bytes: int = Field(default=0, ge=0)
     operands: list[str] = []
+    returns: bool = Field(default=False, description="whether the host gets data")
+    register_mode: bool = Field(default=False, description="only in the mode of registers; other commands only out of it")
     energy: dict[str, str | float] = Field(default={}, strict=False)
     note: str | None = None
 
@@ -75,6 +77,8 @@ class ConstraintFile(Strict):
     cycles: Expression
     window: int = Field(default=1, ge=1, le=64)
     between: Literal["same", "different"] = "same"
+    only: str | None = Field(default=None, description="quirk with which alone it holds")
+    unless: str | None = Field(default=None, description="quirk with which it does not hold")
     source: str | None = None
 
 
@@ -104,6 +108,8 @@ class MemoryFile(Strict):
     dual_issue: bool = Field(description="one row and one column command may issue in the same cycle")
     parameters: list[ParametersFile] = Field(min_length=1)
     power_limit: PowerLimitFile | None = None
+    quirks: dict[str, str] = Field(default={}, description="simulators whose quirks can be switched on, and their source")
+    mode_switch: str | None = Field(default=None, description="command between the mode of registers and the other")
     scopes: dict[str, list[str]] = Field(min_length=1)
     commands: dict[str, CommandFile] = Field(min_length=1)
     sets: dict[str, list[str]] = {}
@@ -140,6 +146,10 @@ class MemoryCommand:
         Bytes moved in each of these banks, and over the external data bus.
     energy_pj : mapping
         Energy of one command by component, in pJ.
+    returns : :class:`bool`
+        Whether the host gets data: it waits for the command's completion.
+    register_mode : :class:`bool`
+        Whether the command works on registers: between these and others the memory's ``mode_switch`` is issued.
     """
 
     name: str
@@ -155,6 +165,8 @@ class MemoryCommand:
     bus_bytes: int
     operands: tuple[str, ...]
     energy_pj: dict[str, float]
+    returns: bool = False
+    register_mode: bool = False
 
     @property
     def has_row(self) -> bool:
@@ -227,6 +239,9 @@ class Memory:
     refresh: Refresh | None
     power_limited: bool | None
     unlimited: Memory | None = field(default=None, repr=False)
+    mode_switch: str | None = None
+    quirks: str | None = None
+    variants: dict[str, Memory] = field(default_factory=dict, repr=False)
 
     @property
     def banks(self) -> int:
@@ -261,6 +276,16 @@ class Memory:
         The memory without its limit does not know the one with it: keep what :func:`load_memory` gave.
         """
         return self if power_limit or self.unlimited is None else self.unlimited
+
+    def with_quirks(self, name: str | None) -> Memory:
+        """This memory as a simulator models it; itself for None. :exc:`ConfigError` if the file does not know its quirks."""
+        if name is None:
+            return self
+        if name not in self.variants:
+            if not self.variants:
+                raise ConfigError(f"{self.name}: the memory has no quirks to switch on, not '{name}'")
+            raise ConfigError(f"{self.name}: {nearest('quirks', name, self.variants)}")
+        return self.variants[name]
 
     def command(self, name: str) -> MemoryCommand:
         """The command ``name``; :exc:`ConfigError` if the memory has none."""
@@ -308,11 +333,8 @@ def parse_memory(text: str, where: str) -> Memory:
     document, lines = parse(text, where)
     file = validate(document, MemoryFile, where, lines)
     reader = _Reader(file, where, lines)
-    limited = reader.build(file.power_limit.limited if file.power_limit else {})
-    if file.power_limit is None:
-        return limited
-    unlimited = reader.build(file.power_limit.unlimited)
-    return replace(limited, power_limited=True, unlimited=replace(unlimited, power_limited=False))
+    plain = reader.limited(None)
+    return replace(plain, variants={name: reader.limited(name) for name in file.quirks}) if file.quirks else plain
 
 
 class _Reader:
@@ -352,7 +374,15 @@ class _Reader:
             raise self.fail(nearest(what, name, valid), *at)
         return name
 
-    def build(self, overrides: dict[str, Expression]) -> Memory:
+    def limited(self, quirks: str | None) -> Memory:
+        """With the power limit if the file states one; the memory without it is part of this one."""
+        limit = self.file.power_limit
+        if limit is None:
+            return self.build({}, quirks)
+        unlimited = replace(self.build(limit.unlimited, quirks), power_limited=False)
+        return replace(self.build(limit.limited, quirks), power_limited=True, unlimited=unlimited)
+
+    def build(self, overrides: dict[str, Expression], quirks: str | None = None) -> Memory:
         file = self.file
         values: dict[str, Expression] = {}
         origin: dict[str, tuple[Any, ...]] = {}
@@ -393,7 +423,19 @@ class _Reader:
         commands = {name: self.command(name) for name in file.commands}
         for name, command in commands.items():
             self.row_commands(name, command, commands)
-        constraints = [self.constraint(number, commands) for number in range(len(file.constraints))]
+        constraints = []
+        for number, entry in enumerate(file.constraints):
+            for key in ("only", "unless"):
+                if getattr(entry, key) is not None:
+                    self.known("quirks", getattr(entry, key), file.quirks, "constraints", number, key)
+            constraint = self.constraint(number, commands)
+            if entry.only in (None, quirks) and (entry.unless is None or entry.unless != quirks):
+                constraints.append(constraint)
+        if file.mode_switch is not None:
+            self.known("command", file.mode_switch, commands, "mode_switch")
+        for name, command in file.commands.items():
+            if command.register_mode and file.mode_switch is None:
+                raise self.fail("a command of the mode of registers needs 'mode_switch'", "commands", name, "register_mode")
         return Memory(
             name=file.name, source=file.source, file=self.where, clock_ps=file.clock.period_ps,
             channels=file.organisation.channels, levels=levels, rows=file.organisation.rows,
@@ -402,7 +444,7 @@ class _Reader:
             bus=file.organisation.bus, bus_bytes=file.organisation.bus_bytes,
             bus_cycles=self.cycles(file.organisation.bus_cycles, "organisation", "bus_cycles"),
             dual_issue=file.dual_issue, parameters=self.parameters, commands=commands, constraints=tuple(constraints),
-            refresh=self.refresh(commands, constraints), power_limited=None)
+            refresh=self.refresh(commands, constraints), power_limited=None, mode_switch=file.mode_switch, quirks=quirks)
 
     def command(self, name: str) -> MemoryCommand:
         file, at = self.file.commands[name], ("commands", name)
@@ -434,7 +476,7 @@ class _Reader:
                 raise self.fail(f"'{text}' is {energy[component]} pJ; at least 0", *at, "energy", component)
         return MemoryCommand(name, ordered, file.kind, file.row, file.activate, file.precharge, file.auto_precharge,
                              self.cycles(file.latency, *at, "latency"), banks, file.bank_bytes, file.bus_bytes,
-                             tuple(file.operands), energy)
+                             tuple(file.operands), energy, file.returns, file.register_mode)
 
     def row_commands(self, name: str, command: MemoryCommand, commands: dict[str, MemoryCommand]) -> None:
         at = ("commands", name)
