@@ -63,7 +63,7 @@ def operands(fields: Sequence[Format | Operand], count: int, seed: int = 1) -> l
     - the second number (of three: the third) cancels the first (the product of the first two) but for a few last places
     - products of the first two whose lower bits are a tie, or one more or less
     - sums whose smaller term is half a last place of the larger, or a little more or less
-    - quotients of the first two near the middle between two numbers; of a single number: squares of such a middle
+    - quotients of the first two, and roots of a single number, as near to the middle between two numbers as there are
     - exponents so that the product or quotient lies around the ends of the range; of a single number: around 1 and the
       precision, where integers and fractions meet
 
@@ -209,9 +209,7 @@ def _product_ties(rng: np.random.Generator, formats: Sequence[Format], size: int
     fmt = floats[0]
     p = fmt.precision
     first = _fractions(rng, fmt, size) | fmt.smallest_normal | 1
-    inverse = first.copy()  # modulo 8: the square of every odd number is 1
-    for _ in range(5):  # each step doubles the bits: to 64
-        inverse = inverse * (2 - first * inverse)
+    inverse = _inverse(first)
     bits = p - rng.integers(0, 2, size)
     wanted = (np.int64(1) << (bits - 1)) + rng.integers(-1, 2, size)
     second = (inverse * wanted) & ((np.int64(1) << bits) - 1)
@@ -244,20 +242,44 @@ def _sum_ties(rng: np.random.Generator, formats: Sequence[Format], size: int) ->
     return rows
 
 
+def _inverse(odd: np.ndarray) -> np.ndarray:
+    """Inverse of odd numbers modulo 2**64."""
+    inverse = odd.copy()  # modulo 8: the square of every odd number is 1
+    for _ in range(5):  # each step doubles the bits that are right
+        inverse = inverse * (2 - odd * inverse)
+    return inverse
+
+
 def _middles(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
+    """The middle between two numbers is an odd integer m of p + 1 bits.
+
+    A quotient next to it: m b = a 2**p + d with a small d. A root next to it: m**2 = a 2**(p + 1) + d. Both are solved for
+    m modulo a power of two; where a then has p + 1 bits and is odd it has to be rounded, and the row is nothing special.
+    """
     rows = _near_exponents(rng, formats, size)
     fmt = formats[0]
     if not isinstance(fmt, FloatFormat):
         return rows
-    middle = 2 * (_fractions(rng, fmt, size) | fmt.smallest_normal) + 1
+    p, leading = fmt.precision, 2 * fmt.smallest_normal
     if len(formats) == 1:
-        exponent = rng.integers(fmt.lsb_exponent, fmt.bias + 1, size)
-        rows[0] = round_to_format(np.zeros(size, np.int64), middle * middle, exponent - 2 * fmt.precision, fmt)
+        rest = 8 * rng.integers(-4, 5, size) + 1  # what has a root modulo powers of two
+        middle = np.ones(size, np.int64)
+        for bit in range(3, p + 1):  # right modulo 2**bit; the next bit is right, or is so after half of that
+            middle += ((middle * middle - rest) >> bit & 1) << (bit - 1)
+        middle = np.where(_signs(rng, size) == 1, middle, -middle) & (leading - 1) | leading
+        radicand = np.maximum((middle * middle - rest) >> (p + 1), 1)
+        # Even exponents, over the whole range.
+        even = 2 * rng.integers((fmt.lsb_exponent - 1) // 2, (fmt.bias - 1) // 2 + 1, size)
+        rows[0] = round_to_format(np.zeros(size, np.int64), radicand, even - p + 1, fmt)
     elif formats[1] == fmt:
-        f = decode(rows[1], fmt)
-        exponent = rng.integers(-fmt.bias // 2, fmt.bias // 2 + 1, size)
-        rows[0] = round_to_format(_signs(rng, size), middle * np.where(f.inf | f.nan, 1, f.significand),
-                                  exponent - fmt.precision + f.exponent - fmt.bias - fmt.fraction_bits, fmt)
+        rest = 2 * rng.integers(-2, 2, size) + 1
+        divisor = _fractions(rng, fmt, size) | fmt.smallest_normal | 1
+        middle = (_inverse(divisor) * rest) & (leading - 1) | leading
+        dividend = (middle * divisor - rest) >> p
+        exponent = rng.integers(1, fmt.exponent_max, size)
+        near = np.clip(exponent + rng.integers(-fmt.bias, fmt.bias + 1, size), 1, fmt.exponent_max - 1)
+        rows[0] = round_to_format(_signs(rng, size), dividend, near - fmt.bias - fmt.fraction_bits, fmt)
+        rows[1] = _join(_signs(rng, size), exponent, divisor, fmt)
     return rows
 
 
