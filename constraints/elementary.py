@@ -1,0 +1,336 @@
+"""Tables of the elementary functions: what generator and functional model of reciprocal, reciprocal square root and
+logarithm share. Every table is computed when it is first asked for, and kept."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .formats import FloatFormat
+
+__all__ = ["LINEAR_FRACTION_BITS", "LogarithmTables", "Piecewise", "logarithm_tables", "reciprocal_square_root_table",
+           "reciprocal_table"]
+
+#: Up to this many fraction bits tables hold straight lines that are checked at every argument; above it parabolas.
+LINEAR_FRACTION_BITS = 11
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """A function of an unsigned word, line by line or parabola by parabola, in integers.
+
+    The upper ``index_bits`` of the word choose the piece i, ``low`` is the lower ``low_bits``::
+
+        slope = c1[i]                                              (lines)
+        slope = c1[i] + (c2[i] * (low >> (low_bits - high_bits)) >> square_shift)    (parabolas)
+        value = (c0[i] + slope * low) >> shift
+
+    All functions here grow with the word and curve upwards, so that no coefficient is negative.
+
+    Attributes
+    ----------
+    index_bits, low_bits : int
+    c0, c1, c2 : tuple of int
+        One for each piece; ``c2`` is empty if the pieces are lines.
+    shift : int
+    high_bits, square_shift : int
+        Of parabolas.
+    """
+
+    index_bits: int
+    low_bits: int
+    c0: tuple[int, ...]
+    c1: tuple[int, ...]
+    shift: int
+    c2: tuple[int, ...] = ()
+    high_bits: int = 0
+    square_shift: int = 0
+
+    @property
+    def slope_bits(self) -> int:
+        """Bits of the largest slope."""
+        square = [(c * ((1 << self.high_bits) - 1) >> self.square_shift) for c in self.c2] or [0] * len(self.c1)
+        return max(a + b for a, b in zip(self.c1, square, strict=True)).bit_length()
+
+    @property
+    def table_bits(self) -> int:
+        """Bits of all coefficients, each column as wide as its largest number."""
+        return sum(max(c).bit_length() * len(c) for c in (self.c0, self.c1, self.c2) if c)
+
+    def __call__(self, word: np.ndarray, halves: np.ndarray | int = 0) -> np.ndarray:
+        """Values of an int64 array of words; ``halves`` halves of a unit are added before the value is cut.
+
+        Without bits below the unit only whole ones of them count.
+        """
+        index, low = word >> self.low_bits, word & ((1 << self.low_bits) - 1)
+        slope = np.asarray(self.c1, np.int64)[index]
+        if self.c2:
+            high = low >> (self.low_bits - self.high_bits)
+            slope = slope + (np.asarray(self.c2, np.int64)[index] * high >> self.square_shift)
+        added = np.asarray(halves, np.int64) << (self.shift - 1) if self.shift else np.asarray(halves, np.int64) >> 1
+        return (np.asarray(self.c0, np.int64)[index] + slope * low + added) >> self.shift
+
+
+def _lines_within(low: np.ndarray, high: np.ndarray, word_bits: int) -> Piecewise:
+    """The cheapest table of lines whose value lies in ``low[word] .. high[word]`` for every word.
+
+    Exact: a line fits a piece if the bounds that its points put on ``c0``, for a given ``c1``, leave an integer. Of the
+    lines that fit the one in the middle is taken.
+    """
+    best = None
+    for index_bits in range(word_bits + 1):
+        low_bits = word_bits - index_bits
+        for shift in range(low_bits + 2):
+            fit = _fit(low, high, index_bits, low_bits, shift)
+            if fit is None:
+                continue
+            # Gates, roughly: a bit of a table, a bit of the product with its adder.
+            cost = 0.28 * fit.table_bits + 5.5 * low_bits * (fit.slope_bits if low_bits else 0)
+            if best is None or cost < best[0]:
+                best = cost, fit
+            break
+    assert best is not None  # with one piece for every word anything fits
+    return best[1]
+
+
+def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shift: int) -> Piecewise | None:
+    """Lines of so many pieces, with ``shift`` bits below the unit, that never fall; None if there are none."""
+    size = 1 << low_bits
+    points = np.arange(size)
+    lower, upper = (low << shift).reshape(-1, size), (((high + 1) << shift) - 1).reshape(-1, size)
+    steepest = int((lower[:, -1] - lower[:, 0]).max() / max(size - 1, 1)) + 2 if low_bits else 0
+    lines = np.arange(steepest + 1)[:, None] * points
+
+    def middle(pieces: slice) -> tuple[np.ndarray, ...]:
+        """For each piece the slope that leaves most room, its offset in the middle, and the room."""
+        first = (lower[pieces, None] - lines).max(axis=2)
+        room = (upper[pieces, None] - lines).min(axis=2) - first
+        slope = room.argmax(axis=1)
+        each = np.arange(len(slope))
+        return slope, first[each, slope] + room[each, slope] // 2, room[each, slope]
+
+    c1, c0, room = middle(slice(None))
+    for n in range(len(c0)):
+        last = (c0[n - 1] + c1[n - 1] * (size - 1)) >> shift << shift if n else 0
+        if c0[n] < last and room[n] >= 0:
+            # Faithful neighbours may be out of order where pieces meet: this one has to start higher.
+            lower[n] = np.maximum(lower[n], last)
+            slope, offset, left = middle(slice(n, n + 1))
+            c1[n], c0[n], room[n] = slope[0], offset[0], left[0]
+        if room[n] < 0:
+            return None
+    return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift)
+
+
+def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int, index_bits: int, low_bits: int, *,
+               curvature: float, guard: int = 4, keep: int = 0, half: bool = True) -> Piecewise:
+    """Parabolas for ``function(word)``, a growing function in units of its last place.
+
+    Errors in units in the last place, besides that of the interpolation at Chebyshev's nodes: 2**-(guard + 1) for c0,
+    1/16 for c1, 1/16 for cutting the slope, 1/32 for c2 (a line makes up for the rest of it), 1/16 for cutting the
+    argument of the slope. ``keep`` bits below the last place stay in the value; with ``half`` half a unit of what stays
+    is added, so that cutting rounds.
+
+    ``curvature`` is the largest second derivative with the word in units of a piece.
+    """
+    size = 1 << low_bits
+    nodes = (1 + np.cos(np.pi * np.array([1, 3, 5]) / 6)) / 2
+    pieces = np.arange(1 << index_bits)
+    values = function((pieces[:, None] + nodes) * size)
+    # Newton's form, then powers of t in 0..1.
+    first = (values[:, 1:] - values[:, :-1]) / np.diff(nodes)
+    second = (first[:, 1] - first[:, 0]) / (nodes[2] - nodes[0])
+    a2 = second
+    a1 = first[:, 0] - second * (nodes[0] + nodes[1])
+    a0 = values[:, 0] - first[:, 0] * nodes[0] + second * nodes[0] * nodes[1]
+    # c2 in halves of a unit over a piece; the line closest to the rest of it makes up for the rest.
+    c2 = np.rint(a2 * 2)
+    rest = a2 - c2 / 2
+    a1, a0 = a1 + rest, a0 - rest / 8
+    # The slope, over a piece, in eighths of a unit; its argument so fine that c2 times its last bit is an eighth.
+    high_bits = min(low_bits, max(1, math.ceil(math.log2(curvature / 2 * 8))))
+    a1 = a1 + c2 / 2 * (0 if high_bits == low_bits else 2.0**-high_bits / 2)
+    square_shift = high_bits - 2  # units of c2 are halves, of the argument 2**-high_bits, of the slope eighths
+    if square_shift < 0:
+        c2, square_shift = c2 * 2.0**-square_shift, 0
+    c1 = np.rint(a1 * 8 + (0.5 if square_shift else 0))
+    # Units of slope * low are eighths / size.
+    unit = low_bits + 3
+    c0 = np.rint((a0 + (2.0**-(keep + 1) if half else 0)) * 2**guard) * 2.0**(unit - guard)
+    return Piecewise(index_bits, low_bits, *(tuple(int(x) for x in c) for c in (c0, c1)), unit - keep,
+                     tuple(int(x) for x in c2), high_bits, square_shift)
+
+
+@functools.cache
+def reciprocal_table(fraction_bits: int) -> Piecewise:
+    """``2**(f + 1) / (1 + x)`` in 2**f .. 2**(f + 1), of the inverted fraction: the word is ``2**f - 1 - x * 2**f``.
+
+    Faithful: the exact value if it is an integer, otherwise one of its neighbours.
+    """
+    f = fraction_bits
+    if f <= LINEAR_FRACTION_BITS:
+        significand = (2 << f) - 1 - np.arange(1 << f, dtype=np.int64)
+        exact = np.int64(2) << (2 * f)
+        floor = exact // significand
+        return _lines_within(floor, floor + (floor * significand != exact), f)
+    # Third derivative 12: 12 * 2**-3k / 192 below a quarter of a unit.
+    index_bits = math.ceil((f - 2) / 3)
+    return _parabolas(lambda word: 2.0**(f + 1) / (2 - (word + 1) * 2.0**-f), f, index_bits, f - index_bits,
+                      curvature=4 * 2.0**(f - 2 * index_bits))
+
+
+@functools.cache
+def reciprocal_square_root_table(fraction_bits: int) -> Piecewise:
+    """``2**(f + 1) / sqrt(m)`` in 2**f .. 2**(f + 1), of a significand m in 1..4.
+
+    The word is the inverted fraction with the inverted parity of the exponent above it: upper half m = 1 + x, lower
+    half m = 2 + 2x. Faithful.
+    """
+    f = fraction_bits
+    word = np.arange(2 << f, dtype=np.int64)
+    if f <= LINEAR_FRACTION_BITS:
+        significand = ((2 << f) - 1 - (word & ((1 << f) - 1))) << (1 - (word >> f))
+        # floor(sqrt(2**(3f + 2) / m)): exact with integers.
+        floor = np.array([math.isqrt((4 << 3 * f) // int(x)) for x in significand], np.int64)
+        return _lines_within(floor, floor + (floor * floor * significand != 4 << 3 * f), f + 1)
+    # Third derivative 15/4: k index bits and the parity.
+    index_bits = math.ceil((f + math.log2(15 / 4 / 192 / 0.22)) / 3)
+
+    def value(word: np.ndarray) -> np.ndarray:
+        odd = word < 2**f
+        x = 2 - (word - np.where(odd, 0, 2.0**f) + 1) * 2.0**-f
+        return 2.0**(f + 1) / np.sqrt(np.where(odd, 2 * x, x))
+
+    return _parabolas(value, f, index_bits + 1, f - index_bits, curvature=1.5 * 2.0**(f - 2 * index_bits))
+
+
+@dataclass(frozen=True)
+class LogarithmTables:
+    """Widths and tables of the natural logarithm.
+
+    A number is ``2**n * (1 + d)`` with d in 0..1, or, from 1/2 to 1, ``1 - d``. Its logarithm is ``n * ln 2`` plus or
+    minus ``d * h``, where the quotient ``h = ln(1 + d) / d``, or ``-ln(1 - d) / d``, comes from a table: it stays
+    between 0.69 and 1.39, so that small results are as precise as large ones.
+
+    Attributes
+    ----------
+    fmt : :class:`FloatFormat`
+    quotient : :class:`Piecewise`
+        h in units of ``2**-quotient_bits``, of the inverted fraction; bit f above it tells numbers below 1.
+    quotient_bits : int
+    product_bits : int
+        Fraction bits of the product and of the multiples of ln 2. Every row of the product is cut there.
+    """
+
+    fmt: FloatFormat
+    quotient: Piecewise
+    quotient_bits: int
+    product_bits: int
+
+    @property
+    def largest_multiple(self) -> int:
+        """Largest n in magnitude: of the smallest subnormal."""
+        return self.fmt.bias + self.fmt.fraction_bits - 1
+
+    @property
+    def integer_bits(self) -> int:
+        """Of the largest logarithm."""
+        return max(1, math.ceil((self.largest_multiple + 1) * math.log(2)).bit_length())
+
+    @property
+    def multiples(self) -> tuple[tuple[int, ...], ...]:
+        """Multiples of ln 2 in units of ``2**-product_bits``: by the lower bits of n; if it is long, by the upper too."""
+        bits = self.largest_multiple.bit_length()
+        unit = math.log(2) * 2.0**self.product_bits
+        split = bits if bits <= 6 else bits // 2
+        lower = tuple(round(n * unit) for n in range(min(1 << split, self.largest_multiple + 1)))
+        if split == bits:
+            return (lower,)
+        return lower, tuple(round((n << split) * unit) for n in range((self.largest_multiple >> split) + 1))
+
+    @property
+    def reaches_subnormals(self) -> bool:
+        """Whether logarithms next to 1 may lie below the normal range."""
+        return self.fmt.fraction_bits > self.fmt.bias - 3
+
+    @property
+    def most_zeros(self) -> int:
+        """Most places that d is shifted to the left: no further than the subnormal range allows."""
+        return min(self.fmt.fraction_bits, self.integer_bits + self.fmt.bias - 3)
+
+    @property
+    def tiny(self) -> tuple[int, int]:
+        """Bits of numbers next to those around 1 whose logarithm is below the normal range: all between the two."""
+        fmt = self.fmt
+        edge = 2.0**(1 - fmt.bias)
+        bits = []
+        for value, rounding in ((math.exp(-edge), math.floor), (math.exp(edge), math.ceil)):
+            exponent = max(math.frexp(value)[1] - 1, 1 - fmt.bias)
+            scaled = rounding(value * 2.0**(fmt.fraction_bits - exponent))
+            bits.append(scaled + (exponent + fmt.bias - 1 << fmt.fraction_bits))
+        return bits[0], bits[1]
+
+
+def _quotient(word: np.ndarray, fraction_bits: int) -> np.ndarray:
+    """h of a word (which need not be whole)."""
+    below = word >= 2.0**fraction_bits
+    y = (word - np.where(below, 2.0**fraction_bits, 0) + 1) * 2.0**-fraction_bits
+    d = np.where(below, -y / 2, 1 - y)
+    return np.where(d == 0, 1.0, np.log1p(d) / np.where(d == 0, 1.0, d))
+
+
+def _chords(function: Callable[[np.ndarray], np.ndarray], word_bits: int, index_bits: int, shift: int) -> Piecewise:
+    """Lines closest to ``function(word)``, which grows, as integers with ``shift`` further bits."""
+    low_bits = word_bits - index_bits
+    points = np.arange(1 << low_bits)
+    values = function(np.arange(1 << word_bits)).reshape(-1, 1 << low_bits) * 2.0**shift
+    c1 = np.rint((values[:, -1] - values[:, 0]) / max((1 << low_bits) - 1, 1)).astype(np.int64)
+    rest = values - c1[:, None] * points
+    c0 = np.rint((rest.max(axis=1) + rest.min(axis=1)) / 2 + 2.0**shift / 2).astype(np.int64)
+    return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift)
+
+
+#: Where a check of every number allows less than the bounds: (exponent, fraction bits) to index bits (besides the one of
+#: numbers below 1), quotient bits, further bits of slopes, product bits.
+_CHECKED: dict[tuple[int, int], tuple[int, int, int, int]] = {}
+
+
+@functools.cache
+def logarithm_tables(fmt: FloatFormat) -> LogarithmTables:
+    """Tables of the logarithm in a format.
+
+    The final rounding takes half a unit in the last place. The rest leaves less than another half: results start at
+    1/4, where d is at most 5/8, so half a unit there is ``2**-(f + 3)``; from 1/2 on it is twice that, with d up to 1. The
+    quotient may be wrong by 0.6 * ``2**-(f + 2)``, and the cut rows of the product by a quarter of ``2**-(f + 3)``.
+    """
+    f = fmt.fraction_bits
+    product_bits = f + 5 + math.ceil(math.log2(f + 1))
+
+    def quotient(bits: int) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda word: _quotient(word, f) * 2.0**bits
+
+    known = _CHECKED.get((fmt.exponent_bits, f))
+    if known:
+        index_bits, quotient_bits, shift, product_bits = known
+        lines = _chords(quotient(quotient_bits), f + 1, index_bits + 1, shift)
+        return LogarithmTables(fmt, lines, quotient_bits, product_bits)
+    if f <= LINEAR_FRACTION_BITS:
+        words = np.arange(2 << f)
+        exact = _quotient(words, f)
+        for index_bits in range(f + 1):
+            for quotient_bits in (f + 3, f + 4):
+                for shift in range(f - index_bits + 1):
+                    lines = _chords(quotient(quotient_bits), f + 1, index_bits + 1, shift)
+                    error = lines(words) * 2.0**-quotient_bits - exact
+                    if abs(error).max() < 0.6 * 2.0**-(f + 2):
+                        return LogarithmTables(fmt, lines, quotient_bits, product_bits)
+    # Third derivatives up to 1.71: 1.71 * 2**-3k / 192 below a fifth of 2**-(f + 2).
+    quotient_bits = f + 4
+    index_bits = math.ceil((f + 2 + math.log2(1.71 / 192 / 0.2)) / 3)
+    parabolas = _parabolas(quotient(f + 2), f + 1, index_bits + 1, f - index_bits, keep=2,
+                           curvature=0.78 * 2.0**(f + 2 - 2 * index_bits))
+    return LogarithmTables(fmt, parabolas, quotient_bits, product_bits)

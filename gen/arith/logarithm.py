@@ -1,0 +1,148 @@
+"""Natural logarithm: multiples of ln 2, and the distance from 1 times a tabulated quotient."""
+
+from amaranth import *
+
+from ...constraints.elementary import logarithm_tables
+from .aligned import leading_zeros
+from .pipeline import operator
+from .reciprocal import check_format, lookup, piecewise
+
+__all__ = ["logarithm"]
+
+
+@operator
+def logarithm(p, a, *, fmt, flush_to_zero=False):
+    """Natural logarithm: faithful and monotonic.
+
+    ln 1 is +0, any other result is one of the two numbers next to the exact one: the error is below one unit in the
+    last place, however close to 1 the operand is. ln ±0 is -∞, ln +∞ is +∞, of negative numbers and NaN it is the
+    canonical NaN.
+
+    From 1/2 to 2 the distance from 1 is normalised and multiplied by ``ln(x) / (x - 1)``, which a table gives
+    (:class:`~bankside.constraints.elementary.LogarithmTables`); elsewhere the fraction takes the place of that distance
+    and a multiple of ln 2 is added. Nothing cancels.
+
+    Parameters
+    ----------
+    a : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    flush_to_zero : bool
+        Subnormal operands count as zero, and results that are exactly below the normal range (of numbers next to 1, in
+        formats of few exponent bits) become zero with their sign.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    """
+    check_format(fmt)
+    tables = logarithm_tables(fmt)
+    f, e, bias, size, whole = (fmt.fraction_bits, fmt.exponent_bits, fmt.bias, tables.product_bits, tables.integer_bits)
+
+    # What kind of number it is: next to 1 (1/2 to 2, but not 1/2 itself), subnormal, or one far from 1.
+    fraction, exponent, sign = a[:f], a[f:-1], a[-1]
+    low = ~exponent.any()
+    special = exponent.all()
+    p.below = ~exponent[-1] & ~exponent[:-1].all()
+    p.zero = low & (1 if flush_to_zero else ~fraction.any())
+    p.special = special
+    p.nan = special & fraction.any() | sign & ~p.zero
+    if bias == 1:  # from 1/2 to 1 numbers are subnormal
+        half = low & fraction[-1] & (0 if flush_to_zero else 1)
+        p.fraction = Mux(half, fraction << 1, fraction)[:f]
+        p.near_below = half & p.fraction.any()
+        p.near = p.near_below | ~p.below & ~exponent[-1]
+    else:
+        half = Const(0, 1)
+        p.fraction = fraction
+        p.near_below = p.below & exponent[1:-1].all() & ~exponent[0] & fraction.any()
+        p.near = p.near_below | ~exponent[-1] & exponent[:-1].all()
+    p.subnormal = low & ~half & (0 if flush_to_zero else 1)
+    p.steps = (exponent[:-1] ^ p.below.replicate(e - 1)) if e > 1 else Const(0, 1)
+    if fmt.fraction_bits and tables.reaches_subnormals and flush_to_zero:
+        lower, upper = tables.tiny
+        p.tiny = (a > lower) & (a < upper)
+    p.cut(6)
+
+    # Normalise the distance from 1, or a subnormal. Others keep their place.
+    p.distance = (p.fraction ^ p.near_below.replicate(f)) + p.near_below
+    distance = p.distance[:f]
+    zeros = leading_zeros(distance)
+    if tables.most_zeros < f:
+        limit = Signal.like(zeros, name="limited_zeros")
+        p.module.d.comb += limit.eq(Mux(p.near & (zeros > tables.most_zeros), tables.most_zeros, zeros))
+        zeros = limit
+    p.zeros = zeros & (p.near | p.subnormal).replicate(len(zeros))
+    p.cut(6 + 2 * f.bit_length())
+    shifted = (p.distance << p.zeros)[:f]
+    p.factor = Mux(p.subnormal, shifted << 1, shifted)[:f]
+    p.steps_far = p.steps + Mux(p.subnormal, p.zeros, ~p.below)
+    p.cut(2 + 2 * f.bit_length())
+
+    # The quotient for the product; the multiple of ln 2.
+    word = Cat(~Mux(p.subnormal, p.factor, p.fraction), p.near_below)
+    multiples = tables.multiples
+    p.count = p.steps_far[:tables.largest_multiple.bit_length()] & (~p.near).replicate(
+        tables.largest_multiple.bit_length())
+    split = (len(multiples[0]) - 1).bit_length()
+    for n, column in enumerate(multiples):
+        lookup(p, f"multiple_{n}", p.count[split * n:split * (n + 1)] if n == 0 else p.count[split:], [column])
+    p.multiple = sum(p[f"multiple_{n}_0"] for n in range(len(multiples)))
+    p.quotient = piecewise(p, word, table=tables.quotient)[:tables.quotient_bits + 1]
+
+    # Rows of the product, each cut at the last bit kept.
+    def rows(bits):
+        total = Const(0, 1)
+        for bit in bits:
+            place = bit - f - tables.quotient_bits + size
+            row = Cat(Const(0, place), p.quotient) if place >= 0 else p.quotient[-place:]
+            total = total + Mux(p.factor[bit], row, 0)
+        return total
+
+    if f > 12:
+        p.product_low, p.product_high = rows(range(f // 2)), rows(range(f // 2, f))
+        p.cut(14)
+        product = (p.product_low + p.product_high)[:size + 1]
+    else:
+        product = rows(range(f))[:size + 1]
+    p.product = product
+    p.cut(12)
+    away = p.below & ~p.near
+    p.total = (p.multiple + Cat(p.product ^ away.replicate(size + 1),
+                                away.replicate(max(whole - 1, 0))))[:size + whole]
+    p.cut(10)
+
+    # To the leading bit, or to the grid of the subnormals.
+    top = whole + size
+    p.kept = p.total
+    p.places = leading_zeros(p.total[size - 2:])
+    base = (whole - 1 + bias) - Mux(p.near, p.zeros, 0) - p.near_below
+    if tables.reaches_subnormals:
+        p.base = base[:max(e + 2, (whole + bias).bit_length() + 1)]
+        p.cut(8)
+        p.places = Mux(p.places < p.base, p.places, p.base - 1)[:len(p.places)]
+    else:
+        p.base = base[:(whole - 1 + bias).bit_length()]
+    p.cut(8)
+
+    # Shift, round, and let the carry step into the exponent.
+    normal = (p.kept << p.places)[top - f - 2:top]
+    p.normal = normal
+    p.field = Mux(normal[-1], (p.base - p.places)[:max(len(p.base), e)], 0)
+    p.cut(8)
+    p.rounded = Cat(p.normal[1:-1], p.field) + p.normal[0]
+    overflows = tables.largest_multiple * 0.7 >= 2.0 ** (bias + 1) * 0.99
+    infinite = p.zero | p.special
+    if overflows:
+        infinite = infinite | (p.rounded[f:] >= fmt.exponent_max)
+    magnitude = p.rounded[:fmt.width - 1]
+    if "tiny" in p._values:
+        magnitude = Mux(p.tiny, 0, magnitude)
+    magnitude = Mux(infinite, fmt.infinity, magnitude)
+    p.result = Mux(p.nan, fmt.nan, Cat(magnitude[:fmt.width - 1], p.below))
+    p.cut(8)
+    return p.result
