@@ -29,7 +29,8 @@ def _fields(a: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np.nd
 def reciprocal(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) -> np.ndarray:
     """1 / a, faithful and monotonic on either side of zero.
 
-    1 / ±0 is ±∞, 1 / ±∞ is ±0; powers of two are exact; subnormals up to 2**(-bias - 1) overflow to infinity. Results below the normal range have an error of less than one unit of the subnormal grid.
+    1 / ±0 is ±∞, 1 / ±∞ is ±0; powers of two are exact; subnormals up to 2**(-bias - 1) overflow to infinity. Results
+    below the normal range have an error of less than one unit of the subnormal grid.
 
     Parameters
     ----------
