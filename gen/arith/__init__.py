@@ -7,13 +7,14 @@ from .divide import divide
 from .dot import dot
 from .exponential import SoftmaxExp
 from .float_shape import FloatLayout, FloatShape, FloatView
+from .fma import fma
 from .logarithm import logarithm
 from .pipeline import Pipeline, operator
 from .reciprocal import reciprocal, reciprocal_square_root
 from .square_root import square_root
 from .stream_operator import StreamOperator
 
-__all__ = ["FloatLayout", "FloatShape", "FloatView", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator",
-           "Unpacked", "compare", "convert", "divide", "dot", "from_integer", "leading_zeros", "logarithm", "maximum",
-           "minimum", "operator", "reciprocal", "reciprocal_square_root", "round_to_integral", "square_root", "to_integer",
-           "unpack"]
+__all__ = ["FloatLayout", "FloatShape", "FloatView", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked",
+           "compare", "convert", "divide", "dot", "fma", "from_integer", "leading_zeros", "logarithm", "maximum",
+           "minimum", "operator", "reciprocal", "reciprocal_square_root", "round_to_integral", "square_root",
+           "to_integer", "unpack"]

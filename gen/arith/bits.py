@@ -35,13 +35,14 @@ def partial_products(m, a, b, *, arrivals=None, name="product"):
     return columns
 
 
-def booth_products(m, a, b, *, arrivals=None, name="product"):
+def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
     """The same columns with half as many rows: ``b`` in digits -2 .. 2 (radix-4 recoding after Booth and MacSorley).
 
-    The columns add up to ``a * b`` modulo ``2**(len(a) + len(b))``; carries out of the last column mean nothing.
+    There are ``total`` columns, ``len(a) + len(b)`` by default. They add up to ``a * b`` modulo ``2**total``; carries out
+    of the last column mean nothing.
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
-    width, total = len(a), len(a) + len(b)
+    width, total = len(a), len(a) + len(b) if total is None else total
     columns = [[] for _ in range(total)]
     constant = 0
     digit = [Const(0, 1), *b, Const(0, 1), Const(0, 1)]

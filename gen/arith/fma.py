@@ -1,0 +1,357 @@
+"""Fused multiply-add: a product and a number, added exactly and rounded once."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+
+from ...constraints.formats import FloatFormat
+from .bits import AND_OR, XOR, add_rows, booth_products, compress, leading_zero_count, partial_products, wire
+from .pipeline import operator
+
+__all__ = ["fma"]
+
+#: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
+BOOTH_PRECISION = 10
+
+
+@operator
+def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
+    """``a * b + c``, rounded once to nearest, ties to even.
+
+    Special values follow IEEE 754: 0 times an infinity and a difference of infinities are NaN, and every NaN is the
+    canonical quiet one. An exact sum of 0 is +0 unless product and addend are both negative.
+
+    Combinational at depth 0. It has about a dozen places for registers, so that a depth up to that shortens the
+    longest path.
+
+    Parameters
+    ----------
+    a, b : value of ``fmt.width`` bits
+        The factors.
+    c : value of ``acc.width`` bits
+        The addend.
+    fmt : :class:`FloatFormat`
+        Format of the factors.
+    acc : :class:`FloatFormat` or None
+        Format of addend and result: any, wider or narrower than that of the factors in either field. None: ``fmt``.
+    flush_to_zero : bool
+        Subnormal operands count as zeros of their sign, and a result below the normal range of ``acc`` before rounding
+        becomes the zero of its sign.
+
+    Returns
+    -------
+    value of ``acc.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If a format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If an operand has not the width of its format.
+    """
+    acc = fmt if acc is None else acc
+    for what, value in (("Format", fmt), ("Format of the accumulator", acc)):
+        if not isinstance(value, FloatFormat):
+            raise TypeError(f"{what} must be a FloatFormat, not {value!r}")
+    operands = [Value.cast(value) for value in (a, b, c)]
+    for name, value, of in zip("abc", operands, (fmt, fmt, acc), strict=True):
+        if len(value) != of.width:
+            raise ValueError(f"Operand {name} must be {of.width} bits wide as {of.name} is, not {len(value)}")
+    window = _Window.of(fmt, acc, bool(flush_to_zero))
+    _unpack(p, *operands, window)
+    p.beside(lambda p: _multiply(p, window), lambda p: _align(p, window))
+    _add(p, window)
+    _normalise(p, window)
+    return _round(p, window)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Where everything lies: product and addend meet in one word of fixed-point.
+
+    The product does not move. Its last bit has place ``guard``; above its 2 p bits are two more and then room for the
+    whole addend, which starts at the top and is shifted right by the difference of the exponents. An addend that would
+    be further up stays at the top: the product is then less than half of a last place either way, even if the
+    difference has one leading digit less. What is shifted out below the word only says that the sum is inexact:
+
+    - Let the product be at least 2**t times its last place. The last digit of a sum not much smaller is P - 1 places
+      below t, its rounding digit one more, and another one if the difference loses a digit: P + 1 - t guard bits below
+      the product's last place hold them. With normal factors t = 2 p - 2.
+    - One subnormal factor: t = p - 1.
+    - Two subnormal factors: t = 0. But sums have no digits below the grid of the result, one place of which is the
+      rounding digit.
+    - So an addend that loses bits is smaller than the product, and a negative difference is exact.
+
+    An addend that is shifted by more than its precision (``apart`` in the datapath) leaves the sum below the product's
+    two extra places; one shifted less leaves it there or above. The one leading digit is therefore looked for in
+    ``near`` bits only: those from the bottom, or those from the top, of which nothing that is dropped can be a kept
+    or a rounding digit.
+    """
+
+    fmt: FloatFormat
+    acc: FloatFormat
+    flush: bool
+    guard: int
+    drop: int
+
+    @classmethod
+    def of(cls, fmt, acc, flush):
+        factor, result = fmt.precision, acc.precision
+        guard = max(0, result + 1 - (2 * factor - 2))
+        if not flush:
+            floor = acc.lsb_exponent - 2 * fmt.lsb_exponent  # of the result's grid, above the product's last place
+            guard = max(guard, result + 1 - (factor - 1), min(result + 1, 1 - floor))
+        # Where the addend is not apart, the sum leads at place 2 p or above. Below its last place and the product's
+        # there is nothing.
+        lowest = max(2 * factor - result, min(0, 2 * factor + 2 - result))
+        return cls(fmt, acc, flush, guard, max(0, min(result, lowest + guard)))
+
+    @property
+    def low(self):
+        """Places of the product and below: where there is something to add."""
+        return self.guard + 2 * self.fmt.precision
+
+    @property
+    def width(self):
+        return self.low + 2 + self.acc.precision
+
+    @property
+    def near(self):
+        return self.width - self.drop
+
+    @property
+    def bias(self):
+        """What to add to the biased exponents of the factors for the biased exponent of the top place."""
+        return (self.acc.bias - 2 * self.fmt.bias - 2 * self.fmt.fraction_bits
+                + 2 * self.fmt.precision + 1 + self.acc.precision)
+
+
+def _unpack(p, a, b, c, window):
+    m = p.module
+    flush = window.flush
+    for name, bits, fmt in (("a", a, window.fmt), ("b", b, window.fmt), ("c", c, window.acc)):
+        fraction, exponent = bits[:fmt.fraction_bits], bits[fmt.fraction_bits:fmt.width - 1]
+        normal = wire(m, exponent.any(), f"{name}_normal")
+        empty = wire(m, ~fraction.any(), f"{name}_empty")
+        special = wire(m, exponent.all(), f"{name}_special")
+        p.keep(**{
+            f"{name}_sign": bits[-1],
+            # Subnormals have the exponent of the smallest normal numbers. (Exponents of zeros do not matter.)
+            f"{name}_exponent": exponent if flush else Cat(exponent[0] | ~normal, exponent[1:]),
+            f"{name}_significand": Cat(fraction & normal.replicate(len(fraction)) if flush else fraction, normal),
+            f"{name}_zero": ~normal if flush else ~normal & empty,
+            f"{name}_inf": special & empty,
+            f"{name}_nan": special & ~empty,
+        })
+    p.product_sign = p.a_sign ^ p.b_sign
+    p.product_zero = p.a_zero | p.b_zero
+    p.subtract = p.product_sign ^ p.c_sign
+    infinite = wire(m, p.a_inf | p.b_inf, "product_inf")
+    p.inf = infinite | p.c_inf
+    p.inf_sign = Mux(p.c_inf, p.c_sign, p.product_sign)
+    p.nan = (p.a_nan | p.b_nan | p.c_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf)
+             | (infinite & p.c_inf & p.subtract))
+    p.cut(4)
+
+
+def _multiply(p, window):
+    """The product as two rows of ``2 p + 1`` bits, equal to it modulo two to that power."""
+    if window.fmt.precision >= BOOTH_PRECISION:
+        columns = booth_products(p.module, p.a_significand, p.b_significand,
+                                 total=2 * window.fmt.precision + 1)
+    else:
+        columns = [*partial_products(p.module, p.a_significand, p.b_significand), []]
+    columns = compress(p, columns, name="product", step=8.0)
+    for row in (0, 1):
+        p[f"product_row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in columns)
+
+
+def _align(p, window):
+    """The addend shifted to its place in the window; biased exponent of the highest of the ``near`` places."""
+    m, fmt, acc = p.module, window.fmt, window.acc
+    precision = acc.precision
+
+    # How far the addend's first digit is below the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
+    lowest = 2 + window.bias - (acc.exponent_max - 1)
+    highest = 2 * (fmt.exponent_max - 1) + window.bias
+    size = max((lowest - 2).bit_length(), highest.bit_length()) + 1
+    constant = window.bias + 1 - (1 << acc.exponent_bits)
+    columns = []
+    for k in range(size):
+        late = 0.0 if k else XOR
+        columns.append([(value[k], late) for value in (p.a_exponent, p.b_exponent, ~p.c_exponent) if k < len(value)])
+        if constant >> k & 1:
+            columns[-1].append((Const(1, 1), 0.0))
+    distance = Cat(add_rows(m, compress(p, columns, name="distance"), name="distance"))
+    p.above = distance[-1] | p.product_zero
+    p.distance = distance[:-1]
+    p.cut(12)
+
+    # By short distances first, while the word is short; then by all longer ones at once.
+    step = 0
+    p.shifted = p.c_significand
+    while 1 << step < precision - 1:
+        if step and not step % 3:
+            p.cut(7)
+        word = p.shifted
+        p.shifted = Mux(p.distance[step], Cat(word, Const(0, 1 << step)), Cat(Const(0, 1 << step), word))
+        step += 1
+    p.cut(2 * (step % 3 or 3))
+    word, high = p.shifted, p.distance[step:]
+    places, lost = [[] for _ in range(window.width)], []
+    choices = min(-(-window.width >> step), 1 << len(high))
+    for choice in range(choices):
+        chosen = wire(m, (high == choice) & ~p.above, f"shift_by_{choice << step}")
+        bottom = window.width - len(word) - (choice << step)
+        for k in range(max(-bottom, 0), len(word)):
+            places[bottom + k].append(word[k] & chosen)
+        if bottom < 0:
+            lost.append(word[:-bottom].any() & chosen)
+    for k in range(precision):
+        places[window.width - precision + k].append(p.c_significand[k] & p.above)
+    if choices < 1 << len(high):
+        lost.append((high >= choices) & ~p.above & p.c_significand.any())
+    p.aligned = Cat(_any(terms) for terms in places)
+    p.lost = _any(lost)
+    p.apart = ~p.above & (p.distance >= precision + 1)
+    p.reach = Mux(p.apart, (p.distance - window.drop)[:len(p.distance)], p.distance & ~p.above.replicate(len(p.distance)))
+    p.cut(6)
+
+
+def _any(terms):
+    """OR of single bits."""
+    return Cat(*terms).any() if len(terms) > 1 else terms[0] if terms else Const(0, 1)
+
+
+def _groups(m, generate, propagate, name):
+    """Generate and propagate of the groups from position 0 to each other; ``generate`` may be None.
+
+    Pairs of positions, the carries of every second position by a Ladner-Fischer network of least depth, and of the
+    others from those.
+    """
+    size = len(propagate)
+    generate, propagate = generate and list(generate), list(propagate)
+
+    def join(k, below, label):
+        if generate:
+            generate[k] = wire(m, generate[k] | (propagate[k] & generate[below]), f"{name}_generate_{label}_{k}")
+        propagate[k] = wire(m, propagate[k] & propagate[below], f"{name}_propagate_{label}_{k}")
+
+    for k in range(1, size, 2):
+        join(k, k - 1, 1)
+    step = 2
+    while step < size:
+        for k in range(1, size, 2):
+            if k & step:
+                join(k, (k & -step) - 1, step)
+        step *= 2
+    for k in range(2, size, 2):
+        join(k, k - 1, 0)
+    return generate, propagate
+
+
+def _add(p, window):
+    """Magnitude of the sum, as the bits of ``near`` places and a sticky bit.
+
+    Subtracting adds the complement of the addend to the product. If that carries out, the product is larger, and the
+    difference lacks one: the carry goes around (unless bits of the addend were lost, which were worth a part of that
+    one). If not, the addend is larger, and the complement of the sum is the difference. Above the product there are only
+    bits of the addend, to which a carry is added or from which a borrow is taken.
+    """
+    m, low = p.module, window.low
+    p.first = p.c_exponent + p.reach
+    columns = [[(wire(m, p.aligned[k] ^ p.subtract, f"addend_{k}"), 0.0)] for k in range(low)] + [[]]
+    for k in range(window.guard, low + 1):
+        columns[k] += [(row[k - window.guard], 0.0) for row in (p.product_row_0, p.product_row_1)]
+    high = p.aligned[low:]
+    p.high_zero = ~high.any()
+    rows = [[bit for bit, _ in column] for column in compress(p, columns, name="sum")]
+    p.generate = Cat(row[0] & row[1] if len(row) == 2 else Const(0, 1) for row in rows)
+    p.propagate = Cat(row[0] ^ row[1] if len(row) == 2 else row[0] for row in rows)
+    p.cut(XOR * 4)
+
+    generate, all_ones = _groups(m, [*p.generate[:low]], [*p.propagate[:low]], "sum")
+    p.carry = p.propagate[low] ^ generate[-1]
+    p.digits = p.propagate[:low] ^ Cat(Const(0, 1), *generate[:-1])
+    p.all_ones = Cat(all_ones)
+    # A carry ripples up through ones, a borrow through zeros.
+    high = p.aligned[low:]
+    _, ripple = _groups(m, None, [bit ^ p.subtract for bit in high], "high")
+    p.ripple = Cat(ripple)
+    p.small = p.subtract & p.high_zero
+    p.large = p.subtract & ~p.high_zero
+    p.limit = (p.first - 1)[:len(p.first)]
+    p.cut(3 + AND_OR * low.bit_length())
+
+    # Digits change where the carry goes around, up to the first 0, and where the sum is complemented.
+    p.negative = p.large | (p.small & ~p.carry)
+    around = wire(m, p.small & p.carry & ~p.lost, "around")
+    change = p.negative.replicate(low) | (Cat(Const(1, 1), p.all_ones[:-1]) & around.replicate(low))
+    onward = wire(m, p.carry & ~p.small, "onward")
+    high = p.aligned[low:]
+    total = Cat(p.digits ^ change, high ^ (Cat(Const(1, 1), p.ripple[:-1]) & onward.replicate(len(high))))
+    p.near = Mux(p.apart, total[:window.near], total[window.drop:])
+    p.sticky = p.lost | (~p.apart & total[:window.drop].any())
+    p.equal = p.small & p.all_ones[-1] & ~p.lost
+    p.cut(8)
+
+
+def _normalise(p, window):
+    """Shift left to the leading digit, or to the place of the smallest normal number if that is reached before."""
+    m = p.module
+    zeros, _ = leading_zero_count(m, p.near, name="zeros")
+    p.zeros = zeros
+    count = len(zeros)
+    p.cut(XOR * count + 1)
+    if window.flush:
+        p.shift = p.zeros
+    else:
+        # The smaller of two numbers from the top digit on, as the shifter wants them.
+        below = wire(m, p.limit[count:].any(), "zeros_less")  # the zeros are fewer: known so far
+        above = Const(0, 1)
+        digits = []
+        for k in reversed(range(count)):
+            one, other = p.zeros[k], p.limit[k] if k < len(p.limit) else Const(0, 1)
+            digits.append((one & (other | below)) | (other & above))
+            below, above = (wire(m, below | (~above & ~one & other), f"zeros_less_{k}"),
+                            wire(m, above | (~below & one & ~other), f"zeros_more_{k}"))
+        p.shift = Cat(*reversed(digits))
+    p.normal, p.rest = p.near, p.sticky
+    for k in reversed(range(count)):
+        if (count - k) % 3 == 1:
+            p.cut(6)
+        word, moved, step = p.normal, p.shift[k], 1 << k
+        bits = []
+        for place in range(len(word)):
+            # The places that the shift empties at the top hold zeros before it.
+            here = word[place] if place >= len(word) - step else word[place] & ~moved
+            bits.append(here | (word[place - step] & moved) if place >= step else here)
+        # What can't get as far as the rounding digit any more.
+        tail = max(0, len(word) - (window.acc.precision + step))
+        p.rest = p.rest | _any(bits[:tail])
+        p.normal = Cat(bits[tail:])
+    biased = p.first - p.shift
+    p.biased = biased if window.flush else biased[:len(p.first)]
+    p.cut(6)
+
+
+def _round(p, window):
+    m, acc = p.module, window.acc
+    fraction_bits, exponent_bits = acc.fraction_bits, acc.exponent_bits
+    leading = p.normal[-1]
+    up = wire(m, p.normal[0] & (p.rest | p.normal[1]), "up")
+    # A carry out of the fraction steps into the exponent, up to infinity.
+    packed = Cat(p.normal[1:-1], p.biased[:exponent_bits] & leading.replicate(exponent_bits))
+    _, ripple = _groups(m, None, list(packed), "round")
+    rounded = packed ^ (Cat(Const(1, 1), *ripple[:-1]) & up.replicate(len(packed)))
+    overflow = wire(m, leading & (p.biased >= acc.exponent_max), "overflow")
+    force = wire(m, p.nan | p.inf | overflow, "not_finite")
+    fraction, exponent = rounded[:fraction_bits], rounded[fraction_bits:]
+    clear = force
+    if window.flush:
+        tiny = wire(m, ~leading | (p.biased <= 0), "tiny")
+        clear = force | tiny
+        exponent &= ~tiny.replicate(exponent_bits)
+    sign = Mux(p.inf, p.inf_sign, (p.product_sign ^ p.negative) & ~p.equal)
+    return Cat((fraction & ~clear.replicate(fraction_bits)) | Cat(Const(0, fraction_bits - 1), p.nan),
+               exponent | force.replicate(exponent_bits), sign & ~p.nan)
