@@ -126,7 +126,7 @@ def read_netlists(designs, *, timeout_s=300):
         options = {} if ports is None else {"ports": ports}
         files[f"{top}.il"] = rtlil.convert(elaboratable, name=top, emit_src=False, **options)
         script += ["design -reset", f"read_rtlil {top}.il", f"hierarchy -top {top}", "proc -noopt", "flatten",
-                   "opt_clean", f"write_json {top}.json"]
+                   "memory -nordff -norom -nowiden -nosat", "opt_clean", f"write_json {top}.json"]
     cache = cache_folder() / "formal"
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="netlist-") as folder:

@@ -23,7 +23,7 @@ from ...constraints.workspace import cache_folder
 from .netlist import operator_module
 from .prover import _run_yosys
 
-__all__ = ["Verdict", "constant", "flushed", "is_number", "number", "prove_operator", "sort"]
+__all__ = ["Verdict", "constant", "flushed", "is_number", "number", "prove_operator", "prove_operators", "sort"]
 
 
 # Specifications -------------------------------------------------------------------------------------------------------
@@ -99,8 +99,8 @@ def prove_operator(function, operands, specification, options=None, *, name=None
     function : operator
     operands : mapping of name to :class:`FloatFormat`, shape or width
     specification : callable
-        Called with the names of the operands as keyword arguments, and of the results as positional arguments (``result``
-        if there is one, else in their order); each is an SMT-LIB term, a bit vector. Returns the formula.
+        Called with the names of the results as positional arguments and of the operands as keyword arguments; each is an
+        SMT-LIB term, a bit vector. Returns the formula.
     options : dict
         Further arguments of ``function``.
     timeout_s : float
@@ -115,25 +115,46 @@ def prove_operator(function, operands, specification, options=None, *, name=None
     :exc:`ToolMissing`
         If ``z3-solver`` is not installed.
     """
+    name = name or getattr(function, "__name__", "operator")
+    (verdict,) = prove_operators({name: (function, operands, specification, options)}, timeout_s=timeout_s)
+    return verdict
+
+
+def prove_operators(questions, *, timeout_s=300):
+    """Several proofs with one run of Yosys.
+
+    Parameters
+    ----------
+    questions : mapping of name to tuple (function, operands, specification, options) as of :func:`prove_operator`
+
+    Returns
+    -------
+    list of :class:`Verdict`
+    """
     if importlib.util.find_spec("z3") is None:
         raise ToolMissing("proof against SMT-LIB needs z3: pip install z3-solver")
-    name = name or getattr(function, "__name__", "operator")
-    shapes = {key: shape.width if isinstance(shape, FloatFormat) else shape for key, shape in operands.items()}
-    m, ports, _ = operator_module(function, shapes, options or {})
-    text = rtlil.convert(m, name="top", ports=ports, emit_src=False)
-    start = time.monotonic()
     cache = cache_folder() / "formal"
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="smt-") as place:
         folder = Path(place)
-        (folder / "top.il").write_text(text)
-        in_time, error = _run_yosys(folder, ["read_rtlil top.il", "prep -flatten -top top", "opt -full", "clean",
-                                             "write_smt2 -stbv top.smt2"], timeout_s)
+        script, asked = [], []
+        for number, (name, (function, operands, specification, options)) in enumerate(questions.items()):
+            shapes = {key: shape.width if isinstance(shape, FloatFormat) else shape for key, shape in operands.items()}
+            m, ports, _ = operator_module(function, shapes, options or {})
+            (folder / f"{number}.il").write_text(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+            script += ["design -reset", f"read_rtlil {number}.il", "prep -flatten -top top", "memory_map", "opt -full",
+                       "clean", f"write_smt2 -stbv {number}.smt2"]
+            asked.append((name, ports, shapes, specification))
+        in_time, error = _run_yosys(folder, script, timeout_s)
         if error or not in_time:
-            return Verdict(name, "unknown", detail=error or f"Yosys did not end within {timeout_s} s")
-        netlist = (folder / "top.smt2").read_text()
-        (folder / "query.smt2").write_text(query(netlist, ports, shapes, specification))
-        return _solve(name, folder / "query.smt2", [p.name for p in ports], timeout_s, start)
+            return [Verdict(name, "unknown", detail=error or f"Yosys did not end within {timeout_s} s")
+                    for name in questions]
+        verdicts = []
+        for number, (name, ports, shapes, specification) in enumerate(asked):
+            path = folder / f"{number}.smt2"
+            path.write_text(query(path.read_text(), ports, shapes, specification))
+            verdicts.append(_solve(name, path, [port.name for port in ports], timeout_s))
+        return verdicts
 
 
 def query(netlist, ports, operands, specification):
@@ -163,8 +184,9 @@ if answer == z3.sat:
 """
 
 
-def _solve(name, path, ports, timeout_s, start):
+def _solve(name, path, ports, timeout_s):
     """Ask z3, in a process of its own so that it can be stopped."""
+    start = time.monotonic()
     try:
         done = subprocess.run([sys.executable, "-c", _SOLVE, str(path), str(round(timeout_s * 1000)), *ports],
                               capture_output=True, text=True, timeout=timeout_s + 30, stdin=subprocess.DEVNULL)
