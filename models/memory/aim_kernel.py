@@ -219,9 +219,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
     if source < 0 and s[c + _NC] > 0:
         target, row = s[layout[_COMMANDS]], s[layout[_COMMANDS] + 1]
         if target < 0:
-            if not flags[1] and (s[c + _NA] or s[c + _NP] or s[c + _DONE] >= clock):
-                if s[c + _DONE] >= clock:
-                    out[3] = min(out[3], s[c + _DONE] + 1)
+            if not flags[1] and s[c + _NA] > 0:
                 return happened
             end = layout[_RETURNS] + 2 * s[c + _NP]
             s[end], s[end + 1] = 2, clock

@@ -1,0 +1,335 @@
+"""A transformer block on AiM channels, as CENT maps it: one token's decoding as a program for the host's front end.
+
+Source: CENT (ASPLOS 2025) and the trace generator of its artifact, whose order of instructions and rows this follows,
+its oddities included (they decide the cycles that its authors publish):
+
+- the second norm writes its copy into the row of the vector itself,
+- the rotated queries and keys are written once more instead of being read,
+- the gate takes all of its vectors from one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...constraints.errors import ConfigError
+from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
+from ..program import Program, Stage
+
+__all__ = ["BlockMapping", "block_program"]
+
+BANKS = 16
+LANES = 16           # BF16 numbers of a column access
+ROW = 1024           # and of a row
+COLUMNS = ROW // LANES
+LATCHES = 32         # accumulators of a bank
+AF_LATCHES = 16      # of them with the activation function
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@dataclass(frozen=True)
+class BlockMapping:
+    """Shape of a model's block, and the channels that it is spread over.
+
+    Attributes
+    ----------
+    hidden, heads, kv_heads, ffn : shape of the block
+    channels : channels that hold one block; a device has ``32 // channels`` blocks that run in lock step
+    devices : devices that share the matrices of a block (tensor parallelism); attention is on one
+    max_tokens : tokens that the KV cache has room for
+    """
+
+    hidden: int
+    heads: int
+    kv_heads: int
+    ffn: int
+    channels: int
+    devices: int = 1
+    max_tokens: int = 4096
+    head_dim: int = 128
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.channels <= CHANNELS:
+            raise ConfigError(f"channels of a block must be 1 to {CHANNELS}, not {self.channels}")
+        if self.heads % self.kv_heads:
+            raise ConfigError(f"heads ({self.heads}) must be a multiple of kv_heads ({self.kv_heads})")
+
+    @property
+    def banks(self) -> int:
+        """Banks of a block on one device."""
+        return BANKS * self.channels
+
+    @property
+    def matrix_banks(self) -> int:
+        """Banks over which the rows of a matrix are spread."""
+        return self.banks * self.devices
+
+    @property
+    def replicas(self) -> int:
+        """Blocks that run in lock step."""
+        return CHANNELS // self.channels
+
+    @property
+    def mask(self) -> int:
+        """All channels in use."""
+        return channel_mask(self.replicas * self.channels)
+
+    @property
+    def kv_width(self) -> int:
+        return self.kv_heads * self.head_dim
+
+    @property
+    def group(self) -> int:
+        """Queries that share a head's keys and values."""
+        return self.heads // self.kv_heads
+
+    @property
+    def score_rows(self) -> int:
+        """Heads that each group of four banks holds the scores of."""
+        return _ceil(self.heads, 4 * self.channels)
+
+    @property
+    def value_heads(self) -> int:
+        """Value heads of a channel."""
+        return _ceil(self.kv_heads, self.channels)
+
+    def regions(self) -> dict[str, int]:
+        """First row of each region of a bank."""
+        def weight(inputs: int, outputs: int) -> int:
+            return _ceil(outputs, self.matrix_banks) * _ceil(inputs, ROW)
+
+        d, kv, f = self.hidden, self.kv_width, self.ffn
+        spans = _ceil(self.max_tokens, ROW)
+        sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
+                 "k": 1, "cache_k": _ceil(self.max_tokens, self.banks) * _ceil(kv, ROW), "scores": spans * self.score_rows,
+                 "cache_v": spans * self.value_heads * 8, "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
+                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f), "gate": 1, "gate_copy": 1, "sigmoid": 1, "ffn": 1,
+                 "w2": weight(f, d), "result": 1}
+        first, out = 0, {}
+        for name, size in sizes.items():
+            out[name] = first
+            first += size
+        return out
+
+
+class _Builder:
+    """Appends the parts of a block to a program."""
+
+    def __init__(self, mapping: BlockMapping) -> None:
+        self.m = mapping
+        self.rows = mapping.regions()
+        self.p = Program()
+
+    def each_bank(self, op: str, bursts: int, first: int, step: int, row: int, slots: int | None = None) -> None:
+        """``bursts`` times: one access to every ``step``-th bank of every channel and replica, the host's own traffic.
+
+        ``slots``: only the first so many of these banks.
+        """
+        per_channel = len(range(first, BANKS, step))
+        total = self.m.channels * per_channel if slots is None else min(slots, self.m.channels * per_channel)
+        whole, rest = divmod(total, per_channel)
+        p, m = self.p, self.m
+        with p.loop(bursts):
+            with p.loop(whole) as channel:
+                with p.loop(per_channel) as bank:
+                    with p.loop(m.replicas) as replica:
+                        p.command(op, channel=channel + m.channels * replica, bank=first + step * bank, row=row)
+            with p.loop(rest) as bank:
+                with p.loop(m.replicas) as replica:
+                    p.command(op, channel=whole + m.channels * replica, bank=first + step * bank, row=row)
+
+    def gemv(self, inputs: int, outputs: int, base: int, activation: bool = False) -> None:
+        """Matrix times vector: the vector in pieces of a row, outputs in groups of as many as there are latches."""
+        p, m = self.p, self.m
+        per_bank = _ceil(outputs, m.matrix_banks)
+        spans = _ceil(inputs, ROW)
+        size = _ceil(per_bank, _ceil(per_bank, AF_LATCHES if activation else LATCHES))
+        used = _ceil(_ceil(outputs, per_bank), BANKS)
+        mask = ALL_CHANNELS if used > CHANNELS else channel_mask(CHANNELS // used * used)
+
+        def part(span: int | object, columns: int, last: bool) -> None:
+            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+            for first in range(0, per_bank, size):
+                count = min(size, per_bank - first)
+                with p.loop(count):
+                    p.command("WR_BIAS", gpr=0, mask=mask)
+                with p.loop(count) as v:
+                    p.command("MAC_ABK", opsize=columns, mask=mask, row=base + first * spans + v * spans + span)
+                if activation and last:
+                    with p.loop(count):
+                        p.command("AF", mask=mask)
+                        p.command("RD_AF", gpr=0, mask=mask)
+                with p.loop(count):
+                    p.command("RD_MAC", gpr=0, mask=mask)
+
+        with p.loop(spans - 1) as span:
+            part(span, COLUMNS, False)
+        part(spans - 1, _ceil(inputs - ROW * (spans - 1), LANES), True)
+
+    def norm(self, x: int, copy: int, out: int) -> None:
+        """Root mean square norm: the sum of squares by a multiply-accumulate, then two element-wise products."""
+        p, m = self.p, self.m
+        pairs = _ceil(_ceil(m.hidden, m.banks // 2), LANES)
+        quads = _ceil(_ceil(m.hidden, m.banks // 4), LANES)
+        self.each_bank("W_MEM", pairs, 0, 2, x)
+        self.each_bank("W_MEM", pairs, 1, 2, x)
+        p.command("WR_BIAS", gpr=0, mask=m.mask)
+        p.command("MAC_ABK", opsize=pairs, mask=m.mask, row=x)
+        p.command("RD_MAC", gpr=0, mask=m.mask)
+        self.each_bank("W_MEM", quads, 0, 4, copy)
+        self.each_bank("W_MEM", quads, 1, 4, copy)
+        p.command("EWMUL", opsize=quads, mask=m.mask, row=copy)
+        self.copies(quads, copy, out)
+        p.command("EWMUL", opsize=quads, mask=m.mask, row=out)
+        self.each_bank("R_MEM", quads, 2, 4, out)
+        p.command("SYNC")
+
+    def copies(self, columns: int, source: int, target: int) -> None:
+        """Results of an element-wise product (third bank of each group) to where the next one takes them."""
+        p, m = self.p, self.m
+        with p.loop(4) as group:
+            p.command("COPY_BKGB", opsize=columns, mask=m.mask, bank=4 * group + 2, row=source)
+            p.command("COPY_GBBK", opsize=columns, mask=m.mask, bank=4 * group + 1, row=target)
+
+    def rotary_and_append(self, tokens: int) -> None:
+        p, m, rows = self.p, self.m, self.rows
+        quarter = _ceil(m.hidden, m.banks // 4)
+        both = ((_ceil(2 * quarter, LANES), rows["q"]), (_ceil(2 * (quarter // m.group), LANES), rows["k"]))
+        for bursts, row in both:
+            self.each_bank("W_MEM", bursts, 1, 4, row)
+        p.command("EWMUL", opsize=m.hidden // LANES, mask=m.mask, row=rows["q"])
+        p.command("EWMUL", opsize=m.hidden // m.group // LANES, mask=m.mask, row=rows["k"])
+        for bursts, row in both:
+            self.each_bank("W_MEM", bursts, 2, 4, row)
+        spans = _ceil(m.kv_width, ROW)
+        turn, bank = divmod(tokens - 1, m.banks)
+        with p.loop(spans) as span:
+            with p.loop(m.replicas) as replica:
+                with p.loop(COLUMNS):
+                    p.command("W_MEM", channel=bank // BANKS + m.channels * replica, bank=bank % BANKS,
+                              row=rows["cache_k"] + turn * spans + span)
+        value_row = rows["cache_v"] + (tokens - 1) // ROW
+        stride = _ceil(m.max_tokens, ROW)
+        for head in range(m.value_heads):
+            with p.loop(8) as part:
+                for channel in range(min(m.channels, m.kv_heads - head * m.channels)):
+                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=value_row + (head * 8 + part) * stride)
+
+    def scores(self, tokens: int) -> None:
+        p, m = self.p, self.m
+        spans = _ceil(m.kv_width, ROW)
+        with p.loop(spans) as span:
+            with p.loop(_ceil(tokens, m.banks)) as turn:
+                with p.loop(m.group):
+                    p.command("WR_GB", opsize=COLUMNS, gpr=0, mask=m.mask)
+                    with p.loop(8):
+                        p.command("WR_BIAS", gpr=0, mask=m.mask)
+                        p.command("MAC_ABK", opsize=8, mask=m.mask, row=self.rows["cache_k"] + turn * spans + span)
+                        p.command("RD_MAC", gpr=0, mask=m.mask)
+
+    def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
+        """Rows of scores of a head: number and column accesses."""
+        for number in range(_ceil(tokens, ROW)):
+            yield number, _ceil(min(ROW, tokens - ROW * number), LANES)
+
+    def softmax(self, tokens: int) -> None:
+        """Scaling of all scores, and again by the sum of their exponentials (which the host computes)."""
+        p, m = self.p, self.m
+        stride = _ceil(m.max_tokens, ROW)
+        with p.loop(2):
+            for bank in (0, 1, None, 2):
+                for head in range(m.score_rows):
+                    for number, columns in self.spans(tokens):
+                        row = self.rows["scores"] + head * stride + number
+                        if bank is None:
+                            p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
+                        else:
+                            self.each_bank("R_MEM" if bank == 2 else "W_MEM", columns, bank, 4, row,
+                                           m.heads - head * 4 * m.channels)
+            p.command("SYNC")
+
+    def output(self, tokens: int) -> None:
+        p, m = self.p, self.m
+        stride = _ceil(m.max_tokens, ROW)
+        with p.loop(m.value_heads) as head:
+            with p.loop(m.group):
+                for number, columns in self.spans(tokens):
+                    p.command("WR_GB", opsize=columns, gpr=0, mask=m.mask)
+                    with p.loop(8) as part:
+                        p.command("WR_BIAS", gpr=0, mask=m.mask)
+                        p.command("MAC_ABK", opsize=columns, mask=m.mask,
+                                  row=self.rows["cache_v"] + 8 * stride * head + stride * part + number)
+                        p.command("RD_MAC", gpr=0, mask=m.mask)
+
+    def gate(self) -> None:
+        """Product of the two projections, one of them with the activation function."""
+        p, m, row = self.p, self.m, self.rows["gate"]
+        columns = _ceil(_ceil(m.ffn, m.banks // 4), LANES)
+        self.each_bank("W_MEM", columns, 0, 4, row)
+        self.each_bank("W_MEM", columns, 1, 4, row)
+        p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
+        self.copies(columns, row, row)
+        self.each_bank("W_MEM", columns, 0, 4, row)
+        p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
+        self.each_bank("R_MEM", columns, 2, 4, row)
+        p.command("SYNC")
+
+
+#: Stages of a block in order: name, whether it depends on the tokens so far.
+_STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_wv", False), ("rotary_kvstore", True),
+           ("attn_score", True), ("softmax_scale", True), ("attn_output", True), ("gemv_wo", False),
+           ("residual_rmsnorm2", False), ("gemv_w1_af", False), ("gemv_w3", False), ("activation", False),
+           ("gemv_w2", False), ("tail", False))
+
+
+@lru_cache(maxsize=1 << 14)
+def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
+    b = _Builder(mapping)
+    m, rows = mapping, b.rows
+    if name == "rmsnorm1":
+        b.norm(rows["x"], rows["x_copy"], rows["norm1"])
+    elif name in ("gemv_wq", "gemv_wo"):
+        b.gemv(m.hidden, m.hidden, rows[name[5:]])
+    elif name in ("gemv_wk", "gemv_wv"):
+        b.gemv(m.hidden, m.kv_width, rows[name[5:]])
+    elif name == "rotary_kvstore":
+        b.rotary_and_append(tokens)
+    elif name == "attn_score":
+        b.scores(tokens)
+    elif name == "softmax_scale":
+        b.softmax(tokens)
+    elif name == "attn_output":
+        b.output(tokens)
+    elif name == "residual_rmsnorm2":
+        b.p.command("EWADD", opsize=m.hidden // LANES, gpr0=0, gpr1=0)
+        b.norm(rows["attention"], rows["attention"], rows["norm2"])
+    elif name in ("gemv_w1_af", "gemv_w3"):
+        b.gemv(m.hidden, m.ffn, rows[name[5:7]], activation=name == "gemv_w1_af")
+    elif name == "activation":
+        b.gate()
+    elif name == "gemv_w2":
+        b.gemv(m.ffn, m.hidden, rows["w2"])
+    else:
+        b.p.command("EWADD", opsize=m.hidden // LANES, gpr0=0, gpr1=0)
+    return Stage(name, b.p.body)
+
+
+def block_program(mapping: BlockMapping, tokens: int) -> Program:
+    """One token through one block, with ``tokens`` in the KV cache, this one included.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the cache has no room for so many tokens.
+    """
+    if not 1 <= tokens <= mapping.max_tokens:
+        raise ConfigError(f"tokens must be 1 to {mapping.max_tokens}, not {tokens}")
+    # What a stage depends on is coarser than the number of tokens: stages that are the same are one object.
+    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, mapping.banks) * mapping.banks,
+            "softmax_scale": _ceil(tokens, LANES) * LANES, "attn_output": _ceil(tokens, LANES) * LANES}
+    return Program(_stage(mapping, name, seen.get(name, 0)) for name, _ in _STAGES)

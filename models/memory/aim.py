@@ -1,0 +1,671 @@
+"""Programs and traces of AiM devices: 32 channels behind one host that decodes an instruction a cycle."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.memory import Memory, load_memory
+from ..program import Command, Loop, Node, Program, Stage
+from . import aim_kernel as kernel
+from .compiled import compiled
+from .energy import energy_pj
+from .tables import make_tables
+
+__all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask",
+           "read_trace"]
+
+CHANNELS = kernel.CHANNELS
+ALL_CHANNELS = (1 << CHANNELS) - 1
+
+#: Row that the activation function's table is addressed with: far above the rows of a bank.
+AF_ROW = 1 << 29
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of the host.
+
+    Attributes
+    ----------
+    kind : what it is to the front end
+    command : command of the memory that it makes, or None
+    fields : operands as a trace has them; ``opsize`` requests go to each channel of ``mask``
+    blocks : whether the host waits until it has come back from every channel
+    """
+
+    kind: int
+    command: str | None
+    fields: tuple[str, ...]
+    blocks: bool = False
+
+
+#: ``AiM`` lines of a trace by name; ``W MEM`` and ``R MEM`` are ``W_MEM`` and ``R_MEM``. Source: the AiM simulator.
+INSTRUCTIONS: dict[str, Instruction] = {
+    "WR_GB": Instruction(kernel.COMMAND, "WRGB", ("opsize", "gpr", "mask")),
+    "WR_BIAS": Instruction(kernel.COMMAND, "WRMAC16", ("gpr", "mask")),
+    "RD_MAC": Instruction(kernel.COMMAND, "RDMAC16", ("gpr", "mask"), True),
+    "RD_AF": Instruction(kernel.COMMAND, "RDAF16", ("gpr", "mask"), True),
+    "MAC_ABK": Instruction(kernel.COMMAND, "MAC16", ("opsize", "mask", "row")),
+    "MAC_SBK": Instruction(kernel.COMMAND, "MAC", ("opsize", "mask", "bank", "row")),
+    "EWMUL": Instruction(kernel.COMMAND, "EWMUL16", ("opsize", "mask", "row")),
+    "AF": Instruction(kernel.COMMAND, "AF16", ("mask",)),
+    "COPY_BKGB": Instruction(kernel.COMMAND, "RDCP", ("opsize", "mask", "bank", "row")),
+    "COPY_GBBK": Instruction(kernel.COMMAND, "WRCP", ("opsize", "mask", "bank", "row")),
+    "WR_ABK": Instruction(kernel.COMMAND, "WRA16", ("gpr", "mask", "row")),
+    "WR_SBK": Instruction(kernel.WRITE, "WR", ("gpr", "mask", "bank", "row")),
+    "RD_SBK": Instruction(kernel.READ, "RD", ("gpr", "mask", "bank", "row")),
+    "EWADD": Instruction(kernel.NOTHING, None, ("opsize", "gpr0", "gpr1")),
+    "SYNC": Instruction(kernel.SYNC, None, (), True),
+    "EOC": Instruction(kernel.SYNC, None, (), True),
+    "W_MEM": Instruction(kernel.WRITE, "WR", ("channel", "bank", "row")),
+    "R_MEM": Instruction(kernel.READ, "RD", ("channel", "bank", "row")),
+    "GPR": Instruction(kernel.NOTHING, None, ()),
+    "CFR": Instruction(kernel.NOTHING, None, ()),
+}
+
+
+def channel_mask(channels: int, first: int = 0) -> int:
+    """Mask of consecutive channels. In a mask, bit 31 is channel 0."""
+    return sum(1 << (CHANNELS - 1 - channel) for channel in range(first, first + channels))
+
+
+def _reversed(mask: int) -> int:
+    return int(f"{mask:0{CHANNELS}b}"[::-1], 2)
+
+
+class Instructions(NamedTuple):
+    """Instructions as the kernel takes them: int64 arrays; masks have channel 0 in bit 0."""
+
+    kinds: np.ndarray
+    targets: np.ndarray
+    ops: np.ndarray
+    masks: np.ndarray
+    rows: np.ndarray
+    blocks: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+@dataclass
+class FrontEndTiming:
+    """Time of a program or trace.
+
+    Attributes
+    ----------
+    cycles : until the host is through
+    commands : by name, summed over the channels
+    stages : cycles between the ends of named stages, as the host sees them
+    stage_ends : cycle in which each would have ended, had the program ended there
+    """
+
+    memory: Memory
+    cycles: int
+    commands: dict[str, int]
+    instructions: int
+    stages: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def time_ns(self) -> float:
+        return self.cycles * self.memory.clock_ps * 1e-3
+
+    @property
+    def energy_pj(self) -> dict[str, float]:
+        return energy_pj(self.commands, self.memory)
+
+
+# The state between two pieces ------------------------------------------------------------------------------------------
+
+
+@compiled
+def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer):
+    """The state relative to the clock, classes in order of their lowest channel: all that decides what happens next."""
+    n = 0
+    c = layout[3]
+    done = np.zeros(classes, np.int64)
+    for _ in range(classes):
+        which = -1
+        for k in range(classes):
+            if not done[k] and (which < 0 or members[k] & -members[k] < members[which] & -members[which]):
+                which = k
+        done[which] = 1
+        s = state[which]
+        buffer[n] = members[which]
+        n += 1
+        for k in range(layout[1]):
+            buffer[n] = s[k]
+            n += 1
+        for k in range(len(horizon)):
+            age = s[layout[1] + k] - clock
+            buffer[n] = age if age + horizon[k] > 1 else -(1 << 60)
+            n += 1
+        for k in range(len(ring_horizon)):
+            age = s[layout[2] + k] - clock
+            buffer[n] = age if age + ring_horizon[k] > 1 else -(1 << 60)
+            n += 1
+        for k in range(10):
+            value = s[c + k]
+            if k == 7:
+                value = max(value - clock, 0)
+            elif k == 9:
+                value = value - clock if value else 0
+            buffer[n] = value
+            n += 1
+        for k in range(2 * s[c + 2]):
+            buffer[n] = s[layout[4] + k]
+            n += 1
+        for part in range(3):
+            for k in range(3 * s[c + 3 + part]):
+                buffer[n] = s[layout[5 + part] + k] - (clock if k % 3 == 2 else 0)
+                n += 1
+        for k in range(2 * s[c + 6]):
+            buffer[n] = s[layout[8] + k] - (clock if k % 2 else 0)
+            n += 1
+    return n
+
+
+@compiled
+def _unpack(state, members, layout, times, ring_times, clock, buffer, size):
+    """The opposite of :func:`_pack`; answers the number of classes."""
+    n = 0
+    which = 0
+    c = layout[3]
+    while n < size:
+        s = state[which]
+        members[which] = buffer[n]
+        n += 1
+        for k in range(layout[1]):
+            s[k] = buffer[n]
+            n += 1
+        for k in range(times + ring_times):
+            s[layout[1] + k] = buffer[n] + clock
+            n += 1
+        for k in range(10):
+            s[c + k] = buffer[n] + (clock if k == 7 or (k == 9 and buffer[n]) else 0)
+            n += 1
+        for k in range(2 * s[c + 2]):
+            s[layout[4] + k] = buffer[n]
+            n += 1
+        for part in range(3):
+            for k in range(3 * s[c + 3 + part]):
+                s[layout[5 + part] + k] = buffer[n] + (clock if k % 3 == 2 else 0)
+                n += 1
+        for k in range(2 * s[c + 6]):
+            s[layout[8] + k] = buffer[n] + (clock if k % 2 else 0)
+            n += 1
+        which += 1
+    return which
+
+
+# Pieces of a program ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Leaf:
+    """Instructions in a row."""
+
+    code: Instructions
+
+
+@dataclass(eq=False)
+class _Repeat:
+    """A piece executed ``count`` times, the same each time."""
+
+    count: int
+    piece: Any
+
+
+@dataclass(eq=False)
+class _Sequence:
+    """Pieces after each other, some of which are stages with a name."""
+
+    pieces: list[Any]
+    names: list[str | None]
+
+
+class _Outcome(NamedTuple):
+    """What a piece does from a state: state afterwards, cycles, commands by number, cycles of its stages."""
+
+    state: bytes
+    cycles: int
+    counts: np.ndarray
+    stages: dict[str, int]
+
+
+class FrontEnd:
+    """Host and channels of an AiM device. What has been timed once from the same state is looked up.
+
+    Parameters
+    ----------
+    memory : :class:`Memory` or name
+        With AiM commands.
+    quirks : :class:`str` or None
+        ``aim-simulator``: as the public simulator does it. None: without its quirks.
+    refresh : :class:`bool`
+        Whether channels refresh; not with quirks, since that simulator never does.
+    """
+
+    def __init__(self, memory: Memory | str = "gddr6-aim", *, quirks: str | None = None, refresh: bool = False) -> None:
+        memory = load_memory(memory) if isinstance(memory, str) else memory
+        self.memory = memory.with_quirks(quirks)
+        missing = {i.command for i in INSTRUCTIONS.values() if i.command} - self.memory.commands.keys()
+        if missing or memory.channels != CHANNELS:
+            raise ConfigError(f"{memory.name}: not an AiM device: " + (
+                f"no command {min(missing)}" if missing else f"{memory.channels} channels, not {CHANNELS}"))
+        if refresh and quirks:
+            raise ConfigError("the AiM simulator never refreshes: refresh goes without its quirks")
+        if refresh and memory.refresh is None:
+            raise ConfigError(f"{memory.name}: the memory states no refresh")
+        self.tables, self.numbering = make_tables(self.memory)
+        self.layout = kernel.Layout(self.memory.banks, self.numbering.slots, self.numbering.ring_times)
+        self.names = list(self.memory.commands)
+        self.flags = np.full(len(kernel.FLAGS), quirks is not None)
+        refreshing = self.memory.refresh
+        self.interval = refreshing.interval if refresh and refreshing else 0
+        self.refresh_target = int(self.numbering.targets[refreshing.command][0]) if refreshing else -1
+        switch = self.memory.mode_switch
+        self.mode_switch = int(self.numbering.targets[switch][0]) if switch else -1
+        self.state, self.members, self.host = kernel.fresh_state(self.layout, self.interval)
+        self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int64)
+        self.known: dict[tuple[Any, bytes, bytes], _Outcome] = {}
+        self.identities: dict[Any, bytes] = {}
+        self.pieces: dict[Any, Any] = {}
+        self._start = self._pack()
+        self._end = _Leaf(self._encode([("EOC", {})]))
+
+    # Running ---------------------------------------------------------------------------------------------------------
+
+    def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:
+        """Run the kernel over instructions from the present state."""
+        self.host[kernel.HEAD] = 0
+        kernel.advance(self.tables, self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
+                       self.numbering.ring_horizon, *code, counts, self.mode_switch, self.refresh_target, self.interval,
+                       self.flags, _NO_LOG if log is None else log)
+        if self.host[kernel.STUCK]:
+            raise ConfigError(f"{self.memory.name}: instruction {int(self.host[kernel.HEAD]) + 1} waits for ever")
+
+    def _pack(self) -> bytes:
+        kernel._join(self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
+                     self.numbering.ring_horizon)
+        size = _pack(self.state, self.members, self.host[kernel.CLASSES], self.layout.array, self.numbering.slot_horizon,
+                     self.numbering.ring_horizon, self.host[kernel.CLOCK], self.buffer)
+        return self.buffer[:size].tobytes()
+
+    def _unpack(self, state: bytes) -> None:
+        values = np.frombuffer(state, np.int64)
+        self.host[:] = 0
+        self.host[kernel.CLASSES] = _unpack(self.state, self.members, self.layout.array, self.numbering.slots,
+                                            self.numbering.ring_times, 0, values, len(values))
+
+    def _piece(self, piece: Any, state: bytes) -> _Outcome:
+        key = (self._identity(piece), state)
+        outcome = self.known.get(key)
+        if outcome is None:
+            if isinstance(piece, _Leaf):
+                self._unpack(state)
+                counts = np.zeros(len(self.names), np.int64)
+                self._advance(piece.code, counts)
+                cycles = int(self.host[kernel.CLOCK])
+                outcome = _Outcome(self._pack(), cycles, counts, {})
+            elif isinstance(piece, _Repeat):
+                outcome = self._repeat(piece, state)
+            else:
+                outcome = self._sequence(piece, state)
+            self.known[key] = outcome
+        return outcome
+
+    def _repeat(self, piece: _Repeat, state: bytes) -> _Outcome:
+        """Iterate until a state comes back; from there on the same iterations repeat."""
+        seen: dict[bytes, int] = {}
+        history: list[_Outcome] = []
+        index, cycles, counts = 0, 0, np.zeros(len(self.names), np.int64)
+        while index < piece.count:
+            if state in seen:
+                first = seen[state]
+                period = history[first:]
+                times, rest = divmod(piece.count - index, len(period))
+                cycles += times * sum(o.cycles for o in period) + sum(o.cycles for o in period[:rest])
+                for n, one in enumerate(period):
+                    counts = counts + one.counts * (times + (n < rest))
+                return _Outcome(period[rest - 1].state if rest else state, cycles, counts, {})
+            seen[state] = index
+            outcome = self._piece(piece.piece, state)
+            history.append(outcome)
+            state, cycles, counts = outcome.state, cycles + outcome.cycles, counts + outcome.counts
+            index += 1
+        return _Outcome(state, cycles, counts, {})
+
+    def _sequence(self, piece: _Sequence, state: bytes) -> _Outcome:
+        cycles, counts, stages = 0, np.zeros(len(self.names), np.int64), {}
+        for name, part in zip(piece.names, piece.pieces, strict=True):
+            outcome = self._piece(part, state)
+            state, cycles, counts = outcome.state, cycles + outcome.cycles, counts + outcome.counts
+            for inner, value in outcome.stages.items():
+                stages[inner] = stages.get(inner, 0) + value
+            if name is not None:
+                stages[name] = stages.get(name, 0) + outcome.cycles
+        return _Outcome(state, cycles, counts, stages)
+
+    def _identity(self, piece: Any) -> bytes:
+        """A digest of what a piece is, the same for pieces of equal content."""
+        found = self.identities.get(piece)
+        if found is None:
+            digest = hashlib.blake2b(digest_size=16)
+            if isinstance(piece, _Leaf):
+                for column in piece.code:
+                    digest.update(column.tobytes())
+            elif isinstance(piece, _Repeat):
+                digest.update(b"repeat %d" % piece.count + self._identity(piece.piece))
+            else:
+                for name, part in zip(piece.names, piece.pieces, strict=True):
+                    digest.update(repr(name).encode() + self._identity(part))
+            found = self.identities[piece] = digest.digest()
+        return found
+
+    def time(self, program: Program) -> FrontEndTiming:
+        """Time of a program whose commands are :data:`INSTRUCTIONS`, with an end (``EOC``) behind its last one.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            For an unknown instruction or an operand that is missing or out of range.
+        """
+        piece = self._compile(program.body)
+        outcome = self._piece(piece, self._start)
+        end = self._piece(self._end, outcome.state)
+        counts = outcome.counts + end.counts
+        return FrontEndTiming(self.memory, outcome.cycles + end.cycles,
+                              {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
+                              sum(program.counts().values()) + 1, dict(outcome.stages))
+
+    def stage_ends(self, program: Program) -> dict[str, int]:
+        """For each stage on the top level, the cycles of the program up to its end, with an ``EOC`` there."""
+        state, cycles, ends = self._start, 0, {}
+        for node in program.body:
+            outcome = self._piece(self._compile((node,)), state)
+            state, cycles = outcome.state, cycles + outcome.cycles
+            if isinstance(node, Stage):
+                ends[node.name] = cycles + self._piece(self._end, state).cycles
+        return ends
+
+    # Compiling -------------------------------------------------------------------------------------------------------
+
+    def _compile(self, body: Sequence[Node]) -> Any:
+        """Pieces of a program without symbolic operands."""
+        key = tuple(body)
+        if key not in self.pieces:
+            pieces: list[Any] = []
+            names: list[str | None] = []
+            plain: list[Node] = []
+
+            def flush() -> None:
+                if plain:
+                    code = self._unrolled(plain)
+                    if len(code):
+                        pieces.append(_Leaf(code))
+                        names.append(None)
+                    plain.clear()
+
+            for node in body:
+                if isinstance(node, Stage):
+                    flush()
+                    pieces.append(self._compile(node.body))
+                    names.append(node.name)
+                elif isinstance(node, Loop) and node.count > 2 and not _moves(node.body, 0):
+                    flush()
+                    pieces.append(_Repeat(node.count, self._compile(_lowered(node.body))))
+                    names.append(None)
+                elif isinstance(node, Loop) and any(isinstance(x, Loop) and not _moves(x.body, 1) and x.count > 2
+                                                    for x in node.body):
+                    flush()
+                    for index in range(node.count):
+                        pieces.append(self._compile(_lowered(node.body, index)))
+                        names.append(None)
+                else:
+                    plain.append(node)
+            flush()
+            self.pieces[key] = pieces[0] if len(pieces) == 1 and names == [None] else _Sequence(pieces, names)
+        return self.pieces[key]
+
+    def _unrolled(self, body: Sequence[Node]) -> Instructions:
+        """All instructions of a piece in order."""
+        columns = _expand(body, 0, self._columns)
+        return Instructions(*np.ascontiguousarray(columns[:, :, 0].T)) if len(columns) else _EMPTY
+
+    def _columns(self, command: Command, depth: int) -> np.ndarray:
+        """One instruction: ``(1, 6, 1 + depth)``: bases and strides of its fields."""
+        what = INSTRUCTIONS.get(command.op)
+        if what is None:
+            raise ConfigError(f"{self.memory.name}: {nearest('instruction', command.op, INSTRUCTIONS)}")
+        out = np.zeros((1, 6, 1 + depth), np.int64)
+        given = dict(command.operands)
+        for name in given:
+            if name not in what.fields:
+                raise ConfigError(f"{self.memory.name}: {command.op}: {nearest('operand', name, what.fields)}")
+
+        def operand(name: str) -> np.ndarray:
+            if name not in given:
+                raise ConfigError(f"{self.memory.name}: {command.op}: needs the operand {name}")
+            value = given[name]
+            return np.array([value.base, *value.strides] + [0] * (depth - len(value.strides)), np.int64)
+
+        out[0, 0, 0], out[0, 5, 0] = what.kind, what.blocks
+        if what.kind == kernel.NOTHING:
+            return out
+        out[0, 2] = operand("opsize") if "opsize" in what.fields else np.eye(1, 1 + depth, dtype=np.int64)[0]
+        if what.kind == kernel.SYNC:
+            out[0, 1, 0], out[0, 3, 0] = -1, ALL_CHANNELS
+            return out
+        assert what.command is not None
+        targets = self.numbering.targets[what.command]
+        out[0, 1, 0] = targets[0]
+        if "bank" in what.fields:
+            out[0, 1] += operand("bank")
+        if "mask" in what.fields:
+            mask = operand("mask")
+            if mask[1:].any():
+                raise ConfigError(f"{self.memory.name}: {command.op}: the mask must not move with a loop")
+            out[0, 3, 0] = _reversed(int(mask[0]))
+        else:
+            out[0, 3] = operand("channel")  # made a mask when it is known
+            out[0, 5] = 0
+            out[0, 0, 0] += 16
+        out[0, 4] = operand("row") if "row" in what.fields else 0
+        if command.op == "AF":
+            out[0, 4, 0] = AF_ROW
+        return out
+
+    def _encode(self, lines: list[tuple[str, dict[str, int]]]) -> Instructions:
+        return self._unrolled([Command(op, operands) for op, operands in lines])
+
+    # Traces ----------------------------------------------------------------------------------------------------------
+
+    def run(self, blocks: Iterator[Instructions] | Sequence[Instructions]) -> FrontEndTiming:
+        """Time of instructions that come block by block, as :func:`read_trace` gives them."""
+        self._unpack(self._start)
+        counts, total = np.zeros(len(self.names), np.int64), 0
+        for code in blocks:
+            self._advance(code, counts)
+            total += len(code)
+        return FrontEndTiming(self.memory, int(self.host[kernel.CLOCK]),
+                              {name: int(n) for name, n in zip(self.names, counts, strict=True) if n}, total)
+
+
+_EMPTY = Instructions(*(np.zeros(0, np.int64) for _ in range(6)))
+_NO_LOG = np.zeros((0, 4), np.int64)
+
+
+def _moves(body: Sequence[Node], level: int) -> bool:
+    """Whether an operand in ``body`` has a stride over loop ``level``."""
+    return any(any(len(v.strides) > level and v.strides[level] for _, v in node.operands) if isinstance(node, Command)
+               else isinstance(node, Loop | Stage) and _moves(node.body, level) for node in body)
+
+
+def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:
+    """The body of an outermost loop in its iteration ``index``: its level is gone."""
+    out: list[Node] = []
+    for node in body:
+        if isinstance(node, Command):
+            out.append(Command(node.op, {name: type(v)(v.base + (v.strides[0] if v.strides else 0) * index, v.strides[1:])
+                                         for name, v in node.operands}))
+        elif isinstance(node, Loop):
+            out.append(Loop(node.count, _lowered(node.body, index)))
+        elif isinstance(node, Stage):
+            out.append(Stage(node.name, _lowered(node.body, index)))
+        else:
+            raise ConfigError("a program for a host that paces the commands cannot wait")
+    return tuple(out)
+
+
+def _expand(body: Sequence[Node], depth: int, columns: Any) -> np.ndarray:
+    parts = [np.zeros((0, 6, 1 + depth), np.int64)]
+    for node in body:
+        if isinstance(node, Command):
+            parts.append(columns(node, depth))
+        elif isinstance(node, Loop):
+            inner = _expand(node.body, depth + 1, columns)
+            outer = np.broadcast_to(inner[..., :-1], (node.count, *inner.shape[:2], depth + 1)).copy()
+            outer[..., 0] += inner[..., -1] * np.arange(node.count)[:, None, None]
+            parts.append(outer.reshape(-1, 6, depth + 1))
+        elif isinstance(node, Stage):
+            parts.append(_expand(node.body, depth, columns))
+        else:
+            raise ConfigError("a program for a host that paces the commands cannot wait")
+    out = np.concatenate(parts)
+    if not depth and len(out):
+        addressed = out[:, 0, 0] >= 16
+        channel = out[:, 3, 0]
+        if addressed.any() and not (0 <= channel[addressed].min() and channel[addressed].max() < CHANNELS):
+            raise ConfigError(f"channel must be 0 to {CHANNELS - 1}")
+        out[:, 3, 0] = np.where(addressed, 1 << (channel & (CHANNELS - 1)), channel)
+        out[:, 0, 0] &= 15
+    return out
+
+
+# Trace files -----------------------------------------------------------------------------------------------------------
+
+#: Lines that are read at a time.
+LINES = 1 << 15
+
+
+def read_trace(path: str | os.PathLike[str], front_end: FrontEnd) -> Iterator[Instructions]:
+    """Instructions of an AiM trace file, block by block.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        ``file:line: reason``: not text, an unknown instruction, operands that are missing, too many, no numbers or out of
+        range, instructions behind ``AiM EOC``, or none at the end.
+    """
+    memory, targets = front_end.memory, front_end.numbering.targets
+    sizes = {"opsize": (0, 1 << 20), "mask": (0, ALL_CHANNELS), "bank": (0, memory.banks - 1), "row": (0, memory.rows - 1),
+             "channel": (0, CHANNELS - 1)}
+    column = {"opsize": 2, "mask": 3, "channel": 3, "row": 4}
+    plans: dict[bytes, tuple[list[int], list[tuple[int, str, int, int, int]], int]] = {}
+    for name, what in INSTRUCTIONS.items():
+        fixed = [what.kind, -1 if what.command is None else int(targets[what.command][0]), 1,
+                 ALL_CHANNELS if what.kind == kernel.SYNC else 0, 0, int(what.blocks)]
+        if what.kind == kernel.NOTHING:
+            fixed[2] = 0
+        fields = [(n, f, column.get(f, 1), *sizes[f]) for n, f in enumerate(what.fields) if f in sizes]
+        plans[name.encode()] = (fixed, fields, len(what.fields))
+    af_row = AF_ROW
+    ended, number = 0, 0
+    out: list[list[int]] = []
+    masks: dict[int, int] = {}
+
+    def fail(text: str) -> ConfigError:
+        return ConfigError(f"{path}:{number}: {text}")
+
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if len(line) > 4096:
+                    raise fail("more than 4096 bytes in a line; not an AiM trace")
+                words = line.split(b"#", 1)[0].split()
+                if not words:
+                    continue
+                if ended:
+                    raise fail(f"an instruction behind the AiM EOC of line {ended}")
+                head = words[0]
+                if head == b"AiM":
+                    if len(words) < 2:
+                        raise fail("an instruction is missing behind AiM")
+                    name = words[1]
+                    if name.startswith(b"ISR_"):
+                        name = name[4:]
+                    operands = words[2:]
+                elif head in (b"W", b"R") and len(words) > 1 and words[1] in (b"MEM", b"GPR", b"CFR"):
+                    name = head + b"_MEM" if words[1] == b"MEM" else words[1]
+                    operands = words[2:]
+                else:
+                    raise fail(f"'{_shown(head)}' is not the begin of an AiM line (AiM, W or R MEM, GPR, CFR)")
+                plan = plans.get(name)
+                if plan is None or (head == b"AiM") == (name in _BUS):
+                    valid = [n for n in INSTRUCTIONS if n.encode() not in _BUS]
+                    raise fail(nearest("instruction", _shown(name), valid))
+                fixed, fields, count = plan
+                row = fixed.copy()
+                if name in (b"GPR", b"CFR"):
+                    if name == b"CFR" and len(operands) == 2 and _integer(operands[0]) == 2:
+                        value = _integer(operands[1])
+                        if value is None:
+                            raise fail(f"'{_shown(operands[1])}' is not a number")
+                        af_row = AF_ROW + value
+                elif len(operands) != count:
+                    raise fail(f"{name.decode()} has {count} operands "
+                               f"({', '.join(INSTRUCTIONS[name.decode()].fields) or 'none'}), not {len(operands)}")
+                for place, field_name, where, low, high in fields:
+                    value = _integer(operands[place])
+                    if value is None:
+                        raise fail(f"{field_name} must be a number, not '{_shown(operands[place])}'")
+                    if not low <= value <= high:
+                        raise fail(f"{field_name} must be {low} to {high}, not {value}")
+                    if field_name == "bank":
+                        row[1] += value
+                    elif field_name == "mask":
+                        if value not in masks:
+                            masks[value] = _reversed(value)
+                        row[3] = masks[value]
+                    elif field_name == "channel":
+                        row[3] = 1 << value
+                    elif row[0] != kernel.NOTHING:
+                        row[where] = value
+                if name == b"AF":
+                    row[4] = af_row
+                elif name == b"EOC":
+                    ended = number
+                out.append(row)
+                if len(out) >= LINES:
+                    yield Instructions(*np.array(out, np.int64).T.copy())
+                    out = []
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    if not ended:
+        if not number:
+            raise ConfigError(f"{path}: an empty file; an AiM trace ends with AiM EOC")
+        raise ConfigError(f"{path}:{number}: the end without AiM EOC: the trace is cut off")
+    if out:
+        yield Instructions(*np.array(out, np.int64).T.copy())
+
+
+_BUS = {b"W_MEM", b"R_MEM", b"GPR", b"CFR"}
+
+
+def _integer(word: bytes) -> int | None:
+    try:
+        return int(word, 0)
+    except ValueError:
+        return None
+
+
+def _shown(word: bytes) -> str:
+    text = word.decode("utf-8", "backslashreplace")
+    return text if len(text) <= 40 and text.isprintable() else repr(text[:20]) + "..."
