@@ -1,0 +1,127 @@
+"""Multiplication: the product of the significands as they are, shifted once, rounded once."""
+
+from amaranth import *
+
+from .bits import add_rows, booth_products, compress, leading_zero_count, partial_products, wire
+from .pipeline import operator
+from .rounding import all_ones_below, check_operands, gated, incremented, pack, shift_left, take_apart
+
+__all__ = ["BOOTH_PRECISION", "multiply"]
+
+#: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
+BOOTH_PRECISION = 10
+
+
+@operator
+def multiply(p, a, b, *, fmt, flush_to_zero=False):
+    """Product ``a * b``."""
+    a, b = check_operands(fmt, a=a, b=b)
+    m = p.module
+    x, y = take_apart(m, a, fmt, "a"), take_apart(m, b, fmt, "b")
+    p.sign = x.sign ^ y.sign
+    zeros = [~n.normal if flush_to_zero else ~n.normal & n.empty for n in (x, y)]
+    p.zero = zeros[0] | zeros[1]
+    p.special = x.top | y.top
+    p.nan = (x.top & ~x.empty) | (y.top & ~y.empty) | (p.special & p.zero)
+
+    p.beside(lambda p: _exponent(p, x, y, fmt, flush_to_zero), lambda p: _product(p, x, y, fmt))
+    p.cut(8)
+    return _round(p, fmt, flush_to_zero)
+
+
+def _product(p, x, y, fmt):
+    m = p.module
+    late = 2.0 + fmt.exponent_bits.bit_length()  # of the implicit bits
+    times = [0.0] * fmt.fraction_bits + [late]
+    products = booth_products if fmt.precision >= BOOTH_PRECISION else partial_products
+    columns = products(m, x.significand, y.significand, arrivals=(times, times))
+    p.product = Cat(add_rows(m, compress(p, columns, step=8, cut_from=2), name="product"))
+
+
+def _reach(fmt):
+    """Bits of the shift: to the left by less than the precision, to the right until less than half of the smallest
+    subnormal number is left, or as far as exponents go."""
+    return max(max(fmt.precision, min(fmt.precision + 1, fmt.bias - 2)) - 1, 1).bit_length()
+
+
+def _exponent(p, x, y, fmt, flush_to_zero):
+    """Field and shift, beside the product.
+
+    ``raw`` is the biased exponent of a product of normal numbers below 2. A subnormal factor has ``zeros`` leading
+    zeros (of two the product is tiny anyway); a product with its leading one moved up to the place of normal ones has the
+    exponent ``raw - zeros``. If that is positive it is the field; otherwise the field is 0, the product is on the
+    subnormal grid, and its shift is ``raw``: one more than there, so that the implicit bit lies where that of
+    a product of 2 or more does.
+    """
+    m, e, k = p.module, fmt.exponent_bits, _reach(fmt)
+    late = 2.0 + e.bit_length()
+    # raw = exponents + 1 - 2**(e - 1)
+    columns = [[(i, late if n == 0 else 0.0), (j, late if n == 0 else 0.0)]
+               for n, (i, j) in enumerate(zip(x.biased, y.biased, strict=True))]
+    total = Cat(add_rows(m, [*columns, []], carry=(Const(1, 1), 0), limit=late + 10, name="exponents"))
+    high, top = total[e - 1], total[e]
+    p.raw = Cat(total[:e - 1], ~high, ~(high ^ top), ~(high | top))
+    if flush_to_zero:
+        p.exponent, p.below = p.raw[:e], p.raw[-1]
+        p.at = ~p.raw.any()
+        p.overflow = (p.raw[e] | p.raw[:e].all()) & ~p.raw[-1]
+        p.last = p.raw[:e + 1] == fmt.exponent_max - 1
+        return
+    both = wire(m, x.normal & y.normal, "normal")
+    p.subnormal = Cat(gated(x.fraction, ~x.normal) | gated(y.fraction, ~y.normal), both)
+    p.cut(8)
+    p.zeros, _ = leading_zero_count(m, p.subnormal)
+    p.cut(8)
+    size = max(e + 2, Shape.cast(range(2 - fmt.bias - fmt.precision - 2, 1)).width)
+    raw = Cat(p.raw, p.raw[-1].replicate(size - len(p.raw)))
+    inverted = ~Cat(p.zeros, Const(0, size - len(p.zeros)))
+    difference = Cat(add_rows(m, [[(i, 0), (j, 0)] for i, j in zip(raw, inverted, strict=True)], carry=(Const(1, 1), 0),
+                              name="difference"))
+    p.tiny = difference[-1]
+    p.difference = difference
+    p.cut(8)
+    far = p.raw[-1] & ~p.raw[k:].all() if 2 - fmt.bias < -(1 << k) else Const(0, 1)
+    zeros = Cat(p.zeros, Const(0, k))[:k]
+    p.left = Mux(p.tiny, gated(p.raw[:k], ~far), zeros)
+    p.right = p.tiny & p.raw[-1]
+    field = gated(p.difference[:-1], ~(p.tiny | p.zero))
+    p.exponent = field[:e]
+    p.lowest = ~field.any()
+    p.overflow = field[e:].any() | field[:e].all()
+    p.last = field == fmt.exponent_max - 1
+
+
+def _round(p, fmt, flush_to_zero):
+    m, e, f = p.module, fmt.exponent_bits, fmt.fraction_bits
+    if flush_to_zero:
+        p.word = p.product[f - 1:]
+        p.sticky = p.product[:f - 1].any() if f > 1 else Const(0, 1)
+    else:
+        # To the right by 2**k first, then to the left: `below` bits under the product's last place can come back up.
+        reach, size = 1 << _reach(fmt), len(p.product)
+        below = max(reach - 1 - (f - 1), 0)
+        padded = Cat(p.product, Const(0, reach))
+        down = gated(padded[reach - below:reach], p.right)
+        word = wire(m, Cat(down, Mux(p.right, padded[reach:reach + size], p.product)), "product_right")
+        lost = wire(m, p.right & p.product[:max(min(reach - below, size), 0)].any(), "product_lost")
+        p.word, gone = shift_left(m, word, p.left, low=f - 1 + below, width=f + 3)
+        p.sticky = Cat(lost, *gone).any()
+    p.cut(14)
+    high = p.word[-1]
+    select = wire(m, high if flush_to_zero else high | p.lowest, "select")
+    fraction = wire(m, Mux(select, p.word[2:f + 2], p.word[1:f + 1]), "kept")
+    guard = wire(m, Mux(select, p.word[1], p.word[0]), "guard")
+    rest = wire(m, p.sticky | (select & p.word[0]), "rest")
+    up = wire(m, guard & (rest | fraction[0]), "up")
+    fraction, carry = incremented(m, fraction, up)
+    more = wire(m, high | carry, "more")
+    ones = all_ones_below(m, p.exponent[:e - 1], name="exponent_ones")
+    exponent = wire(m, Cat(bit ^ (more & one) for bit, one in zip(p.exponent, ones, strict=True)), "exponent")
+    infinite = wire(m, p.special | p.overflow | (p.last & more), "infinite")
+    if flush_to_zero:
+        flushed = wire(m, (p.below | (p.at & ~high) | p.zero), "flushed")
+        exponent, fraction = gated(exponent, ~flushed), gated(fraction, ~flushed)
+        infinite = p.special | (infinite & ~flushed)
+    p.result = pack(p.sign, exponent, fraction, infinite=infinite, nan=p.nan)
+    p.cut(14)
+    return p.result

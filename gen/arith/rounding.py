@@ -1,0 +1,141 @@
+"""Pieces that operators on floating-point numbers share: operands taken apart, shifts, the last increment, packing."""
+
+from dataclasses import dataclass
+
+from amaranth import *
+
+from ...constraints.formats import FloatFormat
+from .bits import wire
+
+__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "take_apart"]
+
+
+def check_operands(fmt, **operands):
+    """The operands as values; each must be as wide as the format.
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If the format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If an operand is not as wide as it.
+    """
+    if not isinstance(fmt, FloatFormat):
+        raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
+    values = []
+    for name, operand in operands.items():
+        value = Value.cast(operand)
+        if len(value) != fmt.width:
+            raise ValueError(f"Operand {name} must be {fmt.width} bits wide as {fmt.name} is, not {len(value)}")
+        values.append(value)
+    return values
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Signals of a number: its fields, and what they say.
+
+    Attributes
+    ----------
+    sign : 1 bit
+    exponent, fraction : the fields
+    normal : 1 bit
+        The exponent is not 0: the implicit bit.
+    empty : 1 bit
+        The fraction is 0.
+    top : 1 bit
+        The exponent is all ones: an infinity or NaN.
+    """
+
+    sign: Value
+    exponent: Value
+    fraction: Value
+    normal: Value
+    empty: Value
+    top: Value
+
+    @property
+    def biased(self):
+        """The biased exponent that counts: 1 for subnormal numbers."""
+        return Cat(self.exponent[0] | ~self.normal, self.exponent[1:])
+
+    @property
+    def significand(self):
+        return Cat(self.fraction, self.normal)
+
+
+def gated(bits, enable):
+    """The bits where ``enable`` is 1, else 0. Of no bits: none."""
+    return Cat(bit & enable for bit in bits)
+
+
+def take_apart(m, bits, fmt, name):
+    """The :class:`Operand` of a bit pattern."""
+    f = fmt.fraction_bits
+    fraction, exponent = bits[:f], bits[f:fmt.width - 1]
+    return Operand(bits[fmt.width - 1], exponent, fraction, wire(m, exponent.any(), f"{name}_normal"),
+                   wire(m, ~fraction.any(), f"{name}_empty"), wire(m, exponent.all(), f"{name}_top"))
+
+
+def shift_left(m, word, amount, *, low, width, name="shifted"):
+    """Bits ``low .. low + width - 1`` of ``word << amount``, and whether any one went below them.
+
+    Large shifts come first, and no stage makes a bit that nothing needs: what can't reach place ``low`` any more is
+    gathered in the flag.
+
+    Parameters
+    ----------
+    word, amount : value
+        Zeros are above the word.
+
+    Returns
+    -------
+    value of ``width`` bits, and a list of bits one of which is 1 if anything was lost
+    """
+    lost = []
+    bottom, top = 0, low + width  # places that the word has now
+    word = Cat(word, Const(0, max(top - len(word), 0)))[:top]
+    for k in reversed(range(len(amount))):
+        step, reach = 1 << k, (1 << k) - 1  # of this stage, and of all that follow
+        new = max(low - reach, bottom)
+        here = word[new - bottom:]
+        moved = Cat(Const(0, step), word)[max(new - bottom, 0):][:top - new]
+        if new > bottom:
+            # A bit between lies below `new` unless this stage moves it up: all of them, as there are `step` or fewer.
+            gone = word[:new - bottom]
+            stay = gone[:max(0, len(gone) - step)]
+            if len(stay):
+                lost.append(wire(m, stay.any(), f"{name}_lost{k}_always"))
+            lost.append(wire(m, gone[len(stay):].any() & ~amount[k], f"{name}_lost{k}"))
+        word = wire(m, Mux(amount[k], moved, here), f"{name}_{k}")
+        bottom = new
+    return word[low - bottom:], lost
+
+
+def all_ones_below(m, bits, *, name="ones"):
+    """For every place, and the one above them all, whether the bits below it are all ones: a prefix tree.
+
+    What an increment toggles. Returns a list of ``len(bits) + 1`` bits.
+    """
+    level = [bits[k] for k in range(len(bits))]
+    step = 1
+    while step < len(level):
+        # Sklansky: every block of `step` places takes over what the last one of the block below says.
+        level = [wire(m, bit & level[(k // step) * step - 1], f"{name}_{k}_{step}") if k & step else bit
+                 for k, bit in enumerate(level)]
+        step *= 2
+    return [Const(1, 1), *level]
+
+
+def incremented(m, bits, up, *, name="rounded"):
+    """``bits + up`` with ``up`` late: the sum and its carry."""
+    ones = all_ones_below(m, bits, name=f"{name}_ones")
+    toggle = Cat(wire(m, up & one, f"{name}_toggle_{k}") for k, one in enumerate(ones))
+    return wire(m, bits ^ toggle[:len(bits)], name), toggle[len(bits)]
+
+
+def pack(sign, exponent, fraction, *, infinite, nan):
+    """Bits of a number; ``infinite`` (which must be 1 for a NaN too) overrides its fields."""
+    clear = ~infinite
+    return Cat(gated(fraction[:-1], clear), (fraction[-1] & clear) | nan,
+               exponent | infinite.replicate(len(exponent)), sign & ~nan)
