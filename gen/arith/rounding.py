@@ -7,7 +7,7 @@ from amaranth import *
 from ...constraints.formats import FloatFormat
 from .bits import wire
 
-__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "take_apart"]
+__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "shift_right", "take_apart"]
 
 
 def check_operands(fmt, **operands):
@@ -110,6 +110,17 @@ def shift_left(m, word, amount, *, low, width, name="shifted"):
         word = wire(m, Mux(amount[k], moved, here), f"{name}_{k}")
         bottom = new
     return word[low - bottom:], lost
+
+
+def shift_right(m, word, amount, *, name="shifted"):
+    """``word >> amount``, as wide as the word, and whether a one was shifted out. Small shifts come first."""
+    lost = []
+    for k in range(len(amount)):
+        step = min(1 << k, len(word))
+        # Bits that no shift so far can have moved to are zeros still, and are no part of what is lost.
+        lost.append(wire(m, amount[k] & word[:step].any(), f"{name}_lost{k}"))
+        word = wire(m, Mux(amount[k], Cat(word[step:], Const(0, step)), word), f"{name}_{k}")
+    return word, wire(m, Cat(lost).any(), f"{name}_lost")
 
 
 def all_ones_below(m, bits, *, name="ones"):
