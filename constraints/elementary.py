@@ -3,10 +3,12 @@ logarithm share. Every table is computed when it is first asked for, and kept.""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,18 +27,19 @@ class Piecewise:
 
     The upper ``index_bits`` of the word choose the piece i, ``low`` is the lower ``low_bits``::
 
-        slope = c1[i]                                              (lines)
+        slope = c1[i]                                                                (lines)
         slope = c1[i] + (c2[i] * (low >> (low_bits - high_bits)) >> square_shift)    (parabolas)
-        value = (c0[i] + slope * low) >> shift
+        value = (c0[i] + sum((slope << k) >> cut for every 1 of low, at place k)) >> shift
 
-    All functions here grow with the word and curve upwards, so that no coefficient is negative.
+    The product's rows are cut before they are added: what is below ``cut`` is never there. All functions here grow with
+    the word and curve upwards, so that no coefficient is negative.
 
     Attributes
     ----------
     index_bits, low_bits : int
     c0, c1, c2 : tuple of int
         One for each piece; ``c2`` is empty if the pieces are lines.
-    shift : int
+    shift, cut : int
     high_bits, square_shift : int
         Of parabolas.
     """
@@ -46,6 +49,7 @@ class Piecewise:
     c0: tuple[int, ...]
     c1: tuple[int, ...]
     shift: int
+    cut: int = 0
     c2: tuple[int, ...] = ()
     high_bits: int = 0
     square_shift: int = 0
@@ -61,6 +65,18 @@ class Piecewise:
         """Bits of all coefficients, each column as wide as its largest number."""
         return sum(max(c).bit_length() * len(c) for c in (self.c0, self.c1, self.c2) if c)
 
+    @property
+    def largest(self) -> int:
+        """Bound of the largest value before it is shifted."""
+        size, high = (1 << self.low_bits) - 1, (1 << self.high_bits) - 1
+        squares = [c * high >> self.square_shift for c in self.c2] or [0] * len(self.c1)
+        return max(a + ((b + c) * size >> self.cut) for a, b, c in zip(self.c0, self.c1, squares, strict=True))
+
+    @property
+    def product_bits(self) -> int:
+        """Bits of all rows of the product of slope and ``low``."""
+        return sum(max(self.slope_bits - max(self.cut - k, 0), 0) for k in range(self.low_bits))
+
     def __call__(self, word: np.ndarray, halves: np.ndarray | int = 0) -> np.ndarray:
         """Values of an int64 array of words; ``halves`` halves of a unit are added before the value is cut.
 
@@ -72,38 +88,60 @@ class Piecewise:
             high = low >> (self.low_bits - self.high_bits)
             slope = slope + (np.asarray(self.c2, np.int64)[index] * high >> self.square_shift)
         added = np.asarray(halves, np.int64) << (self.shift - 1) if self.shift else np.asarray(halves, np.int64) >> 1
-        return (np.asarray(self.c0, np.int64)[index] + slope * low + added) >> self.shift
+        return (np.asarray(self.c0, np.int64)[index] + _cut_product(slope, low, self.low_bits, self.cut)
+                + added) >> self.shift
+
+
+def _cut_product(slope: np.ndarray, low: np.ndarray, low_bits: int, cut: int) -> np.ndarray:
+    """Sum of the rows of ``slope * low``, each without its last ``cut`` bits."""
+    lower = min(cut, low_bits)
+    total = slope * (low >> lower) << lower >> cut
+    for place in range(lower):
+        total = total + (slope >> (cut - place)) * (low >> place & 1)
+    return total
 
 
 def _lines_within(low: np.ndarray, high: np.ndarray, word_bits: int) -> Piecewise:
-    """The cheapest table of lines whose value lies in ``low[word] .. high[word]`` for every word.
+    """The cheapest table of lines whose value lies in ``low[word] .. high[word]`` for every word, and never falls.
 
     Exact: a line fits a piece if the bounds that its points put on ``c0``, for a given ``c1``, leave an integer. Of the
-    lines that fit the one in the middle is taken.
+    lines that fit, the one with most room is taken, in the middle.
     """
     best = None
     for index_bits in range(word_bits + 1):
         low_bits = word_bits - index_bits
-        for shift in range(low_bits + 2):
-            fit = _fit(low, high, index_bits, low_bits, shift)
-            if fit is None:
-                continue
-            # Gates, roughly: a bit of a table, a bit of the product with its adder.
-            cost = 0.28 * fit.table_bits + 5.5 * low_bits * (fit.slope_bits if low_bits else 0)
-            if best is None or cost < best[0]:
-                best = cost, fit
+        if best and 0.27 * (int(high[-1]).bit_length() << index_bits) > best[0]:
             break
+        ends, middle = low.reshape(1 << index_bits, -1)[:, [0, -1]].sum(axis=1), (1 << low_bits) // 2
+        if (ends > 2 * (high.reshape(1 << index_bits, -1)[:, middle] + 1)).any():
+            continue  # the curve is too far below its chord for any line
+        for fine in range(low_bits + 2):
+            found = False
+            for shift in range(fine + 1):
+                fit = _fit(low, high, index_bits, low_bits, shift, fine - shift)
+                if fit is None:
+                    continue
+                found = True
+                # Gates, roughly: a bit of a table, a bit of the product with its adder, one of the final sum.
+                cost = 0.27 * fit.table_bits + 5.5 * fit.product_bits + 4 * shift
+                if best is None or cost < best[0]:
+                    best = cost, fit
+                break
+            if found:
+                break
     assert best is not None  # with one piece for every word anything fits
     return best[1]
 
 
-def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shift: int) -> Piecewise | None:
-    """Lines of so many pieces, with ``shift`` bits below the unit, that never fall; None if there are none."""
+def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shift: int, cut: int) -> Piecewise | None:
+    """Lines of so many pieces that never fall from piece to piece; None if there are none."""
     size = 1 << low_bits
     points = np.arange(size)
     lower, upper = (low << shift).reshape(-1, size), (((high + 1) << shift) - 1).reshape(-1, size)
-    steepest = int((lower[:, -1] - lower[:, 0]).max() / max(size - 1, 1)) + 2 if low_bits else 0
-    lines = np.arange(steepest + 1)[:, None] * points
+    steepest = int((lower[:, -1] - lower[:, 0]).max() * 2**cut / max(size - 1, 1)) + 2 if low_bits else 0
+    lines = _cut_product(np.arange(steepest + 1)[:, None], points, low_bits, cut)
+    if cut:
+        lines = np.where((np.diff(lines, axis=1) < 0).any(axis=1)[:, None], -(1 << 40), lines)
 
     def middle(pieces: slice) -> tuple[np.ndarray, ...]:
         """For each piece the slope that leaves most room, its offset in the middle, and the room."""
@@ -113,26 +151,30 @@ def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shif
         each = np.arange(len(slope))
         return slope, first[each, slope] + room[each, slope] // 2, room[each, slope]
 
+    if (middle(slice(None, None, max(len(lower) - 1, 1)))[2] < 0).any():  # the ends alone, to be quick
+        return None
     c1, c0, room = middle(slice(None))
-    for n in range(len(c0)):
-        last = (c0[n - 1] + c1[n - 1] * (size - 1)) >> shift << shift if n else 0
-        if c0[n] < last and room[n] >= 0:
-            # Faithful neighbours may be out of order where pieces meet: this one has to start higher.
+    if (room < 0).any():
+        return None
+    for n in range(1, len(c0)):
+        last = (c0[n - 1] + lines[c1[n - 1], -1]) >> shift << shift
+        if c0[n] < last:
+            # Neighbours of exact values may be out of order where pieces meet: this one has to start higher.
             lower[n] = np.maximum(lower[n], last)
             slope, offset, left = middle(slice(n, n + 1))
             c1[n], c0[n], room[n] = slope[0], offset[0], left[0]
-        if room[n] < 0:
-            return None
-    return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift)
+            if room[n] < 0:
+                return None
+    return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift, cut)
 
 
 def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int, index_bits: int, low_bits: int, *,
-               curvature: float, guard: int = 4, keep: int = 0, half: bool = True) -> Piecewise:
+               curvature: float, guard: int = 5, keep: int = 0, half: bool = True) -> Piecewise:
     """Parabolas for ``function(word)``, a growing function in units of its last place.
 
     Errors in units in the last place, besides that of the interpolation at Chebyshev's nodes: 2**-(guard + 1) for c0,
     1/16 for c1, 1/16 for cutting the slope, 1/32 for c2 (a line makes up for the rest of it), 1/16 for cutting the
-    argument of the slope. ``keep`` bits below the last place stay in the value; with ``half`` half a unit of what stays
+    argument of the slope, 1/64 for cutting the rows of the product. ``keep`` bits below the last place stay in the value; with ``half`` half a unit of what stays
     is added, so that cutting rounds.
 
     ``curvature`` is the largest second derivative with the word in units of a piece.
@@ -158,10 +200,12 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
     if square_shift < 0:
         c2, square_shift = c2 * 2.0**-square_shift, 0
     c1 = np.rint(a1 * 8 + (0.5 if square_shift else 0))
-    # Units of slope * low are eighths / size.
+    # Units of slope * low are eighths / size; of a cut row about a quarter of the last bit is lost.
     unit = low_bits + 3
-    c0 = np.rint((a0 + (2.0**-(keep + 1) if half else 0)) * 2**guard) * 2.0**(unit - guard)
-    return Piecewise(index_bits, low_bits, *(tuple(int(x) for x in c) for c in (c0, c1)), unit - keep,
+    cut = max(unit - 5 - low_bits.bit_length(), 0)
+    a0 = a0 + min(cut, low_bits) / 4 * 2.0**(cut - unit) + (2.0**-(keep + 1) if half else 0)
+    c0 = np.rint(a0 * 2**guard) * 2.0**(unit - guard - cut)
+    return Piecewise(index_bits, low_bits, *(tuple(int(x) for x in c) for c in (c0, c1)), unit - cut - keep, cut,
                      tuple(int(x) for x in c2), high_bits, square_shift)
 
 
@@ -208,6 +252,30 @@ def reciprocal_square_root_table(fraction_bits: int) -> Piecewise:
     return _parabolas(value, f, index_bits + 1, f - index_bits, curvature=1.5 * 2.0**(f - 2 * index_bits))
 
 
+class LogarithmOperands(NamedTuple):
+    """Numbers on their way into the logarithm.
+
+    Attributes
+    ----------
+    below, near, near_below : bool array
+        Below 1; in 1/2..2 (but not 1/2); both.
+    zeros : int64 array
+        Places that a distance from 1, or a subnormal, is shifted to the left.
+    factor, word : int64 array
+        What is multiplied with the quotient; the argument of the quotient.
+    count : int64 array
+        Which multiple of ln 2.
+    """
+
+    below: np.ndarray
+    near: np.ndarray
+    near_below: np.ndarray
+    zeros: np.ndarray
+    factor: np.ndarray
+    word: np.ndarray
+    count: np.ndarray
+
+
 @dataclass(frozen=True)
 class LogarithmTables:
     """Widths and tables of the natural logarithm.
@@ -246,7 +314,7 @@ class LogarithmTables:
         """Multiples of ln 2 in units of ``2**-product_bits``: by the lower bits of n; if it is long, by the upper too."""
         bits = self.largest_multiple.bit_length()
         unit = math.log(2) * 2.0**self.product_bits
-        split = bits if bits <= 6 else bits // 2
+        split = bits if bits <= 6 else (bits + 1) // 2
         lower = tuple(round(n * unit) for n in range(min(1 << split, self.largest_multiple + 1)))
         if split == bits:
             return (lower,)
@@ -261,6 +329,54 @@ class LogarithmTables:
     def most_zeros(self) -> int:
         """Most places that d is shifted to the left: no further than the subnormal range allows."""
         return min(self.fmt.fraction_bits, self.integer_bits + self.fmt.bias - 3)
+
+    def operands(self, a: np.ndarray) -> LogarithmOperands:
+        """What the datapath makes of numbers without a sign, zeros and infinities included (of which nothing is used)."""
+        fmt, f = self.fmt, self.fmt.fraction_bits
+        mask = (1 << f) - 1
+        exponent, fraction = a >> f & fmt.exponent_max, a & mask
+        below, subnormal = exponent < fmt.bias, exponent == 0
+        near_below = exponent == fmt.bias - 1
+        if fmt.bias == 1:  # from 1/2 to 1 numbers are subnormal
+            near_below = subnormal & (fraction >> (f - 1) == 1)
+            fraction = np.where(near_below, fraction << 1 & mask, fraction)
+            subnormal = subnormal & ~near_below
+        near_below = near_below & (fraction != 0)
+        near = near_below | (exponent == fmt.bias)
+        # The distance from 1 of numbers between 1/2 and 2, and subnormals, are normalised.
+        distance = np.where(near_below, (1 << f) - fraction, fraction)
+        zeros = np.minimum(f - np.frexp(distance.astype(np.float64))[1], np.where(near, self.most_zeros, f))
+        zeros = np.where(near | subnormal, zeros, 0).astype(np.int64)
+        shifted = distance << zeros & mask
+        factor = np.where(subnormal, shifted << 1 & mask, shifted)
+        word = ~np.where(subnormal, factor, fraction) & mask | near_below.astype(np.int64) << f
+        count = np.where(below, np.where(subnormal, fmt.bias + zeros, fmt.bias - exponent), exponent - fmt.bias)
+        count = np.where(near | (a == 0) | (exponent == fmt.exponent_max), 0, count)
+        return LogarithmOperands(below, near, near_below, zeros, factor, word, count)
+
+    def magnitude(self, x: LogarithmOperands, quotient: np.ndarray) -> np.ndarray:
+        """Bits of the logarithm's magnitude, rounded to nearest; may be infinity or above."""
+        f, size, whole = self.fmt.fraction_bits, self.product_bits, self.integer_bits
+        product = np.zeros_like(quotient)
+        for bit in range(f):
+            place = bit - f - self.quotient_bits + size
+            row = quotient << place if place >= 0 else quotient >> -place
+            product += row * (x.factor >> bit & 1)
+        total = np.where(x.below & ~x.near, -product, product)
+        split = (len(self.multiples[0]) - 1).bit_length()
+        for n, column in enumerate(self.multiples):
+            index = x.count >> split if n else x.count & ((1 << split) - 1)
+            total = total + np.asarray(column, np.int64)[index]
+        # To the leading bit, or to the grid of the subnormals; then the one rounding.
+        top = whole + size
+        base = whole - 1 + self.fmt.bias - np.where(x.near, x.zeros, 0) - x.near_below
+        places = np.minimum(top - np.frexp(total.astype(np.float64))[1], whole + 2)
+        if self.reaches_subnormals:
+            places = np.minimum(places, base - 1)
+        normal = total << places
+        field = np.where(normal >> (top - 1) & 1, base - places, 0).astype(np.int64)
+        drop = top - f - 1
+        return (normal >> drop & ((1 << f) - 1)) + (normal >> (drop - 1) & 1) + (field << f)
 
     @property
     def tiny(self) -> tuple[int, int]:
@@ -294,9 +410,40 @@ def _chords(function: Callable[[np.ndarray], np.ndarray], word_bits: int, index_
     return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift)
 
 
-#: Where a check of every number allows less than the bounds: (exponent, fraction bits) to index bits (besides the one of
-#: numbers below 1), quotient bits, further bits of slopes, product bits.
-_CHECKED: dict[tuple[int, int], tuple[int, int, int, int]] = {}
+def _within_neighbours(fmt: FloatFormat, quotient_bits: int, product_bits: int) -> LogarithmTables | None:
+    """The cheapest quotient that gives every number a logarithm next to the exact one; None if there is none.
+
+    Which quotients a word allows is tried: all numbers, through the whole datapath, with quotients around the exact one.
+    """
+    f = fmt.fraction_bits
+    widths = LogarithmTables(fmt, Piecewise(0, 0, (0,), (0,), 0), quotient_bits, product_bits)
+    a = np.arange(1, fmt.infinity, dtype=np.int64)
+    a = a[a != fmt.bias << f]
+    x = widths.operands(a)
+    exact = np.abs(np.log(np.ldexp((a & ((1 << f) - 1) | np.where(a >> f, 1 << f, 0)).astype(np.float64),
+                                   np.maximum(a >> f, 1) - fmt.bias - f)))
+    exponent = np.maximum(np.frexp(exact)[1] - 1, 1 - fmt.bias)
+    floor = np.floor(np.ldexp(exact, f - exponent)).astype(np.int64) + ((exponent.astype(np.int64) + fmt.bias - 1) << f)
+    words = np.arange(2 << f, dtype=np.int64)
+    nominal = np.rint(_quotient(words, f) * 2.0**quotient_bits).astype(np.int64)
+    low, high = np.full(2 << f, 1 << 40), np.full(2 << f, -1)
+    reach = 1 << max(quotient_bits - f + 2, 2)
+    for offset in range(-reach, reach + 1):
+        # The two highest bits of the quotient tell the side of 1: the generator counts on it.
+        quotient = np.clip(nominal + offset, np.where(words >> f, 1 << quotient_bits, 1 << (quotient_bits - 1)),
+                           np.where(words >> f, (3 << (quotient_bits - 1)) - 1, (1 << quotient_bits) - 1))
+        result = widths.magnitude(x, quotient[x.word])
+        good = np.ones(2 << f, bool)
+        good[x.word[(result < floor) | (result > floor + 1)]] = False
+        low, high = (np.where(good, np.minimum(low, quotient), low), np.where(good, np.maximum(high, quotient), high))
+    if (low > high).any():
+        return None
+    return dataclasses.replace(widths, quotient=_lines_within(low, high, f + 1))
+
+
+#: Widths that a search through all numbers showed to be enough, less than the bounds ask for: (exponent bits, fraction
+#: bits) to quotient bits, product bits.
+_WIDTHS = {(5, 10): (12, 14), (8, 7): (9, 10)}
 
 
 @functools.cache
@@ -313,11 +460,11 @@ def logarithm_tables(fmt: FloatFormat) -> LogarithmTables:
     def quotient(bits: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda word: _quotient(word, f) * 2.0**bits
 
-    known = _CHECKED.get((fmt.exponent_bits, f))
+    known = _WIDTHS.get((fmt.exponent_bits, f))
     if known:
-        index_bits, quotient_bits, shift, product_bits = known
-        lines = _chords(quotient(quotient_bits), f + 1, index_bits + 1, shift)
-        return LogarithmTables(fmt, lines, quotient_bits, product_bits)
+        tables = _within_neighbours(fmt, *known)
+        assert tables is not None
+        return tables
     if f <= LINEAR_FRACTION_BITS:
         words = np.arange(2 << f)
         exact = _quotient(words, f)

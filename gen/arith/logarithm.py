@@ -4,6 +4,7 @@ from amaranth import *
 
 from ...constraints.elementary import logarithm_tables
 from .aligned import leading_zeros
+from .bits import AND, XOR, add_rows, compress
 from .pipeline import operator
 from .reciprocal import check_format, lookup, piecewise
 
@@ -91,33 +92,33 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     split = (len(multiples[0]) - 1).bit_length()
     for n, column in enumerate(multiples):
         lookup(p, f"multiple_{n}", p.count[split * n:split * (n + 1)] if n == 0 else p.count[split:], [column])
-    p.multiple = sum(p[f"multiple_{n}_0"] for n in range(len(multiples)))
-    p.quotient = piecewise(p, word, table=tables.quotient)[:tables.quotient_bits + 1]
+    p.quotient = piecewise(p, word, table=tables.quotient)[:tables.quotient_bits - 1]
 
-    # Rows of the product, each cut at the last bit kept.
-    def rows(bits):
-        total = Const(0, 1)
-        for bit in bits:
-            place = bit - f - tables.quotient_bits + size
-            row = Cat(Const(0, place), p.quotient) if place >= 0 else p.quotient[-place:]
-            total = total + Mux(p.factor[bit], row, 0)
-        return total
-
-    if f > 12:
-        p.product_low, p.product_high = rows(range(f // 2)), rows(range(f // 2, f))
-        p.cut(14)
-        product = (p.product_low + p.product_high)[:size + 1]
-    else:
-        product = rows(range(f))[:size + 1]
-    p.product = product
-    p.cut(12)
+    # One sum of the rows of the product, each cut at the last bit kept, and the multiple; that inverted where the
+    # product is subtracted, and the sum then inverted back.
+    top = whole + size
     away = p.below & ~p.near
-    p.total = (p.multiple + Cat(p.product ^ away.replicate(size + 1),
-                                away.replicate(max(whole - 1, 0))))[:size + whole]
-    p.cut(10)
+    columns = [[] for _ in range(top)]
+    for bit in range(f):
+        place = bit - f - tables.quotient_bits + size
+        for k in range(max(-place, 0), tables.quotient_bits - 1):
+            columns[place + k].append((p.quotient[k] & p.factor[bit], AND))
+    # The quotient's two highest bits: 1.0 below 1, 0.1 above.
+    whole_factor = Mux(p.near_below, Cat(Const(0, 1), p.factor), p.factor)[:f + 1]
+    for bit in range(f + 1):
+        columns[bit + size - f - 1].append((whole_factor[bit], XOR))
+    for n in range(len(multiples)):
+        multiple = p[f"multiple_{n}_0"]
+        inverted = Cat(multiple, Const(0, top - len(multiple))) ^ away.replicate(top)
+        for k in range(top):
+            columns[k].append((inverted[k], XOR))
+        if n:
+            columns[0].append((away, 0))
+    columns = compress(p, columns, step=9)
+    p.total = Cat(*add_rows(p.module, columns)) ^ (p.below & ~p.near).replicate(top)
+    p.cut(14)
 
     # To the leading bit, or to the grid of the subnormals.
-    top = whole + size
     p.kept = p.total
     p.places = leading_zeros(p.total[size - 2:])
     base = (whole - 1 + bias) - Mux(p.near, p.zeros, 0) - p.near_below

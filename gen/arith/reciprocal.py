@@ -5,6 +5,7 @@ from amaranth import *
 from ...constraints.elementary import reciprocal_square_root_table, reciprocal_table
 from ...constraints.formats import FloatFormat
 from .aligned import leading_zeros
+from .bits import AND, add_rows, compress
 from .pipeline import operator
 
 __all__ = ["piecewise", "reciprocal", "reciprocal_square_root"]
@@ -49,22 +50,27 @@ def piecewise(p, word, *, table, halves=None):
         p.low = word[:table.low_bits]
     lookup(p, "c", word[table.low_bits:], [table.c0, table.c1, table.c2] if table.c2 else [table.c0, table.c1])
     p.cut(3 + table.index_bits)
-    slope = p.c_1
+    p.slope = p.c_1
     if table.c2:
         high = p.low[table.low_bits - table.high_bits:]
-        p.slope = (slope + (p.c_2 * high >> table.square_shift))[:table.slope_bits]
+        p.slope = (p.slope + (p.c_2 * high >> table.square_shift))[:table.slope_bits]
         p.cut(14)
-        # The product in two halves, and their sum behind a cut.
-        half = len(p.slope) // 2
-        p.product_low, p.product_high = p.slope[:half] * p.low, p.slope[half:] * p.low
-        p.cut(10)
-        linear = p.product_low + Cat(Const(0, half), p.product_high)
-    else:
-        linear = slope * p.low if table.low_bits else 0
-    total = p.c_0 + linear
+    added = Const(0, 1)
     if halves is not None:
-        total = total + (Cat(Const(0, table.shift - 1), p[halves]) if table.shift else p[halves] >> 1)
-    p.value = total[table.shift:]
+        added = Cat(Const(0, table.shift - 1), p[halves]) if table.shift else p[halves] >> 1
+    # Rows of the product without what is below the cut, the constant, and what is added.
+    largest = table.largest + (3 << table.shift >> 1 if halves else 0)
+    columns = [[] for _ in range(largest.bit_length())]
+    for bit in range(len(p.c_0)):
+        columns[bit].append((p.c_0[bit], 0))
+    for bit in range(len(added)):
+        if not isinstance(added[bit], Const):
+            columns[bit].append((added[bit], 0))
+    for place in range(table.low_bits):
+        for bit in range(max(table.cut - place, 0), table.slope_bits):
+            columns[place + bit - table.cut].append((p.slope[bit] & p.low[place], AND))
+    columns = compress(p, columns, name="sum", step=9)
+    p.value = Cat(*add_rows(p.module, columns, name="value"))[table.shift:]
     p.cut(10)
     return p.value
 

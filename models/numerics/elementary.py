@@ -118,61 +118,16 @@ def logarithm(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) -
     int64 array of bits in ``fmt``
     """
     tables = logarithm_tables(fmt)
-    f, bias, size, whole = fmt.fraction_bits, fmt.bias, tables.product_bits, tables.integer_bits
-    mask = (1 << f) - 1
     a = np.asarray(a, np.int64)
     sign, exponent, fraction = _fields(a, fmt, flush_to_zero)
     zero = (exponent == 0) & (fraction == 0)
     special = exponent == fmt.exponent_max
     nan = special & (fraction != 0) | (sign == 1) & ~zero
-    below = exponent < bias
-    if bias == 1:  # from 1/2 to 1 numbers are subnormal
-        near = (exponent == 0) & (fraction >> (f - 1) == 1)
-        fraction = np.where(near, fraction << 1 & mask, fraction)
-        subnormal = (exponent == 0) & ~near
-        around = near & (fraction != 0) | (exponent == bias)
-    else:
-        subnormal = exponent == 0
-        around = (exponent == bias - 1) & (fraction != 0) | (exponent == bias)
-
-    # Distance from 1 of numbers between 1/2 and 2; of others the fraction.
-    distance = np.where(around & below, (1 << f) - fraction, fraction)
-    zeros = np.minimum(f - bit_length(distance), np.where(around, tables.most_zeros, f))
-    zeros = np.where(around | subnormal, zeros, 0)
-    shifted = (distance << zeros) & mask
-    factor = np.where(subnormal, shifted << 1 & mask, shifted)
-    word = ~np.where(subnormal, factor, fraction) & mask | (around & below).astype(np.int64) << f
-    quotient = tables.quotient(word)
-    product = np.zeros_like(quotient)
-    for bit in range(f):
-        place = bit - f - tables.quotient_bits + size
-        row = quotient << place if place >= 0 else quotient >> -place
-        product += np.where(factor >> bit & 1, row, 0)
-
-    # Plus or minus n ln 2; what is subtracted is inverted.
-    count = np.where(below, np.where(subnormal, bias + zeros, bias - exponent), exponent - bias)
-    count = np.where(around | zero | special, 0, count)
-    multiples = [np.asarray(column, np.int64) for column in tables.multiples]
-    total = multiples[0][count & (len(multiples[0]) - 1)] if len(multiples) > 1 else multiples[0][count]
-    if len(multiples) > 1:
-        total = total + multiples[1][count >> (len(multiples[0]).bit_length() - 1)]
-    total = total + np.where(below & ~around, ~product, product)
-    total = np.where(nan | zero | special, 0, total)
-
-    # To the leading bit, or to the grid of the subnormals; then the one rounding.
-    top = whole + size
-    base = whole - 1 + bias - np.where(around, zeros, 0) - (around & below)
-    places = np.minimum(top - bit_length(total), whole + 2)
-    if tables.reaches_subnormals:
-        places = np.minimum(places, base - 1)
-    normal = total << places
-    field = np.where(normal >> (top - 1) & 1, base - places, 0)
-    drop = top - f - 1
-    kept = (normal >> drop & mask) + (normal >> (drop - 1) & 1) + (field << f)
-    result = np.minimum(kept, fmt.infinity)
+    operands = tables.operands(np.where(nan | special | zero, 0, a))
+    result = np.minimum(tables.magnitude(operands, tables.quotient(operands.word)), fmt.infinity)
     if flush_to_zero and tables.reaches_subnormals:
         lower, upper = tables.tiny
         result = np.where((a > lower) & (a < upper), 0, result)
     result = np.where(zero | special, fmt.infinity, result)
-    result = result | (below & ~special).astype(np.int64) << (fmt.width - 1)
+    result = result | (operands.below & ~special).astype(np.int64) << (fmt.width - 1)
     return np.where(nan, fmt.nan, result)
