@@ -174,8 +174,8 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
 
     Errors in units in the last place, besides that of the interpolation at Chebyshev's nodes: 2**-(guard + 1) for c0,
     1/16 for c1, 1/16 for cutting the slope, 1/32 for c2 (a line makes up for the rest of it), 1/16 for cutting the
-    argument of the slope, 1/64 for cutting the rows of the product. ``keep`` bits below the last place stay in the value; with ``half`` half a unit of what stays
-    is added, so that cutting rounds.
+    argument of the slope, 1/64 for cutting the rows of the product. ``keep`` bits below the last place stay in the
+    value; with ``half`` half a unit of what stays is added, so that cutting rounds.
 
     ``curvature`` is the largest second derivative with the word in units of a piece.
     """
