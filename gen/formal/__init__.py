@@ -1,7 +1,18 @@
-"""Proofs about generated units: properties of streams, and a prover that needs nothing but the bundled Yosys."""
+"""Proofs about generated units: properties of streams and operators, and provers that need nothing but packages."""
 
 from .contracts import ReplayContract, StreamContract, StreamProtocol
+from .pipelines import (
+    PipelineProof,
+    check_stream_operator,
+    prove_pipeline,
+    prove_pipelines,
+    prove_stream_reference,
+)
 from .probe import QueueProbe
 from .prover import Result, prove
+from .smt import Verdict, prove_operator, prove_operators
+from .symmetry import SymmetryProof, prove_lane_order
 
-__all__ = ["QueueProbe", "ReplayContract", "Result", "StreamContract", "StreamProtocol", "prove"]
+__all__ = ["PipelineProof", "QueueProbe", "ReplayContract", "Result", "StreamContract", "StreamProtocol", "SymmetryProof",
+           "Verdict", "check_stream_operator", "prove", "prove_lane_order", "prove_operator", "prove_operators",
+           "prove_pipeline", "prove_pipelines", "prove_stream_reference"]

@@ -19,6 +19,7 @@ from .prover import _run_yosys
 __all__ = ["Netlist", "Terms", "operator_module", "read_netlists"]
 
 REGISTER = "$dff"
+WEIGHTED_SUM = "weighted_sum"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Netlist:
         self.outputs = {n: p["bits"] for n, p in module["ports"].items() if p["direction"] == "output"}
         self.cells, self.driver, self.names = [], {}, {}
         for name, data in module["cells"].items():
-            ways = data["port_directions"]
+            ways = data.get("port_directions") or _ways(data["connections"])
             ports = {n: Port(tuple(bits), bool(int(data["parameters"].get(f"{n}_SIGNED", "0"), 2)))
                      for n, bits in data["connections"].items()}
             cell = Cell(name, data["type"], data["parameters"],
@@ -72,6 +73,11 @@ class Netlist:
 
     def registers(self):
         return [cell for cell in self.cells if cell.kind == REGISTER]
+
+
+def _ways(ports):
+    """Directions of the ports of a cell that Yosys does not know: by the first letter, as of Amaranth's instances."""
+    return {name: "input" if name[0] == "i" else "output" for name in ports}
 
 
 def operator_module(function, operands, options, *, depth=0):
@@ -165,6 +171,14 @@ class Terms:
     def number(self, *key):
         return self._numbers.setdefault(key, len(self._numbers))
 
+    def known(self, *key):
+        """The number of a term that there is already, or None."""
+        return self._numbers.get(key)
+
+    def keys(self):
+        """What each term is, by number. A term's parts have lower numbers."""
+        return list(self._numbers)
+
     # Gates ------------------------------------------------------------------------------------------------------------
 
     def invert(self, a):
@@ -196,6 +210,18 @@ class Terms:
             return b if select else a
         return a if a == b else self.number("mux", select, a, b)
 
+    def _weighted_sum(self, bits, weights, width):
+        """The sum of ``bits[n] * 2**weights[n]``, modulo ``2**width``: the same in any order."""
+        total, terms = 0, {}
+        for bit, weight in zip(bits, weights, strict=True):
+            if bit == 1:
+                total += 1 << weight
+            elif bit:
+                terms[bit] = terms.get(bit, 0) + (1 << weight)
+        terms = tuple(sorted((bit, value % (1 << width)) for bit, value in terms.items() if value % (1 << width)))
+        key = self.number("sum", width, total % (1 << width), terms)
+        return [self.number("bit", key, "o", k) for k in range(width)]
+
     # Cones ------------------------------------------------------------------------------------------------------------
 
     def outputs(self, netlist, rename=lambda port, position: (port, position)):
@@ -210,7 +236,8 @@ class Terms:
 
     def values(self, netlist, wanted, known):
         """Terms of the bits ``wanted`` and of all that they depend on; ``known``: of the bits where this ends."""
-        values = {"0": 0, "1": 1, "x": self.number("undefined"), "z": self.number("undefined"), **known}
+        values = {"0": 0, "1": 1, "x": self.number("undefined"), "z": self.number("undefined"),
+                  **known}
         for bit in wanted:
             self._visit(netlist, bit, values)
         return values
@@ -259,6 +286,13 @@ class Terms:
             for bit in bits:
                 result = self.gate(gate, result, bit)
             return result
+
+        if kind == WEIGHTED_SUM:
+            weights = [int(cell.parameters[f"w{n}"], 2) for n in range(len(operand["i"]))]
+            total = self._weighted_sum(operand["i"], weights, len(cell.outputs["o"].bits))
+            # Which rows have this sum is not said: each time others.
+            rows = [self.number("unspecified", len(self._numbers)) for _ in cell.outputs["opaque"].bits]
+            return {"o": total, "opaque": rows}
 
         result = None
         if kind in _BITWISE:

@@ -35,7 +35,8 @@ from .netlist import REGISTER, Netlist, Port, Terms, operator_module, read_netli
 from .probe import QueueProbe
 from .prover import prove
 
-__all__ = ["PipelineProof", "check_stream_operator", "prove_pipeline", "prove_pipelines", "stages"]
+__all__ = ["PipelineProof", "check_stream_operator", "prove_pipeline", "prove_pipelines", "prove_stream_reference",
+           "stages"]
 
 
 @dataclass(frozen=True)

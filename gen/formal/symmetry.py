@@ -1,0 +1,335 @@
+"""Proof that a fused operator does not depend on the order of its lanes.
+
+A SAT solver can't tell that a sum of sixteen products is the same in another order. The proof goes in three steps, each
+checked on what the generator builds:
+
+1. :func:`prove_compressor`: the two rows that a tree of full and half adders leaves have the sum of all bits that go
+   in, modulo a power of two. The sum of the rows is a linear form in bits of the netlist; from the last adder to the
+   first, ``sum + 2 carry`` is replaced by the sum of the adder's inputs, for adders found in the netlist by their
+   gates. The proof is found if the bits that went in are left, each with its weight.
+2. :func:`prove_adder`: the carry-propagate adder adds, by SMT.
+3. With each compressor tree and its adder replaced by a cell that stands for the sum of its inputs by weight, the results
+   are turned into terms in which the order of the inputs of such cells, and of gates of any number of inputs, does not
+   count.
+   Exchanging lanes 0 and 1, and moving all lanes by one place, must leave the terms of the results as they are. These
+   two permutations generate all others.
+
+The third step compares terms: it can fail for an operator that is symmetric in a way it does not see, but not succeed
+for one that is not.
+"""
+
+import sys
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from unittest import mock
+
+from amaranth import *
+
+from ..arith.pipeline import Pipeline
+from .netlist import WEIGHTED_SUM, Terms, operator_module, read_netlists
+from .smt import prove_operators
+
+__all__ = ["SymmetryProof", "prove_adder", "prove_compressor", "prove_lane_order"]
+
+
+@dataclass(frozen=True)
+class SymmetryProof:
+    """Outcome of :func:`prove_lane_order`; true in a condition if proved.
+
+    Attributes
+    ----------
+    name : str
+    lanes, compressors, adders : int
+        Lanes, and different compressor trees and adders proved.
+    failing : str
+        What could not be shown; empty if proved.
+    """
+
+    name: str
+    lanes: int
+    compressors: int = 0
+    adders: int = 0
+    failing: str = ""
+
+    def __bool__(self):
+        return not self.failing
+
+    def __str__(self):
+        return f"{self.name}, {self.lanes} lanes: " + (
+            self.failing or f"proved ({self.compressors} compressor trees, {self.adders} adders)")
+
+
+# Compressor trees ----------------------------------------------------------------------------------------------------
+
+
+def _free(m, heights, name="column"):
+    """A word of free bits for each column, and its bits."""
+    words = [Signal(height, name=f"{name}_{k}") if height else Const(0, 0) for k, height in enumerate(heights)]
+    return [w for w in words if isinstance(w, Signal)], [list(word) if len(word) else [] for word in words]
+
+
+def prove_compressor(compress, columns, **options):
+    """Whether the rows that ``compress(p, columns, **options)`` returns have the sum of the columns, modulo 2**columns.
+
+    Parameters
+    ----------
+    compress : callable, see :func:`~..arith.bits.compress`
+    columns : list of list of (bit or anything, arrival)
+        The arrivals are those of the tree to be proved; free bits take the place of its bits.
+
+    Returns
+    -------
+    str: what could not be shown; empty if proved.
+    """
+    m, size = Module(), len(columns)
+    ports, bits = _free(m, [len(column) for column in columns])
+    given = [[(bit, arrival) for bit, (_, arrival) in zip(free, column, strict=True)]
+             for free, column in zip(bits, columns, strict=True)]
+    rows = compress(Pipeline(m), given, **options)
+    if len(rows) != size or any(len(row) > 2 for row in rows):
+        return "there are more than two rows, or columns are missing"
+    outputs = []
+    for k, column in enumerate(rows):
+        for n, (bit, _) in enumerate(column):
+            outputs.append(Signal(1, name=f"row_{n}_{k}"))
+            m.d.comb += outputs[-1].eq(bit)
+    netlist = read_netlists({"tree": (m, [*ports, *outputs])})["tree"]
+    terms = Terms()
+    found = terms.outputs(netlist)
+    modulus = 1 << size
+
+    form = {}
+    for k, column in enumerate(rows):
+        for n in range(len(column)):
+            _add(form, found[f"row_{n}_{k}"][0], 1 << k, modulus)
+    form = _without_adders(terms, form, modulus)
+    wanted = {}
+    for k, column in enumerate(columns):
+        for n in range(len(column)):
+            _add(wanted, terms.number("input", f"column_{k}", n), 1 << k, modulus)
+    if form == wanted:
+        return ""
+    other = next(iter(sorted(set(form.items()) ^ set(wanted.items()))))
+    return f"the sum of the rows is not that of the columns (at {terms.keys()[other[0]]})"
+
+
+def _add(form, term, value, modulus):
+    value = (form.get(term, 0) + value) % modulus
+    if value:
+        form[term] = value
+    else:
+        form.pop(term, None)
+
+
+def _without_adders(terms, form, modulus):
+    """The same linear form of bits, in terms of what goes into the adders that its bits come out of."""
+    keys, half = terms.keys(), modulus >> 1
+    adders = []  # sum, carry (0 if there is none), inputs
+    for total, key in enumerate(keys):
+        if key[0] != "xor":
+            continue
+        _, x, y = key
+        adders.append((total, terms.known("and", x, y) or 0, (x, y)))
+        for inner, third in ((x, y), (y, x)):
+            if keys[inner][0] == "xor":
+                _, a, b = keys[inner]
+                both, through = terms.known("and", a, b), terms.known("and", min(inner, third), max(inner, third))
+                if both is not None and through is not None:
+                    if carry := terms.known("or", min(both, through), max(both, through)):
+                        adders.append((total, carry, (a, b, third)))
+    # From the last adder to the first. An adder's outputs need not both be there yet when one of them is.
+    adders.sort(reverse=True)
+    replaced = True
+    while replaced:
+        replaced, left = False, []
+        for total, carry, inputs in adders:
+            weight = form.get(total, 0)
+            if weight and (weight == half if not carry else (2 * weight) % modulus == form.get(carry, 0)):
+                form.pop(total)
+                form.pop(carry, None)
+                for term in inputs:
+                    _add(form, term, weight, modulus)
+                replaced = True
+            else:
+                left.append((total, carry, inputs))
+        adders = left
+    # What is left of inverters: 1 - x.
+    for term in sorted(form, reverse=True):
+        if keys[term][0] == "not":
+            weight = form.pop(term)
+            _add(form, 1, weight, modulus)
+            _add(form, keys[term][1], -weight, modulus)
+    return form
+
+
+# Adders --------------------------------------------------------------------------------------------------------------
+
+
+def prove_adders(add_rows, calls, *, timeout_s=120):
+    """Whether ``add_rows(m, columns, **options)`` is the sum of the columns, for each ``(columns, options)`` of ``calls``.
+
+    Returns
+    -------
+    list of :class:`Verdict`
+    """
+    questions = {}
+    for number, (columns, options) in enumerate(calls):
+        size = len(columns)
+        heights = [len(column) for column in columns]
+        operands = {f"column_{k}": height for k, height in enumerate(heights) if height}
+        if "carry" in options:
+            operands["carry"] = 1
+
+        def function(p, *words, columns=columns, options=options, operands=operands):
+            named = dict(zip(operands, words, strict=True))
+            given = [[(named[f"column_{k}"][n], arrival) for n, (_, arrival) in enumerate(column)]
+                     for k, column in enumerate(columns)]
+            if "carry" in options:
+                options = {**options, "carry": (named["carry"], options["carry"][1])}
+            return Cat(*add_rows(p, given, **options))
+
+        def specification(result, size=size, heights=heights, **words):
+            total = f"(_ bv0 {size})"
+            for row in range(2):
+                bits = [f"((_ extract {row} {row}) {words[f'column_{k}']})" if heights[k] > row else "#b0"
+                        for k in reversed(range(size))]
+                total = f"(bvadd {total} (concat {' '.join(bits)}))" if size > 1 else f"(bvadd {total} {bits[0]})"
+            if "carry" in words:
+                carry = f"((_ zero_extend {size - 1}) {words['carry']})" if size > 1 else words["carry"]
+                total = f"(bvadd {total} {carry})"
+            return f"(= {result} {total})"
+
+        questions[f"adder {number}"] = (_plain(function), operands, specification, None)
+    return prove_operators(questions, timeout_s=timeout_s)
+
+
+def _plain(function):
+    """As an operator without registers."""
+    def build(m, *operands, depth=0):
+        return function(m, *operands)
+
+    return build
+
+
+def prove_adder(add_rows, columns, options=None, *, timeout_s=120):
+    """One adder: see :func:`prove_adders`. Returns a :class:`Verdict`."""
+    (verdict,) = prove_adders(add_rows, [(columns, options or {})], timeout_s=timeout_s)
+    return verdict
+
+
+# Order of lanes ------------------------------------------------------------------------------------------------------
+
+
+def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=120):
+    """Prove that an operator gives the same result for every order of its lanes.
+
+    Parameters
+    ----------
+    function : operator
+        Its module may use :func:`~..arith.bits.compress` and :func:`~..arith.bits.add_rows` under these names.
+    operands : mapping of name to width, or to a list of widths: the operands with a value for each lane
+        All lists must be of the same length; they are permuted together.
+    options : dict
+        Further arguments of ``function``.
+
+    Returns
+    -------
+    :class:`SymmetryProof`
+    """
+    lanes = {len(widths) for widths in operands.values() if isinstance(widths, list)}
+    if len(lanes) != 1:
+        raise ValueError(f"Operands must have the same number of lanes, not {sorted(lanes)}")
+    (count,) = lanes
+    module = sys.modules[function.__module__]
+    facts = {"name": name or getattr(function, "__name__", "operator"), "lanes": count}
+
+    trees, adders = {}, {}
+    if hasattr(module, "compress") and hasattr(module, "add_rows"):
+        with _recorded(module, trees, adders):
+            m, _, _ = operator_module(function, operands, options or {})
+            m._MustUse__silence = True
+    facts |= {"compressors": len(trees), "adders": len(adders)}
+    for columns, given in trees.values():
+        if failing := prove_compressor(module.compress, columns, **given):
+            return SymmetryProof(**facts, failing=f"compressor tree '{given.get('name', '')}': {failing}")
+    for verdict in prove_adders(module.add_rows, list(adders.values()), timeout_s=timeout_s):
+        if not verdict:
+            return SymmetryProof(**facts, failing=str(verdict))
+
+    with _abstracted(module) if trees else nullcontext():
+        m, ports, _ = operator_module(function, operands, options or {})
+    netlist = read_netlists({"sums": (m, ports)})["sums"]
+    terms = Terms()
+
+    def results(permuted):
+        def rename(port, position):
+            operand, _, lane = port.rpartition("_")
+            if isinstance(operands.get(operand), list):
+                return operand, permuted(int(lane)), position
+            return port, position
+
+        return terms.outputs(netlist, rename)
+
+    plain = results(lambda lane: lane)
+    swapped = results(lambda lane: {0: 1 % count, 1: 0}.get(lane, lane))
+    moved = results(lambda lane: (lane + 1) % count)
+    for what, other in (("exchanging lanes 0 and 1", swapped), ("moving all lanes by one", moved)):
+        for port, bits in plain.items():
+            for position, (a, b) in enumerate(zip(bits, other[port], strict=True)):
+                if a != b:
+                    return SymmetryProof(**facts, failing=f"{what} is not seen to leave '{port}[{position}]' the same")
+    return SymmetryProof(**facts)
+
+
+@contextmanager
+def _recorded(module, trees, adders):
+    """Note the compressor trees and adders that a generator builds: one of each shape."""
+    compress, add_rows = module.compress, module.add_rows
+
+    def shape(columns):
+        return tuple(tuple(arrival for _, arrival in column) for column in columns)
+
+    def tree(p, columns, **options):
+        trees.setdefault((shape(columns), tuple(sorted(options.items()))),
+                         ([[(None, t) for _, t in column] for column in columns], options))
+        return compress(p, columns, **options)
+
+    def adder(m, columns, **options):
+        kept = {k: v for k, v in options.items() if k not in ("carry", "name")}
+        if options.get("carry") is not None:
+            kept["carry"] = None, options["carry"][1]
+        adders.setdefault((shape(columns), tuple(sorted(kept.items()))),
+                          ([[(None, t) for _, t in column] for column in columns], kept))
+        return add_rows(m, columns, **options)
+
+    with mock.patch.object(module, "compress", tree), mock.patch.object(module, "add_rows", adder):
+        yield
+
+
+@contextmanager
+def _abstracted(module):
+    """In place of a compressor tree and the adder behind it a cell that is their sum.
+
+    The rows between them are signals of which nothing is known, so that nothing can be proved if they go elsewhere.
+    """
+    add_rows, totals = module.add_rows, []
+
+    def tree(p, columns, *, name="tree", **_):
+        bits = [(bit, k) for k, column in enumerate(columns) for bit, _ in column]
+        rows = Signal(len(columns), name=f"{name}_rows")
+        total = Signal(len(columns), name=f"{name}_total")
+        weights = {f"p_w{n}": Const(k, 32) for n, (_, k) in enumerate(bits)}
+        p.module.submodules += Instance(WEIGHTED_SUM, i_i=Cat(bit for bit, _ in bits), o_o=total, o_opaque=rows, **weights)
+        result = [[(bit, 0)] for bit in rows]
+        totals.append((result, total))
+        return result
+
+    def adder(m, columns, **options):
+        for rows, total in totals:
+            if options.get("carry") is None and len(rows) == len(columns) and all(
+                    len(column) == 1 and column[0] is row[0] for column, row in zip(columns, rows, strict=True)):
+                return list(total)
+        return add_rows(m, columns, **options)
+
+    with mock.patch.object(module, "compress", tree), mock.patch.object(module, "add_rows", adder):
+        yield
