@@ -113,7 +113,7 @@ def _lines_within(low: np.ndarray, high: np.ndarray, word_bits: int) -> Piecewis
         if best and 0.27 * (int(high[-1]).bit_length() << index_bits) > best[0]:
             break
         ends, middle = low.reshape(1 << index_bits, -1)[:, [0, -1]].sum(axis=1), (1 << low_bits) // 2
-        if (ends > 2 * (high.reshape(1 << index_bits, -1)[:, middle] + 1)).any():
+        if np.any(ends > 2 * (high.reshape(1 << index_bits, -1)[:, middle] + 1)):
             continue  # the curve is too far below its chord for any line
         for fine in range(low_bits + 2):
             found = False
@@ -140,8 +140,9 @@ def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shif
     lower, upper = (low << shift).reshape(-1, size), (((high + 1) << shift) - 1).reshape(-1, size)
     steepest = int((lower[:, -1] - lower[:, 0]).max() * 2**cut / max(size - 1, 1)) + 2 if low_bits else 0
     lines = _cut_product(np.arange(steepest + 1)[:, None], points, low_bits, cut)
-    if cut:
-        lines = np.where((np.diff(lines, axis=1) < 0).any(axis=1)[:, None], -(1 << 40), lines)
+    if cut:  # cut rows may fall: such slopes are made so steep that they fit nothing
+        falls = np.diff(lines, axis=1).min(axis=1, initial=0) < 0
+        lines = np.where(np.expand_dims(falls, 1), points << 40, lines)
 
     def middle(pieces: slice) -> tuple[np.ndarray, ...]:
         """For each piece the slope that leaves most room, its offset in the middle, and the room."""
@@ -151,7 +152,7 @@ def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shif
         each = np.arange(len(slope))
         return slope, first[each, slope] + room[each, slope] // 2, room[each, slope]
 
-    if (middle(slice(None, None, max(len(lower) - 1, 1)))[2] < 0).any():  # the ends alone, to be quick
+    if middle(slice(None, None, max(len(lower) - 1, 1)))[2].min() < 0:  # the ends alone, to be quick
         return None
     c1, c0, room = middle(slice(None))
     if (room < 0).any():
@@ -205,8 +206,8 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
     cut = max(unit - 5 - low_bits.bit_length(), 0)
     a0 = a0 + min(cut, low_bits) / 4 * 2.0**(cut - unit) + (2.0**-(keep + 1) if half else 0)
     c0 = np.rint(a0 * 2**guard) * 2.0**(unit - guard - cut)
-    return Piecewise(index_bits, low_bits, *(tuple(int(x) for x in c) for c in (c0, c1)), unit - cut - keep, cut,
-                     tuple(int(x) for x in c2), high_bits, square_shift)
+    whole0, whole1, whole2 = (tuple(int(x) for x in c) for c in (c0, c1, c2))
+    return Piecewise(index_bits, low_bits, whole0, whole1, unit - cut - keep, cut, whole2, high_bits, square_shift)
 
 
 @functools.cache
@@ -263,7 +264,7 @@ class LogarithmOperands(NamedTuple):
         Places that a distance from 1, or a subnormal, is shifted to the left.
     factor, word : int64 array
         What is multiplied with the quotient; the argument of the quotient.
-    count : int64 array
+    multiple : int64 array
         Which multiple of ln 2.
     """
 
@@ -273,7 +274,7 @@ class LogarithmOperands(NamedTuple):
     zeros: np.ndarray
     factor: np.ndarray
     word: np.ndarray
-    count: np.ndarray
+    multiple: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,7 @@ class LogarithmTables:
         total = np.where(x.below & ~x.near, -product, product)
         split = (len(self.multiples[0]) - 1).bit_length()
         for n, column in enumerate(self.multiples):
-            index = x.count >> split if n else x.count & ((1 << split) - 1)
+            index = x.multiple >> split if n else x.multiple & ((1 << split) - 1)
             total = total + np.asarray(column, np.int64)[index]
         # To the leading bit, or to the grid of the subnormals; then the one rounding.
         top = whole + size

@@ -5,7 +5,7 @@ from amaranth import *
 from ...constraints.elementary import reciprocal_square_root_table, reciprocal_table
 from ...constraints.formats import FloatFormat
 from .aligned import leading_zeros
-from .bits import AND, add_rows, compress
+from .bits import AND, add_rows, compress, partial_products
 from .pipeline import operator
 
 __all__ = ["piecewise", "reciprocal", "reciprocal_square_root"]
@@ -53,8 +53,13 @@ def piecewise(p, word, *, table, halves=None):
     p.slope = p.c_1
     if table.c2:
         high = p.low[table.low_bits - table.high_bits:]
-        p.slope = (p.slope + (p.c_2 * high >> table.square_shift))[:table.slope_bits]
-        p.cut(14)
+        columns = partial_products(p.module, p.c_2, high, name="square")
+        columns += [[] for _ in range(table.slope_bits + table.square_shift - len(columns))]
+        for bit in range(len(p.c_1)):
+            columns[table.square_shift + bit].append((p.c_1[bit], 0))
+        columns = compress(p, columns, name="squares", step=9)
+        p.slope = Cat(*add_rows(p.module, columns, name="slope"))[table.square_shift:][:table.slope_bits]
+        p.cut(10)
     added = Const(0, 1)
     if halves is not None:
         added = Cat(Const(0, table.shift - 1), p[halves]) if table.shift else p[halves] >> 1
