@@ -3,7 +3,7 @@
 from .aligned import Rounder, Unpacked, leading_zeros, unpack
 from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, round_to_integral, to_integer
-from .divide import divide
+from .divide import IterativeDivider, divide
 from .dot import dot
 from .exponential import SoftmaxExp
 from .float_shape import FloatLayout, FloatShape, FloatView
@@ -11,10 +11,10 @@ from .fma import fma
 from .logarithm import logarithm
 from .pipeline import Pipeline, operator
 from .reciprocal import reciprocal, reciprocal_square_root
-from .square_root import square_root
+from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
 
-__all__ = ["FloatLayout", "FloatShape", "FloatView", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked",
-           "compare", "convert", "divide", "dot", "fma", "from_integer", "leading_zeros", "logarithm", "maximum",
-           "minimum", "operator", "reciprocal", "reciprocal_square_root", "round_to_integral", "square_root",
-           "to_integer", "unpack"]
+__all__ = ["FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeSquareRoot", "Pipeline", "Rounder",
+           "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot", "fma", "from_integer",
+           "leading_zeros", "logarithm", "maximum", "minimum", "operator", "reciprocal", "reciprocal_square_root",
+           "round_to_integral", "square_root", "to_integer", "unpack"]

@@ -1,7 +1,10 @@
 """Conversion between formats, to and from integers, and rounding to whole numbers."""
 
+from operator import index
+
 from amaranth import *
 
+from ...constraints.formats import FloatFormat
 from .aligned import leading_zeros
 from .pipeline import operator
 from .recurrence import increment, nonzero, normalise, pack, shift_right, take_apart
@@ -11,8 +14,34 @@ __all__ = ["convert", "from_integer", "round_to_integral", "to_integer"]
 
 @operator
 def convert(p, a, *, source, target, flush_to_zero=False):
-    """A number in another format."""
-    _check_width(a, source)
+    """A number in another format, rounded to nearest, ties to even, as IEEE 754 says.
+
+    Exact where ``target`` has the larger exponent and fraction. Too large becomes an infinity, every NaN the canonical
+    quiet one; signs are kept. Only what two formats need is built: a shift to the right if ``target`` has the smaller
+    exponent, to the left if it has the larger one, and neither if they are equally wide or with ``flush_to_zero``.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a : value of ``source.width`` bits
+    source, target : :class:`FloatFormat`
+    flush_to_zero : :class:`bool`
+        A subnormal operand counts as a zero of its sign, and a result below the smallest normal number of ``target``,
+        before it is rounded, is a zero of its sign.
+
+    Returns
+    -------
+    value of ``target.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If one of the two is not a format.
+    :exc:`ValueError`
+        If the operand is not as wide as its format.
+    """
+    if not isinstance(target, FloatFormat):
+        raise TypeError(f"Format must be a FloatFormat, not {target!r}")
     x = take_apart(a, source, flush_to_zero=flush_to_zero)
     p.keep(sign=x.sign, nan=x.nan, zero=x.zero)
     offset = target.bias - source.bias
@@ -36,7 +65,7 @@ def convert(p, a, *, source, target, flush_to_zero=False):
                        & p.tiny.replicate(size.bit_length()))
             p.significand = Cat(Const(0, pad), significand)
             p.cut(8)
-            p.significand, p.lost = shift_right(p.significand, p.shift)
+            p.significand, p.lost = shift_right(p.module, p.significand, p.shift)
             p.cut(2 * size.bit_length() + 2)
             significand, lost = p.significand, p.lost
             pad = 0
@@ -46,7 +75,7 @@ def convert(p, a, *, source, target, flush_to_zero=False):
         # The source's subnormal numbers are normal ones in the target, down to the target's own subnormal range.
         p.biased = exponent
         if offset >= source.fraction_bits:
-            p.significand, p.zeros = normalise(significand)
+            p.significand, p.zeros = normalise(p.module, significand)
         else:
             p.subnormal = significand
             limit = Cat(*(significand[i] | (i == source.fraction_bits - offset) for i in range(source.precision)))
@@ -62,21 +91,49 @@ def convert(p, a, *, source, target, flush_to_zero=False):
         p.kept = kept
         p.up = word[low - 1] & (nonzero(word[:low - 1]) | lost | word[low])
         p.cut(4)
-        kept = increment(p.kept, p.up)
+        kept = increment(p.module, p.kept, p.up)
     return pack(p.sign, kept, fmt=target, nan=p.nan, infinite=p.infinite & ~p.nan, zero=p.zero)
 
 
 @operator
 def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
-    """A number rounded to an integer."""
-    _check_width(a, fmt)
+    """A number rounded to an integer: to nearest, ties to even.
+
+    What does not fit becomes the nearest integer that does: numbers that round to less than the smallest one, negative
+    ones of unsigned integers among them, that one; infinities likewise. NaN becomes the largest integer.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    width : :class:`int`
+        Bits of the integer, 2..64, its sign included.
+    signed : :class:`bool`
+        Two's complement; else unsigned.
+    flush_to_zero : :class:`bool`
+        Subnormal numbers count as zeros. Only with 2 exponent bits does that change a result.
+
+    Returns
+    -------
+    value of ``width`` bits, of unsigned shape
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format or ``width`` not an integer.
+    :exc:`ValueError`
+        If the operand is not as wide as the format, or the integer's width out of range.
+    """
+    x = take_apart(a, fmt)
+    width = index(width)
     if width not in range(2, 65):
         raise ValueError(f"Width must be 2 to 64 bits, not {width!r}")
     if flush_to_zero and fmt.bias == 1:
         # Only here a subnormal number can be as large as to become 1.
         a = Cat(a[:fmt.fraction_bits] & a[fmt.fraction_bits:-1].any().replicate(fmt.fraction_bits),
                 a[fmt.fraction_bits:])
-    x = take_apart(a, fmt)
+        x = take_apart(a, fmt)
     # Bits before the point: all that the integer has, or all that the format can have.
     size = min(width, fmt.bias + 1)
     p.keep(sign=x.sign, nan=x.nan, large=x.exponent > fmt.bias + size - 1)
@@ -87,7 +144,7 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     length = max(size + 1, fmt.precision)
     p.word = Cat(Const(0, length - fmt.precision), x.significand)
     p.cut(8)
-    p.word, p.lost = shift_right(p.word, p.shift)
+    p.word, p.lost = shift_right(p.module, p.word, p.shift)
     low = length - size
     p.cut(2 * count + 2)
     up = p.word[low - 1] & (nonzero(p.word[:low - 1]) | p.lost | p.word[low])
@@ -95,7 +152,7 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     p.cut(4)
     # Of a negative number the complement, and one more unless it is rounded up.
     minus = p.sign if signed else Const(0, 1)
-    total = increment(p.whole ^ minus.replicate(size), p.up ^ minus)
+    total = increment(p.module, p.whole ^ minus.replicate(size), p.up ^ minus)
     number, carry = total[:size], total[size]
     top = Const(0, 0) if size == width else Cat(carry ^ minus, (minus & ~carry).replicate(width - size - 1))
     result = Cat(number, top)
@@ -111,7 +168,31 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
 
 @operator
 def from_integer(p, a, *, fmt, signed):
-    """An integer as a number, rounded."""
+    """An integer as a number, rounded to nearest, ties to even.
+
+    Too large becomes an infinity; 0 is +0. No result is subnormal.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a : value of 2..64 bits
+    fmt : :class:`FloatFormat`
+    signed : :class:`bool`
+        Take its bits for two's complement; else for unsigned.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If the integer's width is out of range.
+    """
+    if not isinstance(fmt, FloatFormat):
+        raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
     width = len(a)
     if width not in range(2, 65):
         raise ValueError(f"Integer must have 2 to 64 bits, not {width}")
@@ -121,7 +202,7 @@ def from_integer(p, a, *, fmt, signed):
     p.sign = a[width - 1] if signed else Const(0, 1)
     p.word = a[:size] ^ p.sign.replicate(size)
     p.cut(2)
-    p.word, p.zeros = normalise(p.word, fill=p.sign)
+    p.word, p.zeros = normalise(p.module, p.word, fill=p.sign)
     p.cut(3 * size.bit_length())
     exponent = fmt.bias + size - 1 - p.zeros
     p.field = exponent[:fmt.exponent_bits] & p.word[-1].replicate(fmt.exponent_bits)
@@ -134,13 +215,36 @@ def from_integer(p, a, *, fmt, signed):
     p.kept = Cat(word[low:-1], p.field)
     p.cut(6)
     none = Const(0, 1)
-    return pack(p.sign, increment(p.kept, p.up), fmt=fmt, nan=none, infinite=p.infinite, zero=none)
+    return pack(p.sign, increment(p.module, p.kept, p.up), fmt=fmt, nan=none, infinite=p.infinite, zero=none)
 
 
 @operator
 def round_to_integral(p, a, *, fmt, flush_to_zero=False):
-    """A number rounded to a whole one, of the same format."""
-    _check_width(a, fmt)
+    """A number rounded to a whole one of the same format: to nearest, ties to even.
+
+    Signs are kept, also of zeros; infinities are whole; every NaN becomes the canonical quiet one. A format with
+    ``fmt.bias < fmt.fraction_bits`` may have to round up to infinity.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    flush_to_zero : :class:`bool`
+        Subnormal numbers count as zeros. Only with 2 exponent bits does that change a result.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If the operand is not as wide as the format.
+    """
+    take_apart(a, fmt)
     size, bias = fmt.fraction_bits, fmt.bias
     p.bits = a[:]
     fraction, exponent = a[:size], a[size:-1]
@@ -165,7 +269,7 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     p.cut(8)
     # With ones below the point, the carry goes to the last place before it; and they are cleared.
     bits = Cat(p.bits[:size] | p.mask, p.bits[size:-1])
-    total = increment(bits, p.up)
+    total = increment(p.module, bits, p.up)
     kept = Cat(total[:size] & ~p.mask, total[size:-1])
     kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[:fmt.width - 1]
     return pack(p.bits[-1], kept, fmt=fmt, nan=p.nan, infinite=Const(0, 1), zero=Const(0, 1))
@@ -178,8 +282,3 @@ def _less_than(value, limit):
     half = 1 << (len(value) - 1)
     low = _less_than(value[:-1], min(limit, half))
     return [low[n] & ~value[-1] if n <= half else low[min(n - half, half)] | ~value[-1] for n in range(limit + 1)]
-
-
-def _check_width(a, fmt):
-    if len(a) != fmt.width:
-        raise ValueError(f"Operand must have {fmt.width} bits, not {len(a)}")

@@ -1,16 +1,50 @@
-"""Division: unrolled into a pipeline, and one quotient digit after the other in one row of gates."""
+"""Division: unrolled into a pipeline, and some bits of the quotient per cycle in the same few rows of gates."""
+
+from operator import index
 
 from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
+from .float_shape import FloatLayout, FloatShape
 from .pipeline import operator
-from .recurrence import difference, increment, nonzero, normalise, pack, shift_right, take_apart
+from .recurrence import difference, increment, nonzero, normalise, pack, settle, shift_right, take_apart, wire
 
-__all__ = ["divide"]
+__all__ = ["IterativeDivider", "divide"]
 
 
 @operator
 def divide(p, a, b, *, fmt, flush_to_zero=False):
-    """Quotient ``a / b``."""
+    """Quotient ``a / b``, rounded to nearest, ties to even, as IEEE 754 says.
+
+    Restoring division, one row of gates for each bit of the quotient; the first finds its leading one. Subnormal operands
+    are normalised before, subnormal results shifted back after the rows. x / 0 is an infinity, 0 / 0 and infinity by
+    infinity are NaN; every NaN is the canonical quiet one.
+
+    Depth: places for ``fmt.precision + 3`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
+    of them.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a, b : value of ``fmt.width`` bits
+        Dividend and divisor.
+    fmt : :class:`FloatFormat`
+    flush_to_zero : :class:`bool`
+        Subnormal operands count as zeros of their sign, and a quotient below the smallest normal number, before it is
+        rounded, is a zero of its sign. Saves both shifters.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If an operand is not as wide as the format.
+    """
     size = fmt.precision
     x, y = (take_apart(v, fmt, flush_to_zero=flush_to_zero) for v in (a, b))
     p.sign = x.sign ^ y.sign
@@ -24,14 +58,14 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         p.keep(a_significand=x.significand, b_significand=y.significand, a_exponent=x.exponent, b_exponent=y.exponent)
         p.cut(4)
         for name, operand in (("dividend", p.a_significand), ("divisor", p.b_significand)):
-            p[name], p[f"{name}_zeros"] = normalise(operand)
+            p[name], p[f"{name}_zeros"] = normalise(p.module, operand, name=f"{name}_normalise")
         p.difference = p.a_exponent - p.b_exponent
         p.cut(4 + 2 * size.bit_length())
         p.difference = p.difference - p.dividend_zeros + p.divisor_zeros
 
     # The first row finds the leading one of the quotient, which is in 1/2..2.
-    direct, p.large = difference(p.dividend, p.divisor)
-    halved, _ = difference(Cat(Const(0, 1), p.dividend), Cat(p.divisor, Const(0, 1)))
+    direct, p.large = difference(p.module, p.dividend, p.divisor, "direct")
+    halved, _ = difference(p.module, Cat(Const(0, 1), p.dividend), Cat(p.divisor, Const(0, 1)), "halved")
     p.remainder = Mux(p.large, direct, halved[:size])
     p.exponent = p.difference + (fmt.bias - 1) + p.large
     row = 5 + 2 * size.bit_length()
@@ -45,11 +79,11 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
 
     # Each further row gives a bit: fraction and guard.
     digits = []
-    for index in range(size):
-        rest, fits = difference(Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)))
-        p[f"digit_{index}"] = fits
+    for number in range(size):
+        rest, fits = difference(p.module, Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)), f"row_{number}")
+        p[f"digit_{number}"] = fits
         p.remainder = Mux(fits, rest[:size], Cat(Const(0, 1), p.remainder[:size - 1]))
-        digits.insert(0, f"digit_{index}")
+        digits.insert(0, f"digit_{number}")
         p.cut(row)
 
     # A quotient of two significands is never half-way between two others, and never rounds up to a power of two; one on
@@ -59,10 +93,146 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         p.quotient, p.up = quotient, quotient[0]
     else:
         p.inexact = nonzero(p.remainder)
-        p.quotient, p.lost = shift_right(quotient, p.shift)
+        p.quotient, p.lost = shift_right(p.module, quotient, p.shift)
         p.cut(2 * size.bit_length())
         p.up = p.quotient[0] & (p.quotient[1] | p.lost | p.inexact)
-    rounded = increment(p.quotient[1:size], p.up)
+    rounded = increment(p.module, p.quotient[1:size], p.up)
     p.magnitude = Cat(rounded[:-1], p.field[0] | rounded[-1], p.field[1:])
     return pack(p.sign, p.magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite | (p.overflow & ~p.zero),
                 zero=p.zero | (p.tiny if flush_to_zero else 0))
+
+
+class IterativeDivider(wiring.Component):
+    """Divider that works at one quotient at a time, some bits of it in each clock cycle.
+
+    The results are those of :func:`divide`. Each cycle appends ``bits_per_cycle`` bits by as many rows of restoring
+    division, until the quotient's leading one has come to its place, or the weight of its last bit is that of the
+    smallest subnormal number: neither a subnormal dividend nor a subnormal result needs a shifter. A subnormal divisor is
+    shifted by one place per cycle.
+
+    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle`` the result is valid
+
+    - one cycle after the operands were taken, if they alone decide (NaN, infinite and zero operands);
+    - after 1 + ceil((p + 1) / k) cycles for normal operands and result if the significand of ``a`` is not below that of
+      ``b``, else after 1 + ceil((p + 2) / k): at most ``latency``;
+    - sooner for subnormal results; later by one cycle for each leading zero of a subnormal divisor, and by one step for
+      each of a subnormal dividend: never after more than p + ceil((2 p + 1) / k).
+
+    The next operands are taken in the cycle in which the result is, so that ``i.ready`` depends on ``o.ready``
+    combinationally. ``o.valid`` and ``o.payload`` depend on registers only; the rounding lies behind them.
+
+    Parameters
+    ----------
+    fmt : :class:`FloatFormat`
+    bits_per_cycle : :class:`int`
+        1 or more; what exceeds ``fmt.precision + 2`` has no effect.
+    flush_to_zero : :class:`bool`
+        See :func:`divide`.
+
+    Members
+    -------
+    i : ``In(stream.Signature(FloatLayout({"a": FloatShape(fmt), "b": FloatShape(fmt)})))``
+        Dividend and divisor.
+    o : ``Out(stream.Signature(FloatShape(fmt)))``
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format or ``bits_per_cycle`` not an integer.
+    :exc:`ValueError`
+        If ``bits_per_cycle`` is less than 1.
+    """
+
+    def __init__(self, fmt, *, bits_per_cycle=1, flush_to_zero=False):
+        self._shape = FloatShape(fmt)
+        self._fmt, self._flush_to_zero = fmt, bool(flush_to_zero)
+        self._bits = bits_of_cycle(bits_per_cycle, fmt.precision + 2)
+        self.PORTS = {
+            "i": {"payload": "operands", "fields": {"a": "dividend", "b": "divisor"}},
+            "o": {"payload": "a / b, rounded", "fields": {n: n for n in ("fraction", "exponent", "sign")}},
+        }
+        super().__init__({
+            "i": In(stream.Signature(FloatLayout({"a": self._shape, "b": self._shape}))),
+            "o": Out(stream.Signature(self._shape)),
+        })
+
+    @property
+    def latency(self):
+        """Clock cycles from the operands to their result, at most, if all three are normal numbers."""
+        return {"result": 1 - -(self._fmt.precision + 2) // self._bits}
+
+    def elaborate(self, platform):
+        m = Module()
+        fmt, size, ftz = self._fmt, self._fmt.precision, self._flush_to_zero
+        payload = Value.cast(self.i.payload)
+        x, y = (take_apart(v, fmt, flush_to_zero=ftz) for v in (payload[:fmt.width], payload[fmt.width:]))
+
+        # Digits are shifted into the quotient until its leading one is at its place or the exponent has come down to that
+        # of the subnormal numbers: so a subnormal dividend need not be normalised, nor a subnormal result denormalised.
+        # `exponent` is that of the result if the recurrence ended now.
+        lowest = 1 - (fmt.exponent_max - 1) + fmt.bias + size + 1
+        highest = fmt.exponent_max - 2 + fmt.bias + size + 1 + size
+        busy = Signal()
+        sign, nan, infinite, zero = (Signal(name=n, reset_less=True) for n in ("sign", "nan", "infinite", "zero"))
+        remainder = Signal(size + 1, reset_less=True)  # below twice the divisor
+        divisor = Signal(size, reset_less=True)
+        quotient = Signal(size + self._bits, reset_less=True)
+        exponent = Signal(range(min(lowest, 0) - self._bits, highest + 1), reset_less=True)
+        normal, done = Signal(), Signal()
+        m.d.comb += normal.eq(divisor[-1])
+        ended = quotient[size:].any() | (0 if ftz else exponent <= 1)
+        m.d.comb += done.eq(busy & (nan | infinite | zero | (normal & ended)))
+        m.d.comb += self.o.valid.eq(done)
+        m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
+
+        rest, digits = remainder, []
+        for _ in range(self._bits):
+            less, fits = difference(m, rest, Cat(divisor, Const(0, 1)))
+            rest = wire(m, Cat(Const(0, 1), Mux(fits, less, rest)[:size]), "row")
+            digits.insert(0, fits)
+        with m.If(self.i.ready):
+            m.d.sync += [
+                busy.eq(self.i.valid),
+                sign.eq(x.sign ^ y.sign),
+                nan.eq(x.nan | y.nan | (x.zero & y.zero) | (x.inf & y.inf)),
+                infinite.eq(x.inf | y.zero),
+                zero.eq(x.zero | y.inf),
+                remainder.eq(x.significand),
+                divisor.eq(y.significand),
+                quotient.eq(0),
+                exponent.eq(x.exponent - y.exponent + (fmt.bias + size + 1)),
+            ]
+        with m.Elif(~done):
+            with m.If(normal):
+                m.d.sync += [
+                    remainder.eq(rest),
+                    quotient.eq(Cat(*digits, quotient)),
+                    exponent.eq(exponent - self._bits),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    divisor.eq(divisor << 1),
+                    exponent.eq(exponent + 1),
+                ]
+
+        found, biased, dropped = settle(m, quotient, exponent, precision=size, floor=not ftz)
+        top = found[size]
+        up = found[0] if ftz else found[0] & (found[1] | dropped | nonzero(remainder))
+        rounded = increment(m, found[1:size], up)
+        field = biased[:fmt.exponent_bits] & top.replicate(fmt.exponent_bits)
+        magnitude = Cat(rounded[:-1], field[0] | rounded[-1], field[1:])
+        bits = pack(sign, magnitude, fmt=fmt, nan=nan, infinite=infinite | (~zero & top & (biased >= fmt.exponent_max)),
+                    zero=zero | ((biased < 1) if ftz else 0))
+        m.d.comb += Value.cast(self.o.payload).eq(bits)
+        return m
+
+
+def bits_of_cycle(bits, most):
+    """``bits`` per cycle, but not more than there are; :exc:`TypeError` or :exc:`ValueError` if they are no number."""
+    try:
+        bits = index(bits)
+    except TypeError:
+        raise TypeError(f"Bits per cycle must be an integer, not {bits!r}") from None
+    if bits < 1:
+        raise ValueError(f"Bits per cycle must be 1 or more, not {bits!r}")
+    return min(bits, most)

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from amaranth import *
 
-__all__ = ["Number", "difference", "increment", "nonzero", "normalise", "pack", "prefix", "shift_right",
-           "take_apart"]
+from ...constraints.formats import FloatFormat
+
+__all__ = ["Number", "difference", "increment", "nonzero", "normalise", "pack", "prefix", "settle", "shift_right",
+           "take_apart", "wire"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ def take_apart(bits, fmt, *, flush_to_zero=False):
     ``zero``, ``inf`` and ``nan`` are exclusive. With ``flush_to_zero`` subnormals are zeros, and the implicit bit is a
     constant 1, whatever the number: the significand of a zero is not 0 then.
     """
+    if not isinstance(fmt, FloatFormat):
+        raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
+    if len(bits) != fmt.width:
+        raise ValueError(f"Operand must have {fmt.width} bits, not {len(bits)}")
     fraction, exponent = bits[:fmt.fraction_bits], bits[fmt.fraction_bits:fmt.width - 1]
     normal, special, empty = exponent.any(), exponent.all(), ~fraction.any()
     if flush_to_zero:
@@ -35,10 +41,17 @@ def take_apart(bits, fmt, *, flush_to_zero=False):
     return Number(bits[fmt.width - 1], biased, significand, zero, special & empty, special & ~empty)
 
 
-def prefix(generate, propagate):
+def wire(m, value, name):
+    """A signal for what several places use."""
+    signal = Signal(value.shape(), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
+def prefix(m, generate, propagate, name="carry"):
     """Carries out of every position: ``c[i] = generate[i] | propagate[i] & c[i - 1]``, with none below position 0.
 
-    A parallel prefix network of least depth (Sklansky, IRE Transactions on Electronic Computers, 1960).
+    A parallel prefix network of least depth (J. Sklansky, "Conditional-Sum Addition Logic", 1960).
     """
     carries, alive = list(generate), list(propagate)
     span = 1
@@ -46,33 +59,36 @@ def prefix(generate, propagate):
         for index in range(len(carries)):
             if index & span:
                 below = (index | span - 1) - span  # last position of the block below
-                carries[index] = carries[index] | alive[index] & carries[below]
+                carries[index] = wire(m, carries[index] | alive[index] & carries[below], f"{name}_{index}_{span}")
                 if index >= 2 * span:
-                    alive[index] = alive[index] & alive[below]
+                    alive[index] = wire(m, alive[index] & alive[below], f"{name}_{index}_{span}_passes")
         span *= 2
     return carries
 
 
-def difference(a, b):
+def difference(m, a, b, name="difference"):
     """``(a - b, a >= b)`` of two unsigned values of one width; the first modulo that width."""
     if len(a) != len(b):
         raise ValueError(f"Operands must be equally wide, not {len(a)} and {len(b)} bits")
-    kept = [a[i] | ~b[i] for i in range(len(a))]
-    carries = prefix([a[0] | ~b[0], *(a[i] & ~b[i] for i in range(1, len(a)))], kept)
-    same = [a[i] ^ ~b[i] for i in range(len(a))]
-    return Cat(~same[0], *(s ^ c for s, c in zip(same[1:], carries[:-1], strict=True))), carries[-1]
+    a, b = wire(m, a, f"{name}_a"), wire(m, b, f"{name}_b")
+    same = wire(m, ~(a ^ b), f"{name}_same")
+    carries = prefix(m, [a[0] | ~b[0], *(a[i] & ~b[i] for i in range(1, len(a)))], [a[i] | ~b[i] for i in range(len(a))],
+                     f"{name}_carry")
+    return wire(m, ~same[0] if len(a) == 1 else same ^ Cat(Const(1, 1), *carries[:-1]), name), carries[-1]
 
 
-def increment(value, carry):
+def increment(m, value, carry, name="increment"):
     """``value + carry``, one bit wider than ``value``; ``carry`` is 1 bit and may come late."""
+    value = wire(m, value, f"{name}_value")
     span = 1
     ones = [value[i] for i in range(len(value))]
     while span < len(ones):  # all ones up to each position
         for index in range(len(ones)):
             if index & span:
-                ones[index] = ones[index] & ones[(index | span - 1) - span]
+                ones[index] = wire(m, ones[index] & ones[(index | span - 1) - span], f"{name}_{index}_{span}")
         span *= 2
-    return Cat(value[0] ^ carry, *(value[i] ^ (ones[i - 1] & carry) for i in range(1, len(value))), ones[-1] & carry)
+    carry = wire(m, carry, f"{name}_carry")
+    return wire(m, Cat(value, Const(0, 1)) ^ Cat(carry, Cat(*ones) & carry.replicate(len(ones))), name)
 
 
 def nonzero(value):
@@ -80,30 +96,29 @@ def nonzero(value):
     return value.any() if len(value) else Const(0, 1)
 
 
-def normalise(value, fill=None):
+def normalise(m, value, fill=None, name="normalise"):
     """``(value << zeros, zeros)``, ``zeros`` the number of zeros above the leading one; unspecified for 0.
 
     ``fill`` is the bit that is shifted in, 0 if not given. With a 1, a value of 0 becomes all ones, ``len(value)`` places
-    from where it was.
-
-    Shifts as it counts: a stage looks for the upper half of what is left.
+    from where it was. Shifts as it counts: a stage looks for the upper half of what is left.
     """
     count = []
     for step in reversed(range((len(value) - 1).bit_length())):
         size = 1 << step
-        empty = ~value[-size:].any()
-        value = Mux(empty, Cat((Const(0, 1) if fill is None else fill).replicate(size), value[:-size]), value)
+        empty = wire(m, ~value[-size:].any(), f"{name}_zeros_{size}")
+        low = (Const(0, 1) if fill is None else fill).replicate(size)
+        value = wire(m, Mux(empty, Cat(low, value[:-size]), value), f"{name}_{size}")
         count.insert(0, empty)
     return value, Cat(count) if count else Const(0, 1)
 
 
-def shift_right(value, amount):
+def shift_right(m, value, amount, name="shift"):
     """``(value >> amount, lost)``, ``lost`` 1 if a one was shifted out; ``amount`` is unsigned, of any size."""
     lost = []
     for step, bit in enumerate(amount):
         size = min(1 << step, len(value))
         lost.append(bit & value[:size].any())
-        value = Mux(bit, Cat(value[size:], Const(0, size)), value)
+        value = wire(m, Mux(bit, Cat(value[size:], Const(0, size)), value), f"{name}_{1 << step}")
     return value, Cat(lost).any() if lost else Const(0, 1)
 
 
@@ -114,3 +129,23 @@ def pack(sign, magnitude, *, fmt, nan, infinite, zero):
     bits = [magnitude[i] & keep | (special if i >= fmt.fraction_bits else nan if i == fmt.fraction_bits - 1 else 0)
             for i in range(fmt.width - 1)]
     return Cat(*bits, sign & ~nan)
+
+
+def settle(m, digits, exponent, *, precision, floor):
+    """Bring digits of a recurrence that went on for too long to where they are rounded.
+
+    ``digits`` is a leading one at ``precision`` or above, with exponent ``exponent`` were it at ``precision``; or, where
+    ``floor`` is true and the exponent is below 1, at any place. Returns digits of ``precision + 1`` bits (the last is the
+    guard bit), the exponent that belongs to them, at least 1 with ``floor``, and whether ones were dropped.
+    """
+    spare = len(digits) - precision - 1
+    if not spare:
+        return digits, exponent, Const(0, 1)
+    beyond = wire(m, Cat(*(digits[precision + n:].any() | ((exponent < 2 - n) if floor else Const(0, 1))
+                           for n in range(1, spare + 1))), "beyond")
+    exact = [~beyond[0], *(here & ~above for here, above in zip(beyond, [*beyond[1:], Const(0, 1)], strict=True))]
+    moved = Const(0, precision + 1)
+    for n, chosen in enumerate(exact):
+        moved = moved | digits[n:n + precision + 1] & chosen.replicate(precision + 1)
+    dropped = Cat(*(digits[n] & here for n, here in enumerate(beyond))).any()
+    return wire(m, moved, "settled"), wire(m, exponent + sum(beyond), "settled_exponent"), dropped

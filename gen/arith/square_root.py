@@ -1,16 +1,47 @@
-"""Square root: unrolled into a pipeline."""
+"""Square root: unrolled into a pipeline, and some bits of the root per cycle in the same few rows of gates."""
 
 from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 
+from .divide import bits_of_cycle
+from .float_shape import FloatShape
 from .pipeline import operator
-from .recurrence import difference, increment, nonzero, normalise, pack, shift_right, take_apart
+from .recurrence import difference, increment, nonzero, normalise, pack, settle, shift_right, take_apart, wire
 
-__all__ = ["square_root"]
+__all__ = ["IterativeSquareRoot", "square_root"]
 
 
 @operator
 def square_root(p, a, *, fmt, flush_to_zero=False):
-    """Square root."""
+    """Square root, rounded to nearest, ties to even, as IEEE 754 says.
+
+    Restoring digit recurrence, one row of gates for each bit of the root, each a bit wider than the one before. A
+    subnormal operand is normalised first. The root of -0 is -0, of other negative numbers NaN, always the canonical quiet
+    one.
+
+    Depth: places for ``fmt.precision + 2`` registers (``fmt.precision + 1`` with ``flush_to_zero``), each row between two
+    of them. Formats with ``fmt.bias <= fmt.fraction_bits``, which have subnormal roots, have one more.
+
+    Parameters
+    ----------
+    p : :class:`Pipeline`, or :class:`Module` (see :func:`operator`)
+    a : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    flush_to_zero : :class:`bool`
+        Subnormal operands count as zeros of their sign. Roots of normal numbers are normal.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If the operand is not as wide as the format.
+    """
     size, bias = fmt.precision, fmt.bias
     x = take_apart(a, fmt, flush_to_zero=flush_to_zero)
     p.sign = x.sign
@@ -21,7 +52,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         double = x.exponent + bias
     else:
         p.biased = x.exponent
-        p.significand, p.zeros = normalise(x.significand)
+        p.significand, p.zeros = normalise(p.module, x.significand)
         p.cut(4 + 2 * size.bit_length())
         double = p.biased - p.zeros + bias
     p.exponent = double >> 1
@@ -38,7 +69,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         drawn = [p.radicand[i] if i >= 0 else Const(0, 1) for i in (size - 2 * index - 1, size - 2 * index)]
         trial = Cat(*drawn, p.remainder)
         known = [p[name] for name in root]
-        rest, fits = difference(trial, Cat(Const(1, 2), *known, Const(1, 2)))
+        rest, fits = difference(p.module, trial, Cat(Const(1, 2), *known, Const(1, 2)), f"row_{index}")
         p[f"root_{index}"] = fits
         p.remainder = Mux(fits, rest, trial)[:index + 2]
         root.insert(0, f"root_{index}")
@@ -50,15 +81,133 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     field = p.exponent[:fmt.exponent_bits]
     lowest = (1 - fmt.fraction_bits + bias) >> 1
     if flush_to_zero or lowest >= 1:
-        rounded = increment(found[1:size], found[0])
+        rounded = increment(p.module, found[1:size], found[0])
         magnitude = Cat(rounded[:-1], field)
     else:
         p.inexact = nonzero(p.remainder)
         p.tiny = p.exponent < 1
         shift = (1 - p.exponent)[:(1 - lowest).bit_length()]
-        p.found, p.lost = shift_right(found, shift & p.tiny.replicate(len(shift)))
+        p.found, p.lost = shift_right(p.module, found, shift & p.tiny.replicate(len(shift)))
         p.cut(2 * size.bit_length())
-        rounded = increment(p.found[1:size], p.found[0] & (p.found[1] | p.lost | p.inexact))
+        rounded = increment(p.module, p.found[1:size], p.found[0] & (p.found[1] | p.lost | p.inexact))
         field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
         magnitude = Cat(rounded[:-1], field[0] | rounded[-1], field[1:])
     return pack(p.sign, magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite, zero=p.zero)
+
+
+class IterativeSquareRoot(wiring.Component):
+    """Square root unit that works at one root at a time, some bits of it in each clock cycle.
+
+    The results are those of :func:`square_root`. Each cycle appends ``bits_per_cycle`` bits by as many rows of the
+    restoring recurrence until the root's leading one has come to its place: a subnormal operand needs no shifter.
+
+    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle`` the result is valid
+
+    - one cycle after the operand was taken if that is zero, infinite, NaN or negative;
+    - after ``latency`` = 1 + ceil((p + 1) / k) cycles for a normal operand;
+    - later by one step for every two leading zeros of a subnormal one, never after more than
+      1 + ceil((p + 1 + p // 2) / k).
+
+    The next operand is taken in the cycle in which the result is, so that ``i.ready`` depends on ``o.ready``
+    combinationally. ``o.valid`` and ``o.payload`` depend on registers only; the rounding lies behind them.
+
+    Parameters
+    ----------
+    fmt : :class:`FloatFormat`
+    bits_per_cycle : :class:`int`
+        1 or more; what exceeds ``fmt.precision + 1`` has no effect.
+    flush_to_zero : :class:`bool`
+        See :func:`square_root`.
+
+    Members
+    -------
+    i, o : ``In`` and ``Out(stream.Signature(FloatShape(fmt)))``
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format or ``bits_per_cycle`` not an integer.
+    :exc:`ValueError`
+        If ``bits_per_cycle`` is less than 1.
+    """
+
+    def __init__(self, fmt, *, bits_per_cycle=1, flush_to_zero=False):
+        self._shape = FloatShape(fmt)
+        self._fmt, self._flush_to_zero = fmt, bool(flush_to_zero)
+        self._bits = bits_of_cycle(bits_per_cycle, fmt.precision + 1)
+        fields = {n: n for n in ("fraction", "exponent", "sign")}
+        self.PORTS = {
+            "i": {"payload": "radicand", "fields": fields},
+            "o": {"payload": "square root, rounded", "fields": fields},
+        }
+        super().__init__({"i": In(stream.Signature(self._shape)), "o": Out(stream.Signature(self._shape))})
+
+    @property
+    def latency(self):
+        """Clock cycles from a normal operand to its result."""
+        return {"result": 1 - -(self._fmt.precision + 1) // self._bits}
+
+    def elaborate(self, platform):
+        m = Module()
+        fmt, size, ftz = self._fmt, self._fmt.precision, self._flush_to_zero
+        x = take_apart(Value.cast(self.i.payload), fmt, flush_to_zero=ftz)
+        # Few formats have subnormal square roots: where the root of the smallest number is one.
+        floor = not ftz and (1 - fmt.fraction_bits + fmt.bias) >> 1 < 1
+
+        # As in the divider: digits until the leading one is at its place. Two bits of the radicand for each; it has two
+        # before the point.
+        drawn = 2 * self._bits
+        double = x.exponent + fmt.bias
+        busy = Signal()
+        sign, nan, infinite, zero = (Signal(name=n, reset_less=True) for n in ("sign", "nan", "infinite", "zero"))
+        radicand = Signal(max(size + 1 + (size + 1) % 2, drawn), reset_less=True)
+        remainder = Signal(size + self._bits + 1, reset_less=True)  # up to twice the root
+        root = Signal(size + self._bits, reset_less=True)
+        exponent = Signal(range(min(1 - 2 * self._bits - size, 0), ((fmt.exponent_max + fmt.bias) >> 1) + size + 2), reset_less=True)
+        done = Signal()
+        ended = root[size:].any() | ((exponent <= 1) if floor else 0)
+        m.d.comb += done.eq(busy & (nan | infinite | zero | ended))
+        m.d.comb += self.o.valid.eq(done)
+        m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
+
+        rest, digits = remainder, []
+        for index in range(self._bits):
+            end = len(radicand) - 2 * index
+            trial = Cat(radicand[end - 2:end], rest)
+            subtrahend = Cat(Const(1, 2), *digits, root)
+            less, fits = difference(m, trial, Cat(subtrahend, Const(0, len(trial)))[:len(trial)])
+            rest = wire(m, Mux(fits, less, trial)[:len(remainder)], "row")
+            digits.insert(0, fits)
+        with m.If(self.i.ready):
+            aligned = Cat(Mux(double[0], Cat(Const(0, 1), x.significand), Cat(x.significand, Const(0, 1))))
+            m.d.sync += [
+                busy.eq(self.i.valid),
+                sign.eq(x.sign),
+                nan.eq(x.nan | (x.sign & ~x.zero)),
+                infinite.eq(x.inf),
+                zero.eq(x.zero),
+                radicand.eq(Cat(Const(0, len(radicand) - len(aligned)), aligned)),
+                remainder.eq(0),
+                root.eq(0),
+                exponent.eq((double >> 1) + (size + 1)),
+            ]
+        with m.Elif(~done):
+            m.d.sync += [
+                radicand.eq(radicand << drawn),
+                remainder.eq(rest),
+                root.eq(Cat(*digits, root)),
+                exponent.eq(exponent - self._bits),
+            ]
+
+        found, biased, dropped = settle(m, root, exponent, precision=size, floor=floor)
+        top = found[size]
+        # Without subnormal results there are no ties (see square_root).
+        up = found[0] & (found[1] | dropped | nonzero(remainder)) if floor else found[0]
+        rounded = increment(m, found[1:size], up)
+        field = biased[:fmt.exponent_bits]
+        if floor:
+            field = field & top.replicate(fmt.exponent_bits)
+            field = Cat(field[0] | rounded[-1], field[1:])
+        m.d.comb += Value.cast(self.o.payload).eq(
+            pack(sign, Cat(rounded[:-1], field), fmt=fmt, nan=nan, infinite=infinite, zero=zero))
+        return m
