@@ -223,31 +223,27 @@ def _any(terms):
     return Cat(*terms).any() if len(terms) > 1 else terms[0] if terms else Const(0, 1)
 
 
-def _groups(m, generate, propagate, name):
-    """Generate and propagate of the groups from position 0 to each other; ``generate`` may be None.
+def _prefix(size):
+    """Pairs (position, position below) to join, level by level, for groups from position 0 to each other.
 
-    Pairs of positions, the carries of every second position by a Ladner-Fischer network of least depth, and of the
-    others from those.
+    Pairs of positions, every second position by a Ladner-Fischer network of least depth, and the others from those.
     """
-    size = len(propagate)
-    generate, propagate = generate and list(generate), list(propagate)
-
-    def join(k, below, label):
-        if generate:
-            generate[k] = wire(m, generate[k] | (propagate[k] & generate[below]), f"{name}_generate_{label}_{k}")
-        propagate[k] = wire(m, propagate[k] & propagate[below], f"{name}_propagate_{label}_{k}")
-
-    for k in range(1, size, 2):
-        join(k, k - 1, 1)
+    levels = [[(k, k - 1) for k in range(1, size, 2)]]
     step = 2
     while step < size:
-        for k in range(1, size, 2):
-            if k & step:
-                join(k, (k & -step) - 1, step)
+        levels.append([(k, (k & -step) - 1) for k in range(1, size, 2) if k & step])
         step *= 2
-    for k in range(2, size, 2):
-        join(k, k - 1, 0)
-    return generate, propagate
+    levels.append([(k, k - 1) for k in range(2, size, 2)])
+    return levels
+
+
+def _ripples(m, bits, name):
+    """For each position, whether it and all below are 1."""
+    ones = list(bits)
+    for number, level in enumerate(_prefix(len(ones))):
+        for k, below in level:
+            ones[k] = wire(m, ones[k] & ones[below], f"{name}_{number}_{k}")
+    return Cat(ones)
 
 
 def _add(p, window):
@@ -264,24 +260,30 @@ def _add(p, window):
     for k in range(window.guard, low + 1):
         columns[k] += [(row[k - window.guard], 0.0) for row in (p.product_row_0, p.product_row_1)]
     high = p.aligned[low:]
+    # A carry ripples up through ones, a borrow through zeros.
+    p.ripple = _ripples(m, high ^ p.subtract.replicate(len(high)), "ripple")
     p.high_zero = ~high.any()
     rows = [[bit for bit, _ in column] for column in compress(p, columns, name="sum")]
     p.generate = Cat(row[0] & row[1] if len(row) == 2 else Const(0, 1) for row in rows)
     p.propagate = Cat(row[0] ^ row[1] if len(row) == 2 else row[0] for row in rows)
     p.cut(XOR * 4)
 
-    generate, all_ones = _groups(m, [*p.generate[:low]], [*p.propagate[:low]], "sum")
-    p.carry = p.propagate[low] ^ generate[-1]
-    p.digits = p.propagate[:low] ^ Cat(Const(0, 1), *generate[:-1])
-    p.all_ones = Cat(all_ones)
-    # A carry ripples up through ones, a borrow through zeros.
-    high = p.aligned[low:]
-    _, ripple = _groups(m, None, [bit ^ p.subtract for bit in high], "high")
-    p.ripple = Cat(ripple)
+    # Of the groups from place 0 to each: whether it carries out, whether it is all ones.
+    p.carries, p.all_ones = p.generate[:low], p.propagate[:low]
+    for number, level in enumerate(_prefix(low)):
+        if number and not number % 3:
+            p.cut(3 * AND_OR + 1)
+        carries, ones = [*p.carries], [*p.all_ones]
+        for k, below in level:
+            carries[k] = wire(m, carries[k] | (ones[k] & carries[below]), f"sum_carry_{number}_{k}")
+            ones[k] = wire(m, ones[k] & ones[below], f"sum_ones_{number}_{k}")
+        p.carries, p.all_ones = Cat(carries), Cat(ones)
+    p.carry = p.propagate[low] ^ p.carries[-1]
+    p.digits = p.propagate[:low] ^ Cat(Const(0, 1), p.carries[:-1])
     p.small = p.subtract & p.high_zero
     p.large = p.subtract & ~p.high_zero
     p.limit = (p.first - 1)[:len(p.first)]
-    p.cut(3 + AND_OR * low.bit_length())
+    p.cut(5 + AND_OR * (len(_prefix(low)) % 3))
 
     # Digits change where the carry goes around, up to the first 0, and where the sum is complemented.
     p.negative = p.large | (p.small & ~p.carry)
@@ -339,19 +341,18 @@ def _round(p, window):
     m, acc = p.module, window.acc
     fraction_bits, exponent_bits = acc.fraction_bits, acc.exponent_bits
     leading = p.normal[-1]
-    up = wire(m, p.normal[0] & (p.rest | p.normal[1]), "up")
-    # A carry out of the fraction steps into the exponent, up to infinity.
-    packed = Cat(p.normal[1:-1], p.biased[:exponent_bits] & leading.replicate(exponent_bits))
-    _, ripple = _groups(m, None, list(packed), "round")
-    rounded = packed ^ (Cat(Const(1, 1), *ripple[:-1]) & up.replicate(len(packed)))
+    p.up = p.normal[0] & (p.rest | p.normal[1])
+    p.packed = Cat(p.normal[1:-1], p.biased[:exponent_bits] & leading.replicate(exponent_bits))
+    p.ripple = _ripples(m, p.packed, "round")
     overflow = wire(m, leading & (p.biased >= acc.exponent_max), "overflow")
-    force = wire(m, p.nan | p.inf | overflow, "not_finite")
+    p.force = p.nan | p.inf | overflow
+    p.tiny = ~leading | (p.biased <= 0) if window.flush else Const(0, 1)
+    p.sign = Mux(p.inf, p.inf_sign, (p.product_sign ^ p.negative) & ~p.equal) & ~p.nan
+    p.cut(7)
+
+    # A carry out of the fraction steps into the exponent, up to infinity.
+    rounded = p.packed ^ (Cat(Const(1, 1), p.ripple[:-1]) & p.up.replicate(len(p.packed)))
     fraction, exponent = rounded[:fraction_bits], rounded[fraction_bits:]
-    clear = force
-    if window.flush:
-        tiny = wire(m, ~leading | (p.biased <= 0), "tiny")
-        clear = force | tiny
-        exponent &= ~tiny.replicate(exponent_bits)
-    sign = Mux(p.inf, p.inf_sign, (p.product_sign ^ p.negative) & ~p.equal)
-    return Cat((fraction & ~clear.replicate(fraction_bits)) | Cat(Const(0, fraction_bits - 1), p.nan),
-               exponent | force.replicate(exponent_bits), sign & ~p.nan)
+    fraction = (fraction & ~(p.force | p.tiny).replicate(fraction_bits)) | Cat(Const(0, fraction_bits - 1), p.nan)
+    exponent = (exponent & ~p.tiny.replicate(exponent_bits)) | p.force.replicate(exponent_bits)
+    return Cat(fraction, exponent, p.sign)
