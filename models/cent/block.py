@@ -106,7 +106,7 @@ class BlockMapping:
         d, kv, f = self.hidden, self.kv_width, self.ffn
         spans = _ceil(self.max_tokens, ROW)
         sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
-                 "k": 1, "cache_k": _ceil(self.max_tokens, self.banks) * _ceil(kv, ROW), "scores": spans * self.score_rows,
+                 "k": 1, "cache_k": _ceil(self.max_tokens, self.matrix_banks) * _ceil(kv, ROW), "scores": spans * self.score_rows,
                  "cache_v": spans * self.value_heads * 8, "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
                  "norm2": 1, "w1": weight(d, f), "w3": weight(d, f), "gate": 1, "gate_copy": 1, "sigmoid": 1, "ffn": 1,
                  "w2": weight(f, d), "result": 1}
@@ -207,7 +207,8 @@ class _Builder:
         for bursts, row in both:
             self.each_bank("W_MEM", bursts, 2, 4, row)
         spans = _ceil(m.kv_width, ROW)
-        turn, bank = divmod(tokens - 1, m.banks)
+        turn, bank = divmod(tokens - 1, m.matrix_banks)
+        bank %= m.banks
         with p.loop(spans) as span:
             with p.loop(m.replicas) as replica:
                 with p.loop(COLUMNS):
@@ -224,7 +225,7 @@ class _Builder:
         p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
         with p.loop(spans) as span:
-            with p.loop(_ceil(tokens, m.banks)) as turn:
+            with p.loop(_ceil(tokens, m.matrix_banks)) as turn:
                 with p.loop(m.group):
                     p.command("WR_GB", opsize=COLUMNS, gpr=0, mask=m.mask)
                     with p.loop(8):
@@ -330,6 +331,6 @@ def block_program(mapping: BlockMapping, tokens: int) -> Program:
     if not 1 <= tokens <= mapping.max_tokens:
         raise ConfigError(f"tokens must be 1 to {mapping.max_tokens}, not {tokens}")
     # What a stage depends on is coarser than the number of tokens: stages that are the same are one object.
-    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, mapping.banks) * mapping.banks,
+    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, mapping.matrix_banks) * mapping.matrix_banks,
             "softmax_scale": _ceil(tokens, LANES) * LANES, "attn_output": _ceil(tokens, LANES) * LANES}
     return Program(_stage(mapping, name, seen.get(name, 0)) for name, _ in _STAGES)
