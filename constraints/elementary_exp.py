@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Chords:
         rest = self.fraction_bits - self.index_bits
         return word >> rest, word >> (rest - self.factor_bits) & ((1 << self.factor_bits) - 1)
 
-    def _rows(self, slope: np.ndarray, low: np.ndarray) -> np.ndarray:
+    def _rows(self, slope: np.ndarray | np.int64, low: np.ndarray) -> np.ndarray:
         total = np.zeros(np.broadcast_shapes(np.shape(slope), np.shape(low)), np.int64)
         for j in range(self.slope_bits):
             row = low << j >> self.drop
@@ -140,7 +141,7 @@ class ExponentialTables:
         """Bits of the product."""
         return self.fmt.precision + self.product_bits + 1
 
-    def shift(self, exponent: int) -> int:
+    def shift(self, exponent: Any) -> Any:
         """Left shift of the product of operands with a biased exponent; negative: to the right."""
         return exponent - self.fmt.bias - self.fmt.fraction_bits - self.product_bits + self.fraction_bits
 
@@ -268,7 +269,9 @@ def _fit_chords(first: np.ndarray, last: np.ndarray, chords: Chords) -> Chords |
 
 #: Geometries found by a search over all operands: (exponent bits, fraction bits) to the parts of the fraction, bits of
 #: product, fraction and value, and index, factor and slope bits of the chords and what their rows drop.
-_SEARCHED: dict[tuple[int, int], tuple[tuple[int, ...], int, int, int, int, int, int, int]] = {
+_SEARCHED: dict[tuple[int, int], tuple[tuple[int, ...], int, int, int, tuple[int, int, int, int]]] = {
+    (5, 10): ((3, 3, 4), 5, 12, 12, (6, 5, 4, 3)),
+    (8, 7): ((3, 4), 7, 8, 9, (4, 3, 4, 2)),
 }
 
 
@@ -284,7 +287,7 @@ def exponential_tables(fmt: FloatFormat) -> ExponentialTables:
     """
     known = _SEARCHED.get((fmt.exponent_bits, fmt.fraction_bits))
     if known:
-        chunks, product_bits, fraction_bits, value_bits, *geometry = known
+        chunks, product_bits, fraction_bits, value_bits, geometry = known
         chords = Chords(fraction_bits, value_bits, *geometry, (), ())
         tables = _tables(fmt, chunks, product_bits, fraction_bits, chords, value_bits)
         first, last = _of_every_operand(tables)
@@ -317,7 +320,7 @@ def _tables(fmt: FloatFormat, chunks: tuple[int, ...], product_bits: int, fracti
 
 def _cheapest_chords(first: np.ndarray, last: np.ndarray, fraction_bits: int, value_bits: int) -> Chords:
     """The smallest of the chords that fit: bits of tables, and of the products with their adders."""
-    choices = []
+    choices: list[tuple[float, tuple[int, int, int, int]]] = []
     for index_bits in range(fraction_bits + 1):
         for factor_bits in range(fraction_bits - index_bits + 1):
             for slope_bits in range(3, 9) if factor_bits else (0,):
@@ -325,8 +328,8 @@ def _cheapest_chords(first: np.ndarray, last: np.ndarray, fraction_bits: int, va
                 if drop < 0 or drop > slope_bits + factor_bits:
                     continue
                 cost = 0.28 * (value_bits - 2 + slope_bits) * 2**index_bits + 7.5 * factor_bits * slope_bits
-                choices.append((cost, index_bits, factor_bits, slope_bits, drop))
-    for _, *geometry in sorted(choices):
+                choices.append((cost, (index_bits, factor_bits, slope_bits, drop)))
+    for _, geometry in sorted(choices):
         fitted = _fit_chords(first, last, Chords(fraction_bits, value_bits, *geometry, (), ()))
         if fitted is not None:
             return fitted
@@ -359,13 +362,17 @@ def _parabolas(precision: int, fraction_bits: int) -> Piecewise:
     lost = 0.5 * 2.0**-high_bits if high_bits < low_bits else 0.0
     c1 = np.rint((a1 + c2 / 2 * lost) * 8 + 0.5)
     shift = low_bits + 3
-    c0 = np.rint(a0 * 16) * 2.0**(shift - 4)
-    table = [[int(x) for x in c] for c in (c0, c1, c2)]
+    starts = np.rint(a0 * 16) * 2.0**(shift - 4)
+    table = [[int(x) for x in c] for c in (starts, c1, c2)]
     table[0][0] = max(table[0][0], 0)
     # Where parabolas meet the next one must not start below the end of the one before.
     for n in range(1, count):
         end = table[1][n - 1] + (table[2][n - 1] * ((1 << high_bits) - 1) >> square_shift)
         last = table[0][n - 1] + end * (size - 1) >> shift << shift
         table[0][n] = max(table[0][n], last)
+    # The value stays below 1, also behind the last word.
+    c0, c1, c2 = (column[-1] for column in table)
+    slope = c1 + (c2 * ((1 << high_bits) - 1) >> square_shift)
+    table[0][-1] = min(c0, ((1 << precision) << shift) - 1 - slope * (size - 1))
     return Piecewise(index_bits, low_bits, tuple(table[0]), tuple(table[1]), shift, tuple(table[2]), high_bits,
                      square_shift)

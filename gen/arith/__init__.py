@@ -4,8 +4,8 @@ from .aligned import Rounder, Unpacked, leading_zeros, unpack
 from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, round_to_integral, to_integer
 from .divide import IterativeDivider, divide
-from .dot import dot
-from .exponential import SoftmaxExp
+from .dot import DotAccumulator, dot
+from .exponential import SoftmaxExp, exponential, softmax_exp
 from .float_shape import FloatLayout, FloatShape, FloatView
 from .fma import fma
 from .logarithm import logarithm
@@ -15,6 +15,6 @@ from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
 
 __all__ = ["FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeSquareRoot", "Pipeline", "Rounder",
-           "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot", "fma", "from_integer",
-           "leading_zeros", "logarithm", "maximum", "minimum", "operator", "reciprocal", "reciprocal_square_root",
-           "round_to_integral", "square_root", "to_integer", "unpack"]
+           "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot", "exponential", "fma",
+           "from_integer", "leading_zeros", "logarithm", "maximum", "minimum", "operator", "reciprocal",
+           "reciprocal_square_root", "round_to_integral", "softmax_exp", "square_root", "to_integer", "unpack"]

@@ -1,21 +1,274 @@
-"""The exponential of softmax: exp(score - maximum), pipelined."""
+"""Exponentials: of any number, and of a score minus the largest one (softmax)."""
 
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...constraints.arithmetic import ExpTable
+from ...constraints.elementary_exp import Chords, exponential_tables
+from ...constraints.formats import FloatFormat
 from .aligned import unpack
+from .bits import add_rows, compress, wire
+from .pipeline import operator
+from .reciprocal import piecewise
 
-__all__ = ["SoftmaxExp"]
+__all__ = ["SoftmaxExp", "exponential", "softmax_exp"]
 
 
-class SoftmaxExp(wiring.Component):
+def _check_format(fmt, name="Format"):
+    if not isinstance(fmt, FloatFormat):
+        raise TypeError(f"{name} must be a FloatFormat, not {fmt!r}")
+
+
+@operator
+def exponential(p, a, *, fmt, flush_to_zero=False):
+    """e**a: less than a unit in the last place from the exact exponential, monotonic, exactly 1 for zeros.
+
+    a times log2 e becomes fixed point: multiples of log2 e by parts of the significand come from tables, and the exponent
+    places their sum. The whole part is the exponent of the result; the fraction's power of two comes from chords or,
+    above 12 bits of precision, parabolas (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). One rounding
+    to nearest, also below the normal range. e**-inf is +0, e**+inf is +inf, NaN gives the canonical one.
+
+    Parameters
+    ----------
+    a : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    flush_to_zero : bool
+        Subnormal operands count as zero, and results that are exactly below the normal range become zero.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    """
+    _check_format(fmt)
+    m, tables = p.module, exponential_tables(fmt)
+    f, e = fmt.fraction_bits, fmt.exponent_bits
+    fraction, exponent = a[:f], a[f:f + e]
+    p.sign = a[-1]
+    p.nan = exponent.all() & fraction.any()
+    p.large = exponent > tables.highest
+    normal = exponent.any()
+    if flush_to_zero:
+        p.tiny = p.sign & normal & (a[:-1] > tables.smallest_normal_operand)
+    if tables.subnormal_operands:
+        normal = wire(m, normal, "normal")
+        if flush_to_zero:
+            fraction = fraction & normal.replicate(f)
+        exponent = Cat(exponent[0] | ~normal, exponent[1:])
+    p.exponent = exponent
+
+    # log2 e times the significand.
+    columns = [[] for _ in range(tables.product_width)]
+    place = 0
+    for n, (length, table) in enumerate(zip(tables.chunks, tables.multiples, strict=True)):
+        multiple, = _look_up(m, fraction[place:place + length], [table], f"multiple_{n}")
+        _put(columns, multiple, 0, length + 1)
+        place += length
+    if tables.subnormal_operands:
+        _put(columns, [normal if tables.implicit >> k & 1 else None for k in range(tables.implicit.bit_length())], 0, 2)
+    p.product = _sum(p, columns, "product", len(tables.chunks))
+
+    # Into fixed point: the exponent's upper bits choose a place out of several, its lower bits shift up to there.
+    fine = 2 if fmt.precision <= 16 else 3
+    moved, exponent = p.product, p.exponent
+    for k in range(fine):
+        moved = wire(m, Mux(exponent[k], Cat(Const(0, 1 << k), moved), moved), f"moved_{k}")
+    size = tables.whole_bits + tables.fraction_bits
+    word = Const(0, size)
+    for step in range(tables.lowest >> fine, (tables.highest >> fine) + 1):
+        left = tables.shift(step << fine)
+        placed = (Cat(Const(0, left), moved) if left >= 0 else moved[-left:])[:size]
+        word = word | (placed & wire(m, exponent[fine:] == step, f"place_{step}").replicate(len(placed)))
+    p.word = word[:size] ^ p.sign.replicate(size)
+    p.cut(12)
+
+    # The exponent of the result. Below the normal range it is that of the subnormals, and the significand moves right.
+    part, whole = p.word[:tables.fraction_bits], p.word[tables.fraction_bits:]
+    magnitude = wire(m, whole ^ p.sign.replicate(len(whole)), "magnitude")
+    field = (Cat(whole, p.sign).as_signed() + fmt.bias)[:e]
+    steps = wire(m, magnitude + 3, "steps")  # 2**(e - 1) more than the distance to the right
+    p.low = p.sign & steps[e - 1:].any()
+    p.field = field & ~p.low.replicate(e)
+    reach = fmt.precision.bit_length()
+    p.right = (steps if reach <= e - 1 else steps - (1 << (e - 1)))[:reach] & p.low.replicate(reach)
+    p.zero = p.sign & (p.large | (magnitude >= fmt.bias + fmt.precision - 1))
+    p.infinite = ~p.sign & (p.large | magnitude[e - 1:].any())
+    value = _power(p, part, tables)
+
+    # One rounding.
+    guard = tables.value_bits - f
+    if flush_to_zero:
+        # What is not flushed but just below the normal range for the tables is the smallest normal number.
+        below = wire(m, p.right.any(), "below")
+        p.kept, p.up = value[guard:] & ~below.replicate(f), value[guard - 1] & ~below
+        p.result_field = Cat(p.field[0] | p.low, p.field[1:])
+        p.vanish = p.tiny
+    else:
+        moved = _shift_right(m, Cat(value, Const(1, 1)), p.right, fmt.precision + guard)
+        p.kept, p.up = moved[guard:guard + f], moved[guard - 1]
+        p.result_field = Cat(p.field[0] | (moved[guard + f] & p.low), p.field[1:])
+        p.vanish = p.zero
+        p.cut(2 * reach)
+    rounded = wire(m, Cat(p.kept, p.result_field) + p.up, "rounded")
+    special = wire(m, p.infinite | p.nan, "special")
+    plain = wire(m, ~(special | p.vanish), "plain")
+    return Cat((rounded[:f] & plain.replicate(f)) | Cat(Const(0, f - 1), p.nan),
+               (rounded[f:f + e] & plain.replicate(e)) | special.replicate(e), Const(0, 1))
+
+
+def _power(p, word, tables):
+    """``2**x - 1`` of a fraction, ``tables.value_bits`` long."""
+    chords = tables.power
+    if not isinstance(chords, Chords):
+        return piecewise(p.part("power"), word, table=chords)[:tables.value_bits]
+    m, size, top = p.module, chords.value_bits, chords.slope_bits - 1
+    rest = chords.fraction_bits - chords.index_bits
+    # The uppermost bit of a slope counts negative: its row is inverted, which adds a constant.
+    kept = range(max(chords.drop - top, 0), chords.factor_bits)
+    constant = sum(1 << (j + top - chords.drop) for j in kept)
+    starts = [(start - constant) % (1 << size) for start in chords.starts]
+    slopes = [slope % (1 << chords.slope_bits) for slope in chords.slopes]
+    p.start, p.slope = _look_up(m, word[rest:], [starts, slopes], "chord")
+    p.word_here = word
+    p.cut(chords.index_bits + 2)
+    columns = [[] for _ in range(size)]
+    _put(columns, p.word_here, size - chords.fraction_bits, 0)
+    _put(columns, p.start, 0, 0)
+    low = p.word_here[rest - chords.factor_bits:rest]
+    for i in range(chords.slope_bits):
+        row = [wire(m, ~(p.slope[i] & bit) if i == top else p.slope[i] & bit, f"row_{i}_{j}") for j, bit in enumerate(low)]
+        _put(columns, row[max(chords.drop - i, 0):], max(i - chords.drop, 0), 1)
+    return _sum(p, columns, "power", chords.slope_bits + 2)
+
+
+@operator
+def softmax_exp(p, maximum, value, *, score, table):
     """``exp(value - maximum)`` of two numbers with ``maximum >= value``; result in 0..1.
 
     The difference is taken exactly and truncated to fixed point; the power of two of its multiple of log2 e comes from
-    a table of chords (:class:`ExpTable`); the result is rounded once, to nearest even. Error at most 1 ulp, never
-    increasing with the difference, exactly 1 at 0. ``value`` -infinity gives 0; NaN, and +infinity minus +infinity,
-    give NaN.
+    a table of chords (:class:`~bankside.constraints.arithmetic.ExpTable`); the result is rounded once, to nearest even.
+    Error at most 1 ulp, never increasing with the difference, exactly 1 at 0. ``value`` -infinity gives 0; NaN, and
+    +infinity minus +infinity, give NaN.
+
+    Parameters
+    ----------
+    maximum, value : values of ``score.width`` bits
+    score : :class:`FloatFormat`
+        Format of the operands.
+    table : :class:`ExpTable`
+        Constants, and the format of the result.
+
+    Returns
+    -------
+    value of ``table.io.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``score`` is not a format or ``table`` not an :class:`ExpTable`.
+    """
+    _check_format(score, "Format of the scores")
+    if not isinstance(table, ExpTable):
+        raise TypeError(f"Table must be an ExpTable, not {table!r}")
+    m, fmt, io = p.module, score, table.io
+
+    # Which exponent is larger, and by how much.
+    a, b = unpack(m, maximum, fmt, "maximum"), unpack(m, value, fmt, "value")
+    masked = b.inf & b.sign
+    p.nan = a.nan | b.nan | (a.inf & b.inf & ~masked)
+    p.zero = a.inf | b.inf
+    p.sign_a, p.sign_b = a.sign, b.sign
+    guard = table.difference_guard(fmt)
+    size = fmt.precision + guard
+    limit = size.bit_length()
+    ahead = wire(m, a.exponent - b.exponent, "ahead")
+    p.swap = ahead[-1]
+    gap = Mux(p.swap, b.exponent - a.exponent, ahead[:-1])
+    p.top = Mux(p.swap, b.exponent, a.exponent)
+    p.gap = Mux(gap >= size, size, gap)[:limit]
+    p.large, p.small = Mux(p.swap, b.significand, a.significand), Mux(p.swap, a.significand, b.significand)
+    p.cut(14)
+
+    # Align; what is shifted out of the smaller one stays visible as its last bit. Subtract.
+    small = Cat(Const(0, guard), p.small)
+    lost = Const(0, 1)
+    for k in reversed(range(limit)):
+        lost = lost | (p.gap[k] & small[:1 << k].any())
+        small = wire(m, Mux(p.gap[k], small[1 << k:], small), f"aligned_{k}")
+    p.small_aligned = Cat(small[0] | lost, small[1:])
+    p.cut(12)
+    large = Cat(Const(0, guard), p.large)
+    # Never negative: large - small, negated if the larger one is a positive value or a negative maximum; it never is
+    # with equal signs and different exponents, so only equal exponents may have to be exchanged. Different signs: add.
+    apart = wire(m, p.sign_a ^ p.sign_b, "apart")
+    exchange = wire(m, p.sign_a ^ p.swap, "exchange")
+    minuend = Mux(exchange, p.small_aligned, large)
+    subtrahend = Mux(exchange, large, p.small_aligned) ^ (~apart).replicate(size)
+    total = wire(m, Cat(~apart, minuend, 0) + Cat(~apart, subtrahend, ~apart), "total")
+    p.difference = total[1:size + 2]
+    p.cut(10)
+
+    # To fixed point, saturating.
+    bits = table.integer_bits + table.fraction_bits
+    left = table.fraction_bits - fmt.bias - fmt.fraction_bits - guard  # + exponent: left shift
+    most = bits + size + 1
+    # A right shift of the difference placed `bits` to the left: there any difference but 0 saturates.
+    above = wire(m, (bits - left) - p.top, "above")
+    right = wire(m, Mux(above[-1], 0, Mux(above[:-1] > most, most, above[:-1]))[:most.bit_length()], "right")
+    placed = Cat(Const(0, bits), p.difference)
+    for k in reversed(range(len(right))):
+        placed = wire(m, Mux(right[k], placed[1 << k:], placed), f"placed_{k}")
+    p.x = placed[:bits] | placed[bits:].any().replicate(bits)
+    p.cut(18)
+
+    # Times log2 e.
+    # As sums of shifted words, half of them before a cut; synthesis makes carry-save adders of them. Written bit by bit the
+    # unit would be smaller by a tenth, but its simulation ten times as long.
+    digits = _signed_digits(table.constant)
+    half = len(digits) // 2
+    p.scaled_low, p.scaled_high = _shifted_sum(p.x, digits[:half]), _shifted_sum(p.x, digits[half:])
+    p.cut(14)
+    p.scaled = (p.scaled_low + p.scaled_high)[table.constant_bits:bits + table.constant_bits + 1]
+    p.cut(8)
+
+    # The chord.
+    low_bits = table.fraction_bits - table.index_bits
+    p.whole = p.scaled[table.fraction_bits:]
+    p.start, p.slope = _look_up(m, p.scaled[low_bits:table.fraction_bits], [table.values[:-1], table.slopes], "chord")
+    p.low = p.scaled[:low_bits]
+    p.cut(table.index_bits + 2)
+    p.fall = (p.slope * p.low)[low_bits:]
+    p.cut(16)
+    p.power = (p.start - p.fall)[:table.value_bits + 1]
+    p.cut(8)
+
+    # To the result's grid (below the normal range it stops following the exponent), and round.
+    normal = io.bias - 2
+    reach = (table.value_bits + 1).bit_length()
+    distance = wire(m, p.whole - normal, "distance")
+    p.subnormal = ~distance[-1]
+    below = Mux(distance[:-1] > table.value_bits + 1, table.value_bits + 1, distance[:-1])[:reach]
+    below = wire(m, below & p.subnormal.replicate(len(below)), "below")
+    drop = table.value_bits - io.precision
+    moved, lost = p.power, Const(0, 1)
+    for k in reversed(range(len(below))):
+        lost = lost | (below[k] & moved[:1 << k].any())
+        moved = wire(m, Mux(below[k], moved[1 << k:], moved), f"shifted_{k}")
+    p.kept = moved[drop:]
+    p.up = moved[drop - 1] & (moved[:drop - 1].any() | lost | moved[drop])
+    p.field = (normal - p.whole)[:io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
+    p.cut(16)
+    rounded = wire(m, (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[:io.width], "rounded")
+    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[:io.width]
+
+
+class SoftmaxExp(wiring.Component):
+    """:func:`softmax_exp` with registers.
 
     Timing: latency ``LATENCY`` cycles, one result per cycle, never stalls.
 
@@ -45,104 +298,50 @@ class SoftmaxExp(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        fmt, table, io = self._score, self._table, self._table.io
-
-        def register(value, name):
-            r = Signal(value.shape(), name=name, reset_less=True)
-            m.d.sync += r.eq(value)
-            return r
-
-        # Cycle 1: which exponent is larger, and by how much.
-        a = unpack(m, self.maximum, fmt, "maximum")
-        b = unpack(m, self.value, fmt, "value")
-        swap = Signal()
-        gap = Signal(fmt.exponent_bits)
-        m.d.comb += swap.eq(b.exponent > a.exponent)
-        m.d.comb += gap.eq(Mux(swap, b.exponent - a.exponent, a.exponent - b.exponent))
-        masked = Signal()
-        nan = Signal()
-        m.d.comb += masked.eq(b.inf & b.sign)
-        m.d.comb += nan.eq(a.nan | b.nan | (a.inf & b.inf & ~masked))
-        guard = table.difference_guard(fmt)
-        size = fmt.precision + guard
-        limit = size.bit_length()
-        top_1 = register(Mux(swap, b.exponent, a.exponent), "top_1")
-        gap_1 = register(Mux(gap >= size, size, gap)[:limit], "gap_1")
-        large_1 = register(Mux(swap, b.significand, a.significand), "large_1")
-        small_1 = register(Mux(swap, a.significand, b.significand), "small_1")
-        swap_1 = register(swap, "swap_1")
-        sign_a_1, sign_b_1 = register(a.sign, "sign_a_1"), register(b.sign, "sign_b_1")
-        nan_1 = register(nan, "nan_1")
-        zero_1 = register(a.inf | b.inf, "zero_1")
-
-        # Cycle 2: align; what is shifted out of the smaller one stays visible as its last bit. Subtract.
-        wide = Signal(2 * size)
-        small = Signal(size)
-        m.d.comb += wide.eq(Cat(Const(0, size + guard), small_1) >> gap_1)
-        m.d.comb += small.eq(wide[size:] | wide[:size].any())
-        large = Cat(Const(0, guard), large_1)
-        first, second = Signal(size), Signal(size)
-        m.d.comb += [first.eq(Mux(swap_1, small, large)), second.eq(Mux(swap_1, large, small))]
-        # Never negative: first - second, second - first if both are negative, first + second if the signs differ.
-        apart = sign_a_1 ^ sign_b_1
-        minuend = Mux(sign_a_1, second, first)
-        subtrahend = Mux(sign_a_1, first, second) ^ (~apart).replicate(size)
-        total = Cat(~apart, minuend, 0) + Cat(~apart, subtrahend, ~apart)
-        difference_2 = register(total[1:size + 2], "difference_2")
-        top_2, nan_2, zero_2 = register(top_1, "top_2"), register(nan_1, "nan_2"), register(zero_1, "zero_2")
-
-        # Cycle 3: to fixed point, saturating. `bits` places to the left any difference but 0 saturates.
-        bits = table.integer_bits + table.fraction_bits
-        place = table.fraction_bits - fmt.bias - fmt.fraction_bits - guard  # left shift = exponent + place
-        right = Signal(range(bits + size + 2))
-        above = Signal(signed(fmt.exponent_bits + 2))
-        m.d.comb += above.eq(bits - (top_2 + place))  # right shift of the difference placed `bits` to the left
-        m.d.comb += right.eq(Mux(above < 0, 0, Mux(above > bits + size + 1, bits + size + 1, above)))
-        placed = Signal(size + 1 + bits)
-        m.d.comb += placed.eq(Cat(Const(0, bits), difference_2) >> right)
-        x_3 = register(Mux(placed[bits:].any(), (1 << bits) - 1, placed[:bits]), "x_3")
-        nan_3, zero_3 = register(nan_2, "nan_3"), register(zero_2, "zero_3")
-
-        # Cycles 4 and 5: times log2 e, as shifts and additions, half of them in each cycle.
-        digits = _signed_digits(table.constant)
-        low_4, high_4 = (register(_shifted_sum(x_3, part), name) for part, name in
-                         ((digits[:len(digits) // 2], "low_4"), (digits[len(digits) // 2:], "high_4")))
-        product = low_4 + high_4
-        scaled_5 = register(product[table.constant_bits:bits + table.constant_bits + 1], "scaled_5")
-        nan_5, zero_5 = register(register(nan_3, "nan_4"), "nan_5"), register(register(zero_3, "zero_4"), "zero_5")
-
-        # Cycle 6: the chord.
-        low_bits = table.fraction_bits - table.index_bits
-        fraction, whole = scaled_5[:table.fraction_bits], scaled_5[table.fraction_bits:]
-        start = Signal(range(table.values[0] + 1))
-        slope = Signal(range(max(table.slopes) + 1))
-        with m.Switch(fraction[low_bits:]):
-            for index, (value, step) in enumerate(zip(table.values, table.slopes, strict=False)):
-                with m.Case(index):
-                    m.d.comb += [start.eq(value), slope.eq(step)]
-        start_6 = register(start, "start_6")
-        fall_6 = register((slope * fraction[:low_bits])[low_bits:], "fall_6")
-        whole_6, nan_6, zero_6 = register(whole, "whole_6"), register(nan_5, "nan_6"), register(zero_5, "zero_6")
-
-        # Cycle 7: to the result's grid (below the normal range it stops following the exponent), and round.
-        value = Signal(range(table.values[0] + 1))
-        m.d.comb += value.eq(start_6 - fall_6)
-        normal = io.bias - 2
-        drop = table.value_bits - io.precision
-        below = Signal(range(table.value_bits + 2))
-        small_exponent = Signal()
-        m.d.comb += small_exponent.eq(whole_6 > normal)
-        m.d.comb += below.eq(Mux(small_exponent, Mux(whole_6 - normal > table.value_bits + 1, table.value_bits + 1,
-                                                     whole_6 - normal), 0))
-        reach = table.value_bits + 1
-        moved = Signal(len(value) + reach)
-        m.d.comb += moved.eq(Cat(Const(0, reach), value) >> below)
-        keep = moved[reach + drop:]
-        up = moved[reach + drop - 1] & (moved[:reach + drop - 1].any() | keep[0])
-        field = Mux(small_exponent, 0, normal - whole_6)[:io.exponent_bits]
-        rounded = (Cat(Const(0, io.fraction_bits), field) + keep + up)[:io.width]
-        m.d.sync += self.result.eq(Mux(nan_6, io.nan, Mux(zero_6, 0, rounded)))
+        # The last register is the result's own.
+        result = softmax_exp(m, self.maximum, self.value, score=self._score, table=self._table, depth=self.LATENCY - 1)
+        m.d.sync += self.result.eq(result)
         return m
+
+
+# Pieces --------------------------------------------------------------------------------------------------------------
+
+
+def _look_up(m, index, columns, name):
+    """The row of a table that ``index`` chooses: one value for each column."""
+    signals = [Signal(max(max(column).bit_length(), 1), name=f"{name}_{n}") for n, column in enumerate(columns)]
+    with m.Switch(index):
+        for number, row in enumerate(zip(*columns, strict=True)):
+            with m.Case(number):
+                m.d.comb += [signal.eq(value) for signal, value in zip(signals, row, strict=True)]
+    return signals
+
+
+def _put(columns, bits, place, arrival):
+    """Add bits to the columns of a sum, the first one at ``place``; those beyond the last column are dropped."""
+    for k, bit in enumerate(bits, place):
+        if bit is not None and k < len(columns):
+            columns[k].append((bit, arrival))
+
+
+def _sum(p, columns, name, rows):
+    """Sum of columns, with a cut between carry-save adders and carry chain."""
+    two = compress(p, columns, name=name)
+    flat = [bit for column in two for bit, _ in column]
+    p[f"{name}_rows"] = Cat(flat)
+    p.cut(1 + 3 * max(rows - 1, 1).bit_length())
+    flat = iter(p[f"{name}_rows"])
+    total = Cat(add_rows(p.module, [[(next(flat), 0) for _ in column] for column in two], name=name))
+    p[name] = total
+    p.cut(4 + len(columns).bit_length())
+    return p[name]
+
+
+def _shift_right(m, value, amount, width):
+    """``value`` shifted right, without what lies below; at least ``width`` bits long."""
+    for k in reversed(range(len(amount))):
+        value = wire(m, Mux(amount[k], value[1 << k:], value), f"shifted_{k}")
+    return Cat(value, Const(0, max(width - len(value), 0)))
 
 
 def _signed_digits(number):

@@ -4,7 +4,7 @@ from .accuracy import Exact, exact_function, ulp_errors
 from .aligned import Accumulator, Products, aligned_add, aligned_result, exact_products, preload, probability_sum
 from .dot import DotAccumulation, dot, dot_stream
 from .elementary import logarithm, reciprocal, reciprocal_square_root
-from .exponential import negative_difference, negative_exp, softmax_exp
+from .exponential import exponential, negative_difference, negative_exp, softmax_exp
 from .formats import decode, encode, from_float64, order_key, round_to_format, to_float64
 from .ieee import (
     add,
@@ -24,8 +24,8 @@ from .ieee import (
 )
 
 __all__ = ["Accumulator", "DotAccumulation", "Exact", "Products", "add", "aligned_add", "aligned_result", "compare",
-           "convert", "decode", "divide", "dot", "dot_stream", "encode", "exact_function", "exact_products", "fma",
-           "from_float64", "from_integer", "is_nan", "logarithm", "maximum", "minimum", "multiply", "negative_difference",
-           "negative_exp", "order_key", "preload", "probability_sum", "reciprocal",
-           "reciprocal_square_root", "round_to_format", "round_to_integral",
-           "softmax_exp", "square_root", "subtract", "to_float64", "to_integer", "ulp_errors"]
+           "convert", "decode", "divide", "dot", "dot_stream", "encode", "exact_function", "exact_products",
+           "exponential", "fma", "from_float64", "from_integer", "is_nan", "logarithm", "maximum", "minimum",
+           "multiply", "negative_difference", "negative_exp", "order_key", "preload", "probability_sum", "reciprocal",
+           "reciprocal_square_root", "round_to_format", "round_to_integral", "softmax_exp", "square_root", "subtract",
+           "to_float64", "to_integer", "ulp_errors"]

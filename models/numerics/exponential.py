@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...constraints.arithmetic import ExpTable
-from ...constraints.formats import FloatFormat
 from ...constraints.elementary_exp import exponential_tables
+from ...constraints.formats import FloatFormat
 from .formats import decode
 
 __all__ = ["exponential", "negative_difference", "negative_exp", "softmax_exp"]
