@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import itertools
+from collections import Counter
 
 from amaranth import *
 
@@ -147,6 +149,7 @@ class _Place:
         self.m, self._registers, self._enables = m, registers, enables
         self.cuts = self.stage = 0
         self.levels = []  # of every cut
+        self.bits = Counter()  # of the registers of every stage
 
     def cut(self, levels):
         if len(self.levels) == self.cuts:
@@ -163,6 +166,7 @@ class _Place:
         self.cuts, self.stage = position
 
     def load(self, register, value, stage):
+        self.bits[stage] += len(register)
         if self._enables is None:
             self.m.d.sync += register.eq(value)
         else:
@@ -170,7 +174,7 @@ class _Place:
                 self.m.d.sync += register.eq(value)
 
 
-def partition(levels, depth):
+def partition(levels, depth, bits=None):
     """Which cuts hold registers so that the longest way between two is shortest.
 
     Parameters
@@ -179,6 +183,9 @@ def partition(levels, depth):
         Delay before each cut, and after the last one.
     depth : int
         Registers wanted.
+    bits : list of int, or None
+        What a register at each cut holds. If given, of all choices whose longest way is within an eighth of the
+        shortest one that with the fewest bits: delays are estimates, bits are not.
 
     Returns
     -------
@@ -187,20 +194,45 @@ def partition(levels, depth):
     count = len(levels) - 1
     if depth >= count:
         return list(range(count))
-    ends = [sum(levels[:n]) for n in range(len(levels) + 1)]
+    ends = [0, *itertools.accumulate(levels)]
 
     @functools.cache
-    def best(first, left):
-        """Longest way, and its cuts, of the part that begins at level ``first`` with ``left`` registers to place."""
+    def shortest(first, left):
+        """Longest way of the part that begins at level ``first`` with ``left`` registers to place, and where."""
         if not left:
             return ends[-1] - ends[first], ()
         choices = []
         for cut in range(first, count - left + 1):
-            longest, rest = best(cut + 1, left - 1)
+            longest, rest = shortest(cut + 1, left - 1)
             choices.append((max(ends[cut + 1] - ends[first], longest), (cut, *rest)))
         return min(choices)
 
-    return list(best(0, depth)[1])
+    longest, cuts = shortest(0, depth)
+    if bits is None:
+        return list(cuts)
+    limit = longest + longest // 8
+
+    @functools.cache
+    def smallest(first, left):
+        """Bits of that part, its longest way, and where, if no way is longer than the limit; else None."""
+        if not left:
+            way = ends[-1] - ends[first]
+            return (0, way, ()) if way <= limit else None
+        choices = []
+        for cut in range(first, count - left + 1):
+            way = ends[cut + 1] - ends[first]
+            if way <= limit and (rest := smallest(cut + 1, left - 1)):
+                choices.append((bits[cut] + rest[0], max(way, rest[1]), (cut, *rest[2])))
+        return min(choices, default=None)
+
+    return list(smallest(0, depth)[2])
+
+
+class _Everywhere:
+    """All cuts."""
+
+    def __contains__(self, cut):
+        return True
 
 
 def operator(function):
@@ -231,10 +263,12 @@ def operator(function):
         registers = []
         if depth:
             draft = Module()
-            draft._MustUse__silence = True  # thrown away: it only counts the cuts
+            draft._MustUse__silence = True  # thrown away: it only tells the cuts, and what registers there would hold
             plan = Pipeline(draft, name=name)
+            place = plan._place
+            place._registers = _Everywhere()
             function(plan, *operands, **options)
-            registers = partition([*plan._place.levels, 1], depth)
+            registers = partition([*place.levels, 1], depth, [place.bits[cut] for cut in range(len(place.levels))])
         p = Pipeline(m, registers=registers, enables=enables, name=name)
         results = function(p, *operands, **options)
         if len(registers) == depth:
