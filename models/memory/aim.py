@@ -418,12 +418,11 @@ class FrontEnd:
                     flush()
                     pieces.append(self._compile(node.body))
                     names.append(node.name)
-                elif isinstance(node, Loop) and node.count > 2 and not _moves(node.body, 0):
+                elif isinstance(node, Loop) and node.count > 1 and not _moves(node.body, 0):
                     flush()
                     pieces.append(_Repeat(node.count, self._compile(_lowered(node.body))))
                     names.append(None)
-                elif isinstance(node, Loop) and any(isinstance(x, Loop) and not _moves(x.body, 1) and x.count > 2
-                                                    for x in node.body):
+                elif isinstance(node, Loop) and _repeats(node.body, 1):
                     flush()
                     for index in range(node.count):
                         pieces.append(self._compile(_lowered(node.body, index)))
@@ -506,6 +505,12 @@ def _moves(body: Sequence[Node], level: int) -> bool:
     """Whether an operand in ``body`` has a stride over loop ``level``."""
     return any(any(len(v.strides) > level and v.strides[level] for _, v in node.operands) if isinstance(node, Command)
                else isinstance(node, Loop | Stage) and _moves(node.body, level) for node in body)
+
+
+def _repeats(body: Sequence[Node], level: int) -> bool:
+    """Whether there is a long loop in ``body``, at ``level``, with whose index nothing moves."""
+    return any(isinstance(node, Loop) and ((node.count > 8 and not _moves(node.body, level)) or _repeats(node.body, level + 1))
+               for node in body)
 
 
 def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:

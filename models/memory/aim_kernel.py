@@ -105,7 +105,7 @@ def _next_command(t, rows, target, row, open_too):
 
 
 @compiled
-def _best(t, s, layout, queue, count, clock, flags, found):
+def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
     """FR-FCFS: a request whose next command is ready before one whose is not, then the oldest.
 
     ``found``: place in the queue or -1, next command, whether it is ready, and when the first of all is.
@@ -115,6 +115,8 @@ def _best(t, s, layout, queue, count, clock, flags, found):
     oldest = 0
     for n in range(count):
         target, row, arrived = s[queue + 3 * n], s[queue + 3 * n + 1], s[queue + 3 * n + 2]
+        if n and target == s[queue + 3 * n - 3] and row == s[queue + 3 * n - 2] and arrived >= s[queue + 3 * n - 1]:
+            continue  # the same as the one before, and no older
         command = _next_command(t, rows, target, row, flags[2])
         if not flags[4] and _waited_for(t, s, layout, command):
             continue
@@ -123,6 +125,8 @@ def _best(t, s, layout, queue, count, clock, flags, found):
         ready = at <= clock
         if found[0] < 0 or (ready and not found[2]) or (ready == (found[2] == 1) and arrived < oldest):
             found[0], found[1], found[2], oldest = n, command, ready, arrived
+            if ready and sorted_by_age:
+                return
 
 
 @compiled
@@ -208,7 +212,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
             return happened
         source, target = 4, refresh
     elif s[c + _NA] > 0:
-        _best(t, s, layout, layout[_ACTIVE], s[c + _NA], clock, flags, found)
+        _best(t, s, layout, layout[_ACTIVE], s[c + _NA], clock, flags, found, False)
         if found[0] >= 0 and found[2]:
             source, place, command = 3, found[0], found[1]
             target, row = s[layout[_ACTIVE] + 3 * place], s[layout[_ACTIVE] + 3 * place + 1]
@@ -242,7 +246,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
             s[c + _WRITING] = 0
         queue, count = (layout[_WRITES], writes) if s[c + _WRITING] else (layout[_READS], reads)
         if count > 0:
-            _best(t, s, layout, queue, count, clock, flags, found)
+            _best(t, s, layout, queue, count, clock, flags, found, True)
             if found[0] >= 0 and found[2]:
                 source, place, command = 2 if s[c + _WRITING] else 1, found[0], found[1]
                 target, row = s[queue + 3 * place], s[queue + 3 * place + 1]
@@ -363,6 +367,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
     out = np.zeros(4, np.int64)
     c = layout[_SCALARS]
     host[STUCK] = 0
+    asleep = np.zeros(CHANNELS, np.int64)  # nothing can happen to a class before that cycle unless it is sent something
     while host[HEAD] < total:
         if len(log) and host[LOGGED] + CHANNELS > len(log):
             return
@@ -377,6 +382,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                 while s[c + _LEFT] > 0 and _send(s, layout, kinds[head], targets[head], rows[head], blocks[head], clock,
                                                  flags):
                     s[c + _LEFT] -= 1
+                    asleep[k] = 0
                     happened = True
         if not host[BLOCKED]:
             if waiting:
@@ -401,6 +407,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                             which = host[CLASSES]
                             host[CLASSES] += 1
                             state[which] = state[k]
+                            asleep[which] = asleep[k]
                             members[which] = chosen
                             members[k] &= ~chosen
                         s = state[which]
@@ -410,6 +417,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                             rest -= 1
                         s[c + _LEFT] = rest
                         left = left or rest > 0
+                        asleep[which] = 0
                     if blocks[head]:
                         host[BLOCKED] = 1
                         host[WAIT] = _ones(masks[head]) * ops[head]
@@ -420,6 +428,9 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
         host[CLOCK] = clock
         soon = _FAR
         for k in range(host[CLASSES]):
+            if asleep[k] > clock:
+                soon = min(soon, asleep[k])
+                continue
             if _tick(t, state[k], layout, clock, mode_switch, refresh, interval, flags, found, out):
                 happened = True
                 size = _ones(members[k])
@@ -435,10 +446,13 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                         host[BLOCKED] = 0
                         host[HEAD] += 1
                         host[POPPED] += 64
+            else:
+                asleep[k] = out[3]
             soon = min(soon, out[3])
         if host[CLASSES] > 1 and host[POPPED] >= 64:
             host[POPPED] = 0
             _join(state, members, host, layout, horizon, ring_horizon)
+            asleep[:] = 0
         if not happened:
             if soon >= _FAR:
                 host[STUCK] = 1
