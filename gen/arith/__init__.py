@@ -14,7 +14,8 @@ from .reciprocal import reciprocal, reciprocal_square_root
 from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
 
-__all__ = ["FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeSquareRoot", "Pipeline", "Rounder",
-           "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot", "exponential", "fma",
-           "from_integer", "leading_zeros", "logarithm", "maximum", "minimum", "operator", "reciprocal",
-           "reciprocal_square_root", "round_to_integral", "softmax_exp", "square_root", "to_integer", "unpack"]
+__all__ = ["DotAccumulator", "FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeSquareRoot",
+           "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot",
+           "exponential", "fma", "from_integer", "leading_zeros", "logarithm", "maximum", "minimum", "operator",
+           "reciprocal", "reciprocal_square_root", "round_to_integral", "softmax_exp", "square_root", "to_integer",
+           "unpack"]

@@ -3,17 +3,25 @@
 What they compute is defined in ``docs/numerics.md``; the functional models are in ``bankside.models.numerics``.
 """
 
+import operator as operators
+
 from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ...constraints.arithmetic import dot_window
 from ...constraints.formats import FP32
+from ..blocks.stream import StreamFIFO
 from .aligned import leading_zeros
 from .bits import add_rows, compress, partial_products
-from .pipeline import operator
+from .float_shape import FloatLayout, FloatShape
+from .pipeline import Pipeline, operator, partition
 
-__all__ = ["dot"]
+__all__ = ["DotAccumulator", "dot"]
 
+#: Gate delays of the accumulation: shift, full adder, carry-propagate adder.
+SUM_LEVELS = 28
 #: Gate delays between two cuts inside a compressor tree: two full adders.
 STEP = 8
 #: Arrival that is never too late: adders become as small as they can be.
@@ -76,6 +84,213 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
     p.value = _sum(p, columns, "sum")
     p.cut(12)
     return _rounded(p, geometry, flush_to_zero)
+
+
+class DotAccumulator(wiring.Component):
+    """Dot products of any length: beats of n products, added up as integers and rounded once.
+
+    Products are aligned to the largest one so far, as in :func:`dot`; when a larger one comes, the sum is shifted right
+    (towards minus infinity). Within a beat the order of the lanes makes no difference. With ``window="exact"`` the sum
+    is a fixed-point number that no product ever leaves: the result is the correctly rounded sum, in any order.
+
+    A sum begins with a beat marked ``first`` and is given out, rounded, after every beat marked ``last``. The beats after
+    a ``last`` one belong to the same sum until the next ``first``. The very first beat must be ``first``.
+
+    Timing: one beat in every clock cycle, whatever its marks; the result is offered ``depth`` cycles and those of the
+    output queue after the last beat (see ``latency``). The datapath never stalls: a beat is accepted while there is a
+    place in the queue for the results of all beats before it.
+
+    Parameters
+    ----------
+    fmt, result : :class:`FloatFormat`
+        Of the factors; of the result.
+    lanes : int
+        Products of a beat, 1 or more.
+    window : int, None or ``"exact"``
+        As in :func:`dot`.
+    beats : int
+        Most beats of a sum. The sum of more can overflow.
+    depth : int
+        Registers from the operands to the queue, 1 or more; one of them holds the sum. They go where they shorten the
+        longest path most.
+    places : int or None
+        Results that the queue holds. None: as many as there can be on their way, so that a beat is accepted in every
+        cycle even if each one is ``last``. Sums of k beats need a k-th of them.
+    flush_to_zero : bool
+        As in :func:`dot`.
+
+    Members
+    -------
+    i : ``In(stream.Signature({"a": lanes x fmt, "b": lanes x fmt, "first": 1, "last": 1}))``
+        ``i.ready`` depends on registers only.
+    o : ``Out(stream.Signature(FloatShape(result)))``
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If a format is not a :class:`FloatFormat`, or a number not an integer.
+    :exc:`ValueError`
+        If a number is too small, or ``depth`` larger than there are places for registers.
+    """
+
+    PORTS = {
+        "i": {"payload": "a beat of factors",
+              "fields": {"a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest",
+                         "first": "begins a sum", "last": "the sum so far is wanted"}},
+        "o": {"payload": "rounded sum", "fields": {"fraction": "fraction", "exponent": "exponent", "sign": "sign"}},
+    }
+
+    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=6, places=None, flush_to_zero=False):
+        self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
+        self._flush_to_zero = bool(flush_to_zero)
+        self._depth = operators.index(depth)
+        self._front, self._back = self._plan()
+        self._places = self._depth + 4 if places is None else operators.index(places)
+        if self._places < 1:
+            raise ValueError(f"Places must be 1 or more, not {places!r}")
+        self._queue = StreamFIFO(result.width, self._places)
+        factors = data.ArrayLayout(FloatShape(fmt), lanes)
+        super().__init__({
+            "i": In(stream.Signature(FloatLayout({"a": factors, "b": factors, "first": 1, "last": 1}))),
+            "o": Out(stream.Signature(FloatShape(result))),
+        })
+
+    @property
+    def window(self):
+        """The :class:`DotWindow`."""
+        return self._geometry
+
+    @property
+    def depth(self):
+        return self._depth
+
+    @property
+    def places(self):
+        return self._places
+
+    @property
+    def latency(self):
+        """Clock cycles from a last beat to the offer of its result, while the queue is empty."""
+        return {"result": self._depth + self._queue.latency}
+
+    def _plan(self):
+        """Which cuts before and after the sum hold registers."""
+        m = Module()
+        m._MustUse__silence = True  # thrown away: it only counts the cuts
+        geometry = self._geometry
+        bits = Signal(geometry.lanes * geometry.fmt.width)
+        plan = Pipeline(m)
+        state = self._accumulate(plan, bits, bits, Const(0, 1), Const(0, 1), lambda stage: Const(1, 1))
+        state.pop("done")
+        before = plan._place.levels + [SUM_LEVELS]
+        plan = Pipeline(m)
+        plan.keep(**state)
+        _rounded(plan, geometry, self._flush_to_zero)
+        after = plan._place.levels + [1]
+        if not 1 <= self._depth <= len(before) + len(after) - 1:
+            raise ValueError(f"Depth must be in 1..{len(before) + len(after) - 1}, not {self._depth!r}")
+
+        def longest(levels, registers):
+            ends = [sum(levels[:cut + 1]) for cut in registers] + [sum(levels)]
+            return max(b - a for a, b in zip([0, *ends], ends, strict=False))
+
+        best = None
+        for registers in range(max(0, self._depth - len(after)), min(self._depth, len(before))):
+            front, back = partition(before, registers), partition(after, self._depth - 1 - registers)
+            worst = max(longest(before, front), longest(after, back))
+            if best is None or worst < best[0]:
+                best = worst, front, back
+        return best[1:]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = self._queue
+        m.d.comb += [
+            Value.cast(self.o.payload).eq(queue.o.payload),
+            self.o.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.o.ready),
+        ]
+
+        # Results wanted and not yet delivered: for each there is a place.
+        owed = Signal(range(self._places + 1))
+        accepted = Signal()
+        m.d.comb += [
+            self.i.ready.eq(owed != self._places),
+            accepted.eq(self.i.valid & self.i.ready),
+        ]
+        m.d.sync += owed.eq(owed + (accepted & self.i.p.last) - (self.o.valid & self.o.ready))
+
+        def follow(strobe, count, name):
+            stages = [strobe]
+            for stage in range(count):
+                stages.append(Signal(name=f"{name}_s{stage + 1}"))
+                m.d.sync += stages[-1].eq(stages[-2])
+            return stages
+
+        valid = follow(accepted, len(self._front), "valid")
+        payload = self.i.payload
+        state = self._accumulate(Pipeline(m, registers=self._front), Value.cast(payload.a), Value.cast(payload.b),
+                                 payload.first, payload.last, valid.__getitem__)
+        done = follow(state.pop("done"), len(self._back), "done")
+        back = Pipeline(m, registers=self._back, name="sum_")
+        back.keep(**state)
+        m.d.comb += queue.i.payload.eq(_rounded(back, self._geometry, self._flush_to_zero))
+        m.d.comb += queue.i.valid.eq(done[-1])
+        return m
+
+    def _accumulate(self, p, a, b, first, last, valid):
+        """From the operands to the registers of the sum, which are returned by name with their exponent and flags.
+
+        ``valid(stage)`` says whether there is a beat in a stage. ``done``: the sum is wanted.
+        """
+        m, geometry = p.module, self._geometry
+        p.keep(first=first, last=last)
+        lanes = _factors(p, _numbers(a, geometry.fmt, "First"), _numbers(b, geometry.fmt, "Second"), geometry.fmt,
+                         self._flush_to_zero)
+        _flags(p, lanes, None)
+        if geometry.exact:
+            _multiply(p, lanes, lanes)
+            columns = _fixed_terms(p, lanes, None, geometry)
+        else:
+            # The largest exponent so far has a loop of its own, some stages before that of the sum.
+            def exponents(p):
+                _largest(p, lanes)
+                p.cut(6)
+                kept = Signal(len(p.largest), name="exponent_kept", reset_less=True)
+                p.before = Mux(p.first, max(geometry.floor, 0), kept)
+                p.exponent = Mux(p.largest > p.before, p.largest, p.before)
+                with m.If(valid(p.stage)):
+                    m.d.sync += kept.eq(p.exponent)
+                p.cut(12)
+                p.distance = _clipped(p, p.exponent - p.before, (geometry.width - 1).bit_length(), "distance")
+
+            _multiply(p, lanes, lanes, exponents)
+            columns = _aligned_terms(p, lanes, None, geometry)
+        rows = compress(p, columns, name="beat", step=STEP)
+        for row in range(2):
+            p[f"row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in rows)
+        p.cut(STEP)
+
+        state = {"value": Signal(geometry.width, name="sum", reset_less=True)}
+        before = state["value"] & ~p.first.replicate(geometry.width)
+        if not geometry.exact:
+            before = before.as_signed() >> p.distance
+        columns = [[(p.row_0[k], 0), (p.row_1[k], 0), (before[k], 12)] for k in range(geometry.width)]
+        total = {"value": Cat(*add_rows(m, compress(p, columns, name="next"), name="next_cpa"))}
+        for flag in ("nan", "positive", "negative"):
+            state[flag] = Signal(name=f"sum_is_{flag}", reset_less=True)
+            total[flag] = p[flag] | state[flag] & ~p.first
+        state["minus"] = Signal(name="sum_is_minus", reset_less=True)
+        total["minus"] = p.minus & (state["minus"] | p.first)
+        with m.If(valid(p.stage)):
+            m.d.sync += [state[name].eq(value) for name, value in total.items()]
+        if not geometry.exact:
+            exponent = Signal(len(p.exponent), name="sum_exponent", reset_less=True)
+            m.d.sync += exponent.eq(p.exponent)
+            state["top"] = exponent + (1 - geometry.floor)
+        state["done"] = Signal(name="sum_done")
+        m.d.sync += state["done"].eq(valid(p.stage) & p.last)
+        return state
 
 
 def _numbers(bits, fmt, which):
