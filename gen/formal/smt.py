@@ -26,6 +26,10 @@ from .prover import _run_yosys
 __all__ = ["Verdict", "constant", "flushed", "is_number", "number", "prove_operator", "prove_operators", "sort"]
 
 
+#: Wall time for Yosys to write all netlists.
+_YOSYS_S = 600
+
+
 # Specifications -------------------------------------------------------------------------------------------------------
 
 
@@ -104,7 +108,7 @@ def prove_operator(function, operands, specification, options=None, *, name=None
     options : dict
         Further arguments of ``function``.
     timeout_s : float
-        For Yosys and for the solver, each.
+        For the solver.
 
     Returns
     -------
@@ -145,9 +149,9 @@ def prove_operators(questions, *, timeout_s=300):
             script += ["design -reset", f"read_rtlil {number}.il", "prep -flatten -top top", "memory_map", "opt -full",
                        "clean", f"write_smt2 -stbv {number}.smt2"]
             asked.append((name, ports, shapes, specification))
-        in_time, error = _run_yosys(folder, script, timeout_s)
+        in_time, error = _run_yosys(folder, script, _YOSYS_S)
         if error or not in_time:
-            return [Verdict(name, "unknown", detail=error or f"Yosys did not end within {timeout_s} s")
+            return [Verdict(name, "unknown", detail=error or f"Yosys did not end within {_YOSYS_S} s")
                     for name in questions]
         verdicts = []
         for number, (name, ports, shapes, specification) in enumerate(asked):

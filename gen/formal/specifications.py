@@ -65,9 +65,16 @@ def multiply(fmt, *, flush_to_zero=False):
 
 def add(fmt, *, subtract=False, flush_to_zero=False):
     """A sum below the normal range is exact: flushing the rounded one is flushing before rounding."""
+    # z3 adds only where the precision is not below the exponent's bits: such formats are added exactly, and rounded.
+    sort = fmt.exponent_bits + 1, (1 << fmt.exponent_bits) + fmt.precision
+    exactly = fmt.exponent_bits > fmt.precision
+
     def formula(result, a, b):
         x, y = (_read(n, fmt, flush_to_zero) for n in (a, b))
-        value = f"(fp.{'sub' if subtract else 'add'} RNE {x} {y})"
+        operation = f"fp.{'sub' if subtract else 'add'} RNE"
+        value = f"({operation} {x} {y})"
+        if exactly:
+            value = _rounded(f"({operation} {_wide(x, *sort)} {_wide(y, *sort)})", fmt, sort, False)
         return _let("sum", value, is_number(result, flushed("sum", fmt) if flush_to_zero else "sum", fmt))
 
     return _operands(fmt, "ab"), formula

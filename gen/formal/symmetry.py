@@ -252,9 +252,10 @@ def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=1
     for columns, given in trees.values():
         if failing := prove_compressor(module.compress, columns, **given):
             return SymmetryProof(**facts, failing=f"compressor tree '{given.get('name', '')}': {failing}")
-    for verdict in prove_adders(module.add_rows, list(adders.values()), timeout_s=timeout_s):
-        if not verdict:
-            return SymmetryProof(**facts, failing=str(verdict))
+    if adders:
+        for verdict in prove_adders(module.add_rows, list(adders.values()), timeout_s=timeout_s):
+            if not verdict:
+                return SymmetryProof(**facts, failing=str(verdict))
 
     with _abstracted(module) if trees else nullcontext():
         m, ports, _ = operator_module(function, operands, options or {})
