@@ -44,13 +44,13 @@ OPERATORS = functions()
 # What IEEE 754 says ---------------------------------------------------------------------------------------------------
 
 
-def case(name, *args, marks=(), **options):
+def case(name, *args, **options):
     """An operator, its specification for these arguments, and its options."""
     parts = [name, *(getattr(x, "name", x) for x in args), *(k for k, v in options.items() if v is True)]
     parts += [v.name for v in options.values() if hasattr(v, "name")]
     arguments = dict(zip(ARGUMENTS.get(name, ["fmt"]), args, strict=True)) | options
     given = {k: v for k, v in arguments.items() if (name, k) != ("from_integer", "width")}
-    return pytest.param(name, getattr(specifications, name)(**arguments), given, id="-".join(map(str, parts)), marks=marks)
+    return pytest.param(name, getattr(specifications, name)(**arguments), given, id="-".join(map(str, parts)))
 
 
 ARGUMENTS = {"convert": ["source", "target"], "to_integer": ["fmt", "width", "signed"],
@@ -59,7 +59,7 @@ FLUSH = {"flush_to_zero": True}
 SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name, specification, options", [
+SHORT = [
     case("add", FP16),
     case("add", BF16),
     case("add", E4M3, **FLUSH),
@@ -89,31 +89,44 @@ SLOW = pytest.mark.slow
     case("from_integer", FP16, 32, True),
     case("from_integer", FP32, 32, False),
     case("round_to_integral", FP16),
-    # The same of more formats.
-    case("add", FP16, subtract=True, marks=SLOW),
-    case("add", FP16, **FLUSH, marks=SLOW),
-    case("add", BF16, **FLUSH, marks=SLOW),
-    case("add", E5M2, subtract=True, **FLUSH, marks=SLOW),
-    case("multiply", E5M2, **FLUSH, marks=SLOW),
-    case("multiply", float_format("e5m4"), marks=SLOW),
-    case("fma", E5M2, marks=SLOW),
-    case("fma", E3M2, acc=float_format("e5m5"), marks=SLOW),
-    case("divide", E5M2, marks=SLOW),
-    case("divide", E4M3, **FLUSH, marks=SLOW),
-    case("square_root", BF16, marks=SLOW),
-    case("square_root", FP16, **FLUSH, marks=SLOW),
-    *(case(name, fmt, **flush, marks=SLOW) for name in ("compare", "maximum", "minimum")
+]
+
+#: The same operators in more formats.
+MORE = [
+    case("add", FP16, subtract=True),
+    case("add", FP16, **FLUSH),
+    case("add", BF16, **FLUSH),
+    case("add", E5M2, subtract=True, **FLUSH),
+    case("multiply", E5M2, **FLUSH),
+    case("multiply", float_format("e5m4")),
+    case("fma", E5M2),
+    case("fma", E3M2, acc=float_format("e5m5")),
+    case("divide", E5M2),
+    case("divide", E4M3, **FLUSH),
+    case("square_root", BF16),
+    case("square_root", FP16, **FLUSH),
+    *(case(name, fmt, **flush) for name in ("compare", "maximum", "minimum")
       for fmt in (FP16, BF16, FP32) for flush in ({}, FLUSH)),
-    *(case("convert", source, target, **flush, marks=SLOW) for flush in ({}, FLUSH)
+    *(case("convert", source, target, **flush) for flush in ({}, FLUSH)
       for source, target in ((FP16, E5M2), (E5M2, FP16), (FP16, BF16), (BF16, FP32), (E4M3, E5M2), (FP32, E4M3))),
-    *(case("to_integer", fmt, width, sign, marks=SLOW) for fmt in (FP16, BF16, FP32) for width in (8, 16, 32, 64)
+    *(case("to_integer", fmt, width, sign) for fmt in (FP16, BF16, FP32) for width in (8, 16, 32, 64)
       for sign in (True, False)),
-    *(case("from_integer", fmt, width, sign, marks=SLOW) for fmt in (FP16, BF16, FP32) for width in (8, 16, 64)
+    *(case("from_integer", fmt, width, sign) for fmt in (FP16, BF16, FP32) for width in (8, 16, 64)
       for sign in (True, False)),
-    case("round_to_integral", BF16, marks=SLOW),
-    case("round_to_integral", FP32, **FLUSH, marks=SLOW),
-])
+    case("round_to_integral", BF16),
+    case("round_to_integral", FP32, **FLUSH),
+]
+
+
+@pytest.mark.parametrize("name, specification, options", SHORT)
 def test_specified(name, specification, options):
+    verdict = prove_operator(OPERATORS[name], *specification, options, timeout_s=600)
+    assert verdict.status == "proved", verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, specification, options", [x for x in MORE if x.id not in {y.id for y in SHORT}])
+def test_specified_in_more_formats(name, specification, options):
     verdict = prove_operator(OPERATORS[name], *specification, options, timeout_s=600)
     assert verdict.status == "proved", verdict
 
