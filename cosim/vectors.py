@@ -192,7 +192,8 @@ class Comparison:
 
 
 #: Operations of two numbers, as C++.
-OPERATIONS = {"multiply": "a * b", "add": "a + b", "subtract": "a - b", "divide": "a / b"}
+OPERATIONS = {"multiply": "a * b", "add": "a + b", "subtract": "a - b", "divide": "a / b",
+              "maximum": "larger(a, b)", "minimum": "-larger(-a, -b)"}
 
 Progress = Callable[[int, int], object]
 
@@ -208,7 +209,8 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
     Parameters
     ----------
     verilog, top : text with the module, and its name
-    operation : ``"multiply"``, ``"add"``, ``"subtract"`` or ``"divide"``
+    operation : ``"multiply"``, ``"add"``, ``"subtract"``, ``"divide"``, ``"maximum"`` or ``"minimum"`` (maximumNumber and
+        minimumNumber of IEEE 754-2019)
     fmt : a format of up to 16 bits, 9 of them exponent
     first, last : operands a to try, ``first`` to ``last - 1`` (None: all from ``first``), each with every b
     flush_to_zero : whether the operator does
@@ -331,12 +333,12 @@ def _render(template: str, **values: Any) -> str:
 
 
 def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
-    """Direction and width of the ports of a module as Yosys writes it."""
-    match = re.search(rf"^module {re.escape(top)}\((.*?)\);(.*?)^endmodule", verilog, re.M | re.S)
+    """Direction and width of the ports of a module, declared one by one in its head (ANSI) or body (as Yosys does)."""
+    match = re.search(rf"^\s*module\s+{re.escape(top)}\s*\((.*?)\)\s*;(.*?)\bendmodule\b", verilog, re.M | re.S)
     if not match:
         raise ValueError(f"Verilog must have a module {top!r}")
-    declared = re.findall(r"^\s*(input|output)\s+(?:wire |reg |logic )?\s*(?:\[(\d+):(\d+)\]\s*)?(\S+?)\s*;", match[2],
-                          re.M)
+    declared = re.findall(r"\b(input|output)\s+(?:(?:wire|reg|logic)\b)?\s*(?:\[(\d+):(\d+)\]\s*)?([^\s;,\[]+)\s*[;,]",
+                          f"{match[1]};{match[2]}")
     return {name: (way, int(high) - int(low) + 1 if high else 1) for way, high, low, name in declared}
 
 
