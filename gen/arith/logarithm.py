@@ -6,7 +6,7 @@ from ...constraints.elementary import logarithm_tables
 from .aligned import leading_zeros
 from .bits import AND, XOR, add_rows, compress
 from .pipeline import operator
-from .reciprocal import check_format, lookup, piecewise
+from .reciprocal import check_operand, lookup, piecewise
 
 __all__ = ["logarithm"]
 
@@ -39,8 +39,10 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     ------
     :exc:`TypeError`
         If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If ``a`` is not as wide as the format.
     """
-    check_format(fmt)
+    check_operand(a, fmt)
     tables = logarithm_tables(fmt)
     f, e, bias, size, whole = (fmt.fraction_bits, fmt.exponent_bits, fmt.bias, tables.product_bits, tables.integer_bits)
 

@@ -11,10 +11,12 @@ from .pipeline import operator
 __all__ = ["piecewise", "reciprocal", "reciprocal_square_root"]
 
 
-def check_format(fmt):
-    """:exc:`TypeError` if ``fmt`` is not a format."""
+def check_operand(a, fmt):
+    """:exc:`TypeError` if ``fmt`` is not a format, :exc:`ValueError` if ``a`` is not as wide."""
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
+    if len(Value.cast(a)) != fmt.width:
+        raise ValueError(f"Operand must have the {fmt.width} bits of {fmt.name}, not {len(Value.cast(a))}")
 
 
 def lookup(p, name, index, columns):
@@ -104,8 +106,10 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
     ------
     :exc:`TypeError`
         If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If ``a`` is not as wide as the format.
     """
-    check_format(fmt)
+    check_operand(a, fmt)
     f, e, table = fmt.fraction_bits, fmt.exponent_bits, reciprocal_table(fmt.fraction_bits)
     fraction, exponent = a[:f], a[f:-1]
     p.sign = a[-1]
@@ -170,8 +174,10 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     ------
     :exc:`TypeError`
         If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If ``a`` is not as wide as the format.
     """
-    check_format(fmt)
+    check_operand(a, fmt)
     f, bias, table = fmt.fraction_bits, fmt.bias, reciprocal_square_root_table(fmt.fraction_bits)
     fraction, exponent = a[:f], a[f:-1]
     p.sign = a[-1]
