@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .elementary import Piecewise
 from .formats import FloatFormat
 
-__all__ = ["Chords", "ExponentialTables", "exponential_tables"]
+__all__ = ["Chords", "ExponentialTables", "TaylorConstants", "exponential_tables", "taylor_constants"]
 
 _LOG2_E = math.log2(math.e)
 
@@ -374,5 +375,73 @@ def _parabolas(precision: int, fraction_bits: int) -> Piecewise:
     c0, c1, c2 = (column[-1] for column in table)
     slope = c1 + (c2 * ((1 << high_bits) - 1) >> square_shift)
     table[0][-1] = min(c0, ((1 << precision) << shift) - 1 - slope * (size - 1))
-    return Piecewise(index_bits, low_bits, tuple(table[0]), tuple(table[1]), shift, tuple(table[2]), high_bits,
-                     square_shift)
+    return Piecewise(index_bits, low_bits, tuple(table[0]), tuple(table[1]), shift, c2=tuple(table[2]), high_bits=high_bits,
+                     square_shift=square_shift)
+
+
+# Taylor series -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TaylorConstants:
+    """Constants of the Taylor series of the exponential, as bits of a format, each rounded to nearest even.
+
+    Attributes
+    ----------
+    coefficients : tuple of int
+        1 / k! for k from 0 to the order.
+    log2_e, ln_2, ln_2_rest : int
+        For the reduction of the argument: log2 e, ln 2, and what rounding leaves of ln 2.
+    quotient_bits : int
+        Bits of the multiple of ln 2 that is taken off, its sign included.
+    highest : int
+        Largest biased exponent of operands that are reduced; the results of larger ones overflow or vanish.
+    """
+
+    coefficients: tuple[int, ...]
+    log2_e: int
+    ln_2: int
+    ln_2_rest: int
+    quotient_bits: int
+    highest: int
+
+
+@functools.cache
+def taylor_constants(fmt: FloatFormat, order: int, range_reduced: bool) -> TaylorConstants:
+    """Constants of the Taylor series of an order in a format.
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If the order is less than 1, or reduction is asked for in a format that can't hold every multiple of ln 2 exactly
+        or not log2 e at all.
+    """
+    if order < 1:
+        raise ValueError(f"Order must be 1 or more, not {order!r}")
+    highest = _highest(fmt)
+    quotient_bits = max(highest - fmt.bias + 3, 2)
+    if range_reduced and (quotient_bits - 1 > fmt.precision or fmt.exponent_bits < 4):
+        raise ValueError(f"Format must have 4 exponent bits and {quotient_bits - 1} bits of precision or more for the "
+                         f"reduction, not be {fmt.name}")
+    ln_2 = Fraction(math.log(2))
+    high = _nearest(ln_2, fmt)
+    return TaylorConstants(tuple(_nearest(Fraction(1, math.factorial(k)), fmt) for k in range(order + 1)),
+                           _nearest(Fraction(_LOG2_E), fmt), high, _nearest(ln_2 - _value(high, fmt), fmt), quotient_bits,
+                           highest)
+
+
+def _nearest(number: Fraction, fmt: FloatFormat) -> int:
+    """Bits of a number below the largest, rounded to nearest even."""
+    sign, number = (fmt.sign_mask, -number) if number < 0 else (0, number)
+    if not number:
+        return 0
+    exponent = number.numerator.bit_length() - number.denominator.bit_length()
+    exponent -= number < Fraction(2)**exponent
+    last = max(exponent, 1 - fmt.bias) - fmt.fraction_bits
+    return sign | round(number / Fraction(2)**last) + (last - fmt.lsb_exponent << fmt.fraction_bits)
+
+
+def _value(bits: int, fmt: FloatFormat) -> Fraction:
+    """Number of bits that are not negative."""
+    exponent = max(bits >> fmt.fraction_bits, 1)
+    return (bits - (exponent - 1 << fmt.fraction_bits)) * Fraction(2)**(exponent - 1 + fmt.lsb_exponent)

@@ -1,11 +1,12 @@
 """Arithmetic on binary floating-point formats: shapes, operators as functions of signals, and as stream components."""
 
+from .activation import interpolate
 from .aligned import Rounder, Unpacked, leading_zeros, unpack
 from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, round_to_integral, to_integer
 from .divide import IterativeDivider, divide
 from .dot import DotAccumulator, dot
-from .exponential import SoftmaxExp, exponential, softmax_exp
+from .exponential import IterativeExponential, SoftmaxExp, exponential, softmax_exp
 from .float_shape import FloatLayout, FloatShape, FloatView
 from .fma import fma
 from .logarithm import logarithm
@@ -13,9 +14,11 @@ from .pipeline import Pipeline, operator
 from .reciprocal import reciprocal, reciprocal_square_root
 from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
+from .vector import dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
 
-__all__ = ["DotAccumulator", "FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeSquareRoot",
-           "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "compare", "convert", "divide", "dot",
-           "exponential", "fma", "from_integer", "leading_zeros", "logarithm", "maximum", "minimum", "operator",
-           "reciprocal", "reciprocal_square_root", "round_to_integral", "softmax_exp", "square_root", "to_integer",
-           "unpack"]
+__all__ = ["DotAccumulator", "FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeExponential",
+           "IterativeSquareRoot", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "compare",
+           "convert", "divide", "dot", "dot_tree", "exponential", "fma", "from_integer", "interpolate", "leading_zeros",
+           "logarithm", "maximum", "minimum", "operator", "reciprocal", "reciprocal_square_root", "round_to_integral",
+           "softmax_exp", "square_root", "to_integer", "unpack", "vector_add", "vector_mac", "vector_multiply",
+           "vector_scale"]

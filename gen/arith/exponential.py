@@ -1,18 +1,21 @@
 """Exponentials: of any number, and of a score minus the largest one (softmax)."""
 
 from amaranth import *
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.arithmetic import ExpTable
-from ...constraints.elementary_exp import Chords, exponential_tables
+from ...constraints.elementary_exp import Chords, exponential_tables, taylor_constants
 from ...constraints.formats import FloatFormat
 from .aligned import unpack
 from .bits import add_rows, compress, wire
+from .convert import from_integer, to_integer
+from .float_shape import FloatShape
+from .fma import fma
 from .pipeline import operator
 from .reciprocal import piecewise
 
-__all__ = ["SoftmaxExp", "exponential", "softmax_exp"]
+__all__ = ["IterativeExponential", "SoftmaxExp", "exponential", "softmax_exp"]
 
 
 def _check_format(fmt, name="Format"):
@@ -21,18 +24,30 @@ def _check_format(fmt, name="Format"):
 
 
 @operator
-def exponential(p, a, *, fmt, flush_to_zero=False):
+def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False, flush_to_zero=False):
     """e**a: less than a unit in the last place from the exact exponential, monotonic, exactly 1 for zeros.
 
-    a times log2 e becomes fixed point: multiples of log2 e by parts of the significand come from tables, and the exponent
-    places their sum. The whole part is the exponent of the result; the fraction's power of two comes from chords or,
-    above 12 bits of precision, parabolas (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). One rounding
-    to nearest, also below the normal range. e**-inf is +0, e**+inf is +inf, NaN gives the canonical one.
+    That is the variant ``"faithful"``: a times log2 e becomes fixed point: multiples of log2 e by parts of the significand
+    come from tables, and the exponent places their sum. The whole part is the exponent of the result; the fraction's
+    power of two comes from chords or, above 12 bits of precision, parabolas
+    (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). One rounding to nearest, also below the normal
+    range. e**-inf is +0, e**+inf is +inf, NaN gives the canonical one.
+
+    Variant ``"taylor"``: Taylor's series about 0 by Horner's rule, a chain of ``order`` fused multiply-adds, each rounded
+    to the format, with the coefficients 1 / k! rounded to it; order 10 is CENT's, whose publication leaves open whether
+    operands are reduced. By itself it is the value of a polynomial: within 2 units in the last place for -1 .. 1, within
+    31 for -2.5 .. 4 (FP16, BF16), useless beyond; of -inf it is +inf. With ``range_reduced`` the multiple of ln 2 next to
+    a is taken off before (three more fused multiply-adds) and the result scaled by a power of two: less than a unit in
+    the last place from the exact exponential in FP16 and BF16, but not monotonic; infinities as above.
 
     Parameters
     ----------
     a : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
+    variant : "faithful" or "taylor"
+    order : :class:`int`
+    range_reduced : :class:`bool`
+        Of the series.
     flush_to_zero : bool
         Subnormal operands count as zero, and results that are exactly below the normal range become zero.
 
@@ -44,8 +59,15 @@ def exponential(p, a, *, fmt, flush_to_zero=False):
     ------
     :exc:`TypeError`
         If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If there is no such variant, or no such series (see
+        :func:`~bankside.constraints.elementary_exp.taylor_constants`).
     """
     _check_format(fmt)
+    if variant == "taylor":
+        return _taylor(p, a, fmt, taylor_constants(fmt, order, bool(range_reduced)), bool(range_reduced), flush_to_zero)
+    if variant != "faithful":
+        raise ValueError(f"Variant must be faithful or taylor, not {variant!r}")
     m, tables = p.module, exponential_tables(fmt)
     f, e = fmt.fraction_bits, fmt.exponent_bits
     fraction, exponent = a[:f], a[f:f + e]
@@ -73,18 +95,10 @@ def exponential(p, a, *, fmt, flush_to_zero=False):
         _put(columns, [normal if tables.implicit >> k & 1 else None for k in range(tables.implicit.bit_length())], 0, 2)
     p.product = _sum(p, columns, "product", len(tables.chunks))
 
-    # Into fixed point: the exponent's upper bits choose a place out of several, its lower bits shift up to there.
-    fine = 2 if fmt.precision <= 16 else 3
-    moved, exponent = p.product, p.exponent
-    for k in range(fine):
-        moved = wire(m, Mux(exponent[k], Cat(Const(0, 1 << k), moved), moved), f"moved_{k}")
+    # Into fixed point.
     size = tables.whole_bits + tables.fraction_bits
-    word = Const(0, size)
-    for step in range(tables.lowest >> fine, (tables.highest >> fine) + 1):
-        left = tables.shift(step << fine)
-        placed = (Cat(Const(0, left), moved) if left >= 0 else moved[-left:])[:size]
-        word = word | (placed & wire(m, exponent[fine:] == step, f"place_{step}").replicate(len(placed)))
-    p.word = word[:size] ^ p.sign.replicate(size)
+    word = place_by_exponent(m, p.product, p.exponent, range(tables.lowest, tables.highest + 1), tables.shift, size)
+    p.word = word ^ p.sign.replicate(size)
     p.cut(12)
 
     # The exponent of the result. Below the normal range it is that of the subnormals, and the significand moves right.
@@ -144,6 +158,158 @@ def _power(p, word, tables):
         row = [wire(m, ~(p.slope[i] & bit) if i == top else p.slope[i] & bit, f"row_{i}_{j}") for j, bit in enumerate(low)]
         _put(columns, row[max(chords.drop - i, 0):], max(i - chords.drop, 0), 1)
     return _sum(p, columns, "power", chords.slope_bits + 2)
+
+
+def _taylor(p, a, fmt, constants, range_reduced, flush_to_zero):
+    def step(x, y, z, name):
+        result = fma(p, x, y, z, fmt=fmt, flush_to_zero=flush_to_zero, name=name)
+        p.result = result
+        p.cut(8)
+        return p.result
+
+    width = fmt.width
+    p.x = a
+    if range_reduced:
+        p.kind = _kind(p.module, a, fmt, constants)
+        p.quotient = to_integer(p, step(p.x, Const(constants.log2_e, width), Const(0, width), "scale"), fmt=fmt,
+                                width=constants.quotient_bits, signed=True, name="nearest").as_signed()
+        p.cut(8)
+        multiple = from_integer(p, p.quotient, fmt=fmt, signed=True, name="multiple")
+        p.multiple = multiple ^ fmt.sign_mask
+        p.cut(8)
+        p.x = step(p.multiple, Const(constants.ln_2, width), p.x, "rest")
+        p.x = step(p.multiple, Const(constants.ln_2_rest, width), p.x, "rest_2")
+    result = Const(constants.coefficients[-1], width)
+    for power, coefficient in reversed(list(enumerate(constants.coefficients[:-1]))):
+        result = step(result, p.x, Const(coefficient, width), f"power_{power}")
+    if not range_reduced:
+        return result
+    return _scale(p.module, result, p.quotient, p.kind, fmt, flush_to_zero)
+
+
+def _kind(m, a, fmt, constants):
+    """Of an operand: NaN; too large for a reduction; negative."""
+    exponent = a[fmt.fraction_bits:-1]
+    return Cat(exponent.all() & a[:fmt.fraction_bits].any(), exponent > constants.highest, a[-1])
+
+
+def _scale(m, a, quotient, kind, fmt, flush_to_zero):
+    """A positive normal number, about 1, times ``2**quotient``, rounded to nearest even below the normal range."""
+    f, e, size = fmt.fraction_bits, fmt.exponent_bits, fmt.precision
+    exponent = wire(m, a[f:f + e] + quotient, "scaled_exponent")
+    below = wire(m, 1 - exponent, "below")
+    low = wire(m, ~(below[-1] | (below == 0)), "low")
+    reach = (size + 1).bit_length()
+    right = wire(m, Mux(below > size + 1, size + 1, below)[:reach] & low.replicate(reach), "right")
+    moved = wire(m, Cat(Const(0, size + 1), a[:f], 1) >> right, "moved")
+    up = moved[size] & (moved[:size].any() | moved[size + 1])
+    kept = moved[size + 1:]
+    rounded = wire(m, kept + up, "rounded")
+    nan, large, sign = kind
+    infinite = (large & ~sign) | (~low & (exponent >= fmt.exponent_max))
+    zero = (large & sign) | (low if flush_to_zero else 0)
+    number = Mux(low, rounded, Cat(a[:f], exponent[:e]))[:f + e]
+    return Mux(nan, fmt.nan, Mux(large | infinite, Mux(sign & large, 0, fmt.infinity), Mux(zero, 0, number)))[:fmt.width]
+
+
+class IterativeExponential(wiring.Component):
+    """Taylor's series with a single fused multiply-add, as CENT's exponent unit: one coefficient per clock cycle.
+
+    The results are those of :func:`exponential` with ``variant="taylor"``.
+
+    Timing: a result is valid ``order + 1`` cycles after its operand was taken (11 for order 10), with ``range_reduced``
+    after ``order + 5``. The next operand is taken in the cycle in which the result is, so that ``i.ready`` depends on
+    ``o.ready`` combinationally; ``o`` depends on registers only.
+
+    Parameters
+    ----------
+    fmt : :class:`FloatFormat`
+    order : :class:`int`
+    range_reduced, flush_to_zero : :class:`bool`
+        See :func:`exponential`.
+
+    Members
+    -------
+    i : ``In(stream.Signature(FloatShape(fmt)))``
+    o : ``Out(stream.Signature(FloatShape(fmt)))``
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If ``fmt`` is not a format.
+    :exc:`ValueError`
+        If there is no such series (see :func:`~bankside.constraints.elementary_exp.taylor_constants`).
+    """
+
+    def __init__(self, fmt, *, order=10, range_reduced=False, flush_to_zero=False):
+        shape = FloatShape(fmt)
+        self._constants = taylor_constants(fmt, order, bool(range_reduced))
+        self._fmt, self._order = fmt, order
+        self._range_reduced, self._flush_to_zero = bool(range_reduced), bool(flush_to_zero)
+        fields = {n: n for n in ("fraction", "exponent", "sign")}
+        self.PORTS = {"i": {"payload": "operand", "fields": fields}, "o": {"payload": "e to the operand", "fields": fields}}
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    @property
+    def latency(self):
+        """Clock cycles from an operand to its result."""
+        return {"result": self._order + (5 if self._range_reduced else 1)}
+
+    def elaborate(self, platform):
+        m = Module()
+        fmt, constants, width = self._fmt, self._constants, self._fmt.width
+        first = 4 if self._range_reduced else 0  # step of the first coefficient
+        last = first + self._order
+        step = Signal(range(last + 1))
+        busy = Signal()
+        done = Signal()
+        x = Signal(width, reset_less=True)
+        total = Signal(width, reset_less=True)
+        a, b, c = Signal(width), Signal(width), Signal(width)
+        result = fma(m, a, b, c, fmt=fmt, flush_to_zero=self._flush_to_zero, name="fma_")
+        with m.Switch(step):
+            for number, coefficient in enumerate(reversed(constants.coefficients[:-1]), first):
+                with m.Case(number):
+                    m.d.comb += c.eq(coefficient)
+        m.d.comb += [a.eq(total), b.eq(x)]
+        advance = m.d.sync
+        taken = Value.cast(self.i.payload)
+        with m.If(busy & ~done):
+            advance += [step.eq(step + 1), total.eq(result)]
+        if self._range_reduced:
+            quotient = Signal(signed(constants.quotient_bits), reset_less=True)
+            kind = Signal(3, reset_less=True)
+            multiple = from_integer(m, quotient, fmt=fmt, signed=True, name="multiple_") ^ fmt.sign_mask
+            with m.Switch(step):
+                with m.Case(0):
+                    m.d.comb += [a.eq(constants.log2_e), c.eq(0)]
+                with m.Case(1):
+                    advance += [
+                        quotient.eq(to_integer(m, total, fmt=fmt, width=constants.quotient_bits, signed=True,
+                                               name="nearest_").as_signed()),
+                        total.eq(constants.coefficients[-1]),
+                    ]
+                with m.Case(2, 3):
+                    m.d.comb += [
+                        a.eq(multiple),
+                        b.eq(Mux(step[0], constants.ln_2_rest, constants.ln_2)),
+                        c.eq(x),
+                    ]
+                    advance += [x.eq(result), total.eq(constants.coefficients[-1])]
+        m.d.comb += [
+            done.eq(step == last),
+            self.o.valid.eq(busy & done),
+            self.i.ready.eq(~busy | (done & self.o.ready)),
+        ]
+        with m.If(self.i.ready):
+            advance += [busy.eq(self.i.valid), step.eq(0), x.eq(taken), total.eq(constants.coefficients[-1])]
+            if self._range_reduced:
+                advance += kind.eq(_kind(m, taken, fmt, constants))
+        out = total
+        if self._range_reduced:
+            out = _scale(m, total, quotient, kind, fmt, self._flush_to_zero)
+        m.d.comb += Value.cast(self.o.payload).eq(out)
+        return m
 
 
 @operator
@@ -305,6 +471,24 @@ class SoftmaxExp(wiring.Component):
 
 
 # Pieces --------------------------------------------------------------------------------------------------------------
+
+
+def place_by_exponent(m, value, exponent, exponents, shift, size):
+    """``value`` shifted left (negative: right) by ``shift(exponent)``, the lower ``size`` bits of that.
+
+    ``exponents``: range of exponents, with ``shift`` growing by 1 from each to the next; 0 for those well below,
+    unspecified for those above. The lower bits of the exponent shift, the upper ones then choose among a few places.
+    """
+    fine = 2 if len(value) <= 20 else 3
+    for k in range(fine):
+        value = wire(m, Mux(exponent[k], Cat(Const(0, 1 << k), value), value), f"moved_{k}")
+    word = Const(0, size)
+    for step in range(exponents[0] >> fine, (exponents[-1] >> fine) + 1):
+        left = shift(step << fine)
+        placed = (Cat(Const(0, left), value) if left >= 0 else value[-left:])[:size]
+        if len(placed):
+            word = word | (placed & wire(m, exponent[fine:] == step, f"place_{step}").replicate(len(placed)))
+    return word[:size]
 
 
 def _look_up(m, index, columns, name):

@@ -1,23 +1,38 @@
-"""Exponential of score minus maximum, as the softmax pipeline computes it."""
+"""Exponentials, as the generated operators compute them: of any number, and of a score minus the largest one."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...constraints.arithmetic import ExpTable
-from ...constraints.elementary_exp import exponential_tables
+from ...constraints.elementary_exp import exponential_tables, taylor_constants
+from ...constraints.errors import ConfigError
 from ...constraints.formats import FloatFormat
-from .formats import decode
+from .formats import decode, round_to_format
+from .ieee import fma, from_integer, to_integer
 
 __all__ = ["exponential", "negative_difference", "negative_exp", "softmax_exp"]
 
 
-def exponential(a: np.ndarray, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.ndarray:
-    """Bits of ``e**a``: less than a unit in the last place from the exact exponential, never falling, exactly 1 for zeros.
+def exponential(a: np.ndarray, fmt: FloatFormat, *, variant: str = "faithful", order: int = 10, range_reduced: bool = False,
+                flush_to_zero: bool = False) -> np.ndarray:
+    """Bits of ``e**a`` for an int64 array of bits of ``fmt``.
 
-    ``a``: int64 array of bits of ``fmt``. The significand is computed by :class:`ExponentialTables` and rounded once, to
-    nearest (halves up), also below the normal range. e**-inf is +0; NaN gives the canonical one.
+    ``variant="faithful"``: less than a unit in the last place from the exact exponential, never falling, exactly 1 for
+    zeros. The significand is computed by :class:`~bankside.constraints.elementary_exp.ExponentialTables` and rounded
+    once, to nearest (halves up), also below the normal range. e**-inf is +0; NaN gives the canonical one.
+
+    ``variant="taylor"``: Taylor's series of an ``order`` about 0 by Horner's rule, one :func:`fma` in the format for each
+    coefficient. By itself (as published for CENT) it is the value of a polynomial, far from the exponential for large
+    operands; e**-inf is +inf for even orders. With ``range_reduced`` a is first reduced by the multiple of ln 2 next to
+    it, with three more roundings, and the result scaled by a power of two, rounded where it is subnormal.
+
+    With ``flush_to_zero`` subnormal operands count as zero and results below the normal range become zero.
     """
+    if variant == "taylor":
+        return _taylor(np.asarray(a, np.int64), fmt, order, range_reduced, flush_to_zero)
+    if variant != "faithful":
+        raise ConfigError(f"variant must be faithful or taylor, not {variant!r}")
     tables = exponential_tables(fmt)
     bits = np.asarray(a, np.int64)
     f = decode(bits, fmt)
@@ -41,6 +56,34 @@ def exponential(a: np.ndarray, fmt: FloatFormat, *, flush_to_zero: bool = False)
         vanishing = vanishing | ((f.sign == 1) & (magnitude > tables.smallest_normal_operand))
         result = np.maximum(result, fmt.smallest_normal)
     return np.where(f.nan, fmt.nan, np.where(vanishing, 0, result))
+
+
+def _taylor(a: np.ndarray, fmt: FloatFormat, order: int, range_reduced: bool, flush: bool) -> np.ndarray:
+    constants = taylor_constants(fmt, order, range_reduced)
+
+    def step(x: np.ndarray, y: np.ndarray | int, z: np.ndarray | int) -> np.ndarray:
+        return fma(x, np.broadcast_to(np.int64(y), x.shape), np.broadcast_to(np.int64(z), x.shape), fmt,
+                   flush_to_zero=flush)
+
+    rest, quotient = a, np.zeros(a.shape, np.int64)
+    f = decode(a, fmt)
+    far = f.exponent > constants.highest
+    if range_reduced:
+        a = np.where(far, 0, a)
+        quotient = to_integer(step(a, constants.log2_e, 0), fmt, constants.quotient_bits)
+        negated = from_integer(-quotient, fmt)
+        rest = step(negated, constants.ln_2_rest, step(negated, constants.ln_2, a))
+    result = np.full(a.shape, constants.coefficients[-1], np.int64)
+    for coefficient in constants.coefficients[-2::-1]:
+        result = step(result, rest, coefficient)
+    if not range_reduced:
+        return result
+    p = decode(result, fmt)
+    exponent = p.exponent + quotient
+    result = round_to_format(p.sign, p.significand, exponent - fmt.bias - fmt.fraction_bits, fmt)
+    if flush:
+        result = np.where(exponent < 1, 0, result)
+    return np.where(f.nan, fmt.nan, np.where(far, np.where(f.sign == 1, 0, fmt.infinity), result))
 
 
 def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat, table: ExpTable) -> np.ndarray:
