@@ -78,8 +78,8 @@ class _Window:
       below t, its rounding digit one more, and another one if the difference loses a digit: P + 1 - t guard bits below
       the product's last place hold them. With normal factors t = 2 p - 2.
     - One subnormal factor: t = p - 1.
-    - Two subnormal factors: t = 0. But sums have no digits below the grid of the result, one place of which is the
-      rounding digit.
+    - Two subnormal factors: t = 0. But there the addend has no digits below the grid of the result, which may lie above
+      the product's last place or not much below.
     - So an addend that loses bits is smaller than the product, and a negative difference is exact.
 
     An addend that is shifted by more than its precision (``apart`` in the datapath) leaves the sum below the product's
@@ -99,8 +99,8 @@ class _Window:
         factor, result = fmt.precision, acc.precision
         guard = max(0, result + 1 - (2 * factor - 2))
         if not flush:
-            floor = acc.lsb_exponent - 2 * fmt.lsb_exponent  # of the result's grid, above the product's last place
-            guard = max(guard, result + 1 - (factor - 1), min(result + 1, 1 - floor))
+            floor = acc.lsb_exponent - 2 * fmt.lsb_exponent  # of the result's grid: above the product's last place
+            guard = max(guard, result + 1 - (factor - 1), min(result + 1, -floor))
         # Where the addend is not apart, the sum leads at place 2 p or above. Below its last place and the product's
         # there is nothing.
         lowest = max(2 * factor - result, min(0, 2 * factor + 2 - result))
@@ -294,7 +294,7 @@ def _add(p, window):
     total = Cat(p.digits ^ change, high ^ (Cat(Const(1, 1), p.ripple[:-1]) & onward.replicate(len(high))))
     p.near = Mux(p.apart, total[:window.near], total[window.drop:])
     p.sticky = p.lost | (~p.apart & total[:window.drop].any())
-    p.equal = p.small & p.all_ones[-1] & ~p.lost
+    p.equal = p.small & p.all_ones[-1]
     p.cut(8)
 
 
