@@ -24,9 +24,11 @@ import numpy as np
 from ..constraints.errors import BanksideError, CheckFailed
 from ..constraints.units.arith import Operand
 from ..constraints.workspace import cache_folder
+from .streams import Items, StreamPort, play
 from .vectors import _ports, evaluate
 
-__all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign"]
+__all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign",
+           "stream_campaign"]
 
 #: Name of the input that turns a mutant on.
 SELECT = "mutant"
@@ -183,6 +185,70 @@ def operator_campaign(component: Any, operands: Mapping[str, Operand], results: 
                              {"i__payload": rows}, latency=component.latency["result"], **options)
 
 
+def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
+                    targets: Mapping[str, np.ndarray], *, count: int = 100, seed: int = 1,
+                    progress: Callable[[str], None] | None = None, **options: Any) -> Campaign:
+    """Mutants of any unit between streams, on the bench that all units share.
+
+    A mutant is killed if its items, or the cycles in which epochs end, are others than those of the unaltered netlist, if
+    it breaks a rule of streams, or if it hangs. Survivors stay undecided: units with registers are not compared.
+
+    Parameters
+    ----------
+    verilog, top, ports, items, targets, options : as of :func:`~.streams.play`
+    count, seed, progress : as of :func:`mutation_campaign`
+    """
+    say = progress or (lambda _: None)
+    text, mutants = mutate(verilog, top, count, seed=seed)
+    total = sum(len(column.payload) for column in items.values())
+    with tempfile.TemporaryDirectory(prefix="run-", dir=_runs()) as folder:
+        choice = Path(folder) / "mutant.txt"
+        around = _around(text, top, choice)
+
+        def run(number: int, limit: int) -> Any:
+            choice.write_text(f"{number}\n")
+            done = play(around, top, ports, items, targets, limit=limit, **options)
+            delivered = [done.outputs[name].tobytes() for name in sorted(done.outputs)]
+            return delivered, [log.end_cycle for log in done.epochs], done.faults, done.clocks
+
+        plain = run(0, 1 << 31)
+        done = []
+        for mutant in mutants:
+            try:
+                same = run(mutant.number, 2 * plain[3] + 1000)[:3] == plain[:3]
+            except CheckFailed:
+                same = False
+            done.append(Mutant(mutant.number, mutant.change, "undecided" if same else "killed"))
+            say(str(done[-1]))
+    return Campaign(top, total, tuple(done))
+
+
+def _around(text: str, top: str, choice: Path) -> str:
+    """The mutated module with its old ports; which mutant it is stands in a file, read when the simulation starts."""
+    ports = _ports(text, top)
+    bits = ports.pop(SELECT)[1]
+    inner = re.sub(rf"^module {re.escape(top)}\(", f"module {top}_mutated(", text, flags=re.M)
+    declared = "".join(f"  {way} {f'[{width - 1}:0] ' if width > 1 else ''}{name};\n"
+                       for name, (way, width) in ports.items())
+    connected = "".join(f".{name}({name}), " for name in ports)
+    # A reset that a mutant disturbs is no longer one of the clock alone.
+    return f"""/* verilator lint_off SYNCASYNCNET */
+{inner}
+module {top}({', '.join(ports)});
+{declared}  integer file, count, number;
+  reg [{bits - 1}:0] chosen;
+  initial begin
+    chosen = 0;
+    file = $fopen("{choice}", "r");
+    count = $fscanf(file, "%d", number);
+    if (count == 1) chosen = number[{bits - 1}:0];
+    $fclose(file);
+  end
+  {top}_mutated unit({connected}.{SELECT}(chosen));
+endmodule
+"""
+
+
 # Simulation --------------------------------------------------------------------------------------------------------
 
 
@@ -269,9 +335,7 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
 
 def _yosys(files: Mapping[str, str], script: Sequence[str], wanted: Sequence[str], timeout_s: float) -> dict[str, str]:
     """Texts of the files ``wanted`` after a run; names are relative, because Yosys as WebAssembly has its own /tmp."""
-    base = cache_folder() / "runs"
-    base.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="run-", dir=base) as place:
+    with tempfile.TemporaryDirectory(prefix="run-", dir=_runs()) as place:
         folder = Path(place)
         for name, text in {**files, "script.ys": "\n".join(script) + "\n"}.items():
             (folder / name).write_text(text)
@@ -286,3 +350,9 @@ def _yosys(files: Mapping[str, str], script: Sequence[str], wanted: Sequence[str
             errors = re.findall(r"^ERROR: .*", log + done.stderr, re.M)
             raise BanksideError(f"Yosys failed: {errors[-1] if errors else f'exit code {done.returncode}'}")
         return {name: (folder / name).read_text() for name in wanted}
+
+
+def _runs() -> Path:
+    base = cache_folder() / "runs"
+    base.mkdir(parents=True, exist_ok=True)
+    return base

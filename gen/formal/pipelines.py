@@ -195,6 +195,8 @@ def _compare(name, depth, plain, piped):
                  - {REGISTER})
     if odd:
         return PipelineProof(**facts, failing=f"there are cells with a state that are no plain registers: {', '.join(odd)}")
+    if len({(cell.inputs["CLK"].bits, cell.parameters["CLK_POLARITY"]) for cell in registers}) > 1:
+        return PipelineProof(**facts, failing="there is more than one clock")
     try:
         stage = stages(piped)
     except ValueError as error:

@@ -7,15 +7,19 @@ import pkgutil
 import numpy as np
 import pytest
 from amaranth import *
+from amaranth.back import verilog
 from amaranth.hdl import signed
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format
 from bankside.constraints.units.arith import Operand
-from bankside.cosim.arith import stimulus
-from bankside.cosim.mutation import SELECT, mutate, mutation_campaign, operator_campaign
+from bankside.cosim.arith import pack, stimulus
+from bankside.cosim.mutation import SELECT, mutate, mutation_campaign, operator_campaign, stream_campaign
+from bankside.cosim.streams import Items, StreamPort
 from bankside.cosim.vectors import evaluate
 from bankside.gen import arith
 from bankside.gen.arith import FloatShape, StreamOperator
+from bankside.gen.arith.divide import IterativeDivider
+from bankside.gen.arith.square_root import IterativeSquareRoot
 
 E4M3 = float_format("e4m3")
 
@@ -107,6 +111,21 @@ def test_pipelines_have_mutants_too():
     campaign = operator_campaign(make(2), operands, results, columns, count=20)
     assert len(campaign.of("killed")) >= 15
     assert len(campaign.of("killed")) + len(campaign.of("undecided")) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit, names", [(IterativeDivider, "ab"), (IterativeSquareRoot, "a")])
+def test_units_between_streams_have_mutants_too(unit, names):
+    """A unit that takes several cycles for an item, on the common bench, with stalls."""
+    operands = {name: Operand(E4M3) for name in names}
+    columns = [column[:4000] for column in stimulus(operands, 0, 1)]
+    rng = np.random.default_rng(1).permutation(len(columns[0]))
+    columns = [column[rng] for column in columns]
+    text = verilog.convert(unit(E4M3), name="unit", emit_src=False, strip_internal_attrs=True)
+    ports = [StreamPort("i", 8 * len(names), True), StreamPort("o", 8, False)]
+    campaign = stream_campaign(text, "unit", ports, {"i": Items.of(pack(columns, list(operands.values())))},
+                               {"o": np.array([len(columns[0])])}, count=40, stalls={"i": 0.2, "o": 0.3})
+    assert campaign.score >= 0.85, "\n".join(map(str, [campaign, *campaign.of("undecided")]))
 
 
 def test_count_is_checked():
