@@ -91,7 +91,9 @@ def convert(p, a, *, source, target, flush_to_zero=False):
         p.kept = kept
         p.up = word[low - 1] & (nonzero(word[:low - 1]) | lost | word[low])
         p.cut(4)
-        kept = increment(p.module, p.kept, p.up)
+        p.kept = increment(p.module, p.kept, p.up)
+        p.cut(2 + 2 * target.width.bit_length())
+        kept = p.kept
     return pack(p.sign, kept, fmt=target, nan=p.nan, infinite=p.infinite & ~p.nan, zero=p.zero)
 
 
@@ -153,7 +155,10 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     # Of a negative number the complement, and one more unless it is rounded up.
     minus = p.sign if signed else Const(0, 1)
     total = increment(p.module, p.whole ^ minus.replicate(size), p.up ^ minus)
-    number, carry = total[:size], total[size]
+    p.total = total
+    p.cut(2 + 2 * size.bit_length())
+    minus = p.sign if signed else Const(0, 1)
+    number, carry = p.total[:size], p.total[size]
     top = Const(0, 0) if size == width else Cat(carry ^ minus, (minus & ~carry).replicate(width - size - 1))
     result = Cat(number, top)
     if size == width:
@@ -215,7 +220,9 @@ def from_integer(p, a, *, fmt, signed):
     p.kept = Cat(word[low:-1], p.field)
     p.cut(6)
     none = Const(0, 1)
-    return pack(p.sign, increment(p.module, p.kept, p.up), fmt=fmt, nan=none, infinite=p.infinite, zero=none)
+    p.kept = increment(p.module, p.kept, p.up)
+    p.cut(2 + 2 * fmt.width.bit_length())
+    return pack(p.sign, p.kept, fmt=fmt, nan=none, infinite=p.infinite, zero=none)
 
 
 @operator
@@ -271,8 +278,9 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     bits = Cat(p.bits[:size] | p.mask, p.bits[size:-1])
     total = increment(p.module, bits, p.up)
     kept = Cat(total[:size] & ~p.mask, total[size:-1])
-    kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[:fmt.width - 1]
-    return pack(p.bits[-1], kept, fmt=fmt, nan=p.nan, infinite=Const(0, 1), zero=Const(0, 1))
+    p.kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[:fmt.width - 1]
+    p.cut(4 + 2 * fmt.width.bit_length())
+    return pack(p.bits[-1], p.kept, fmt=fmt, nan=p.nan, infinite=Const(0, 1), zero=Const(0, 1))
 
 
 def _less_than(value, limit):

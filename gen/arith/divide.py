@@ -21,7 +21,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     are normalised before, subnormal results shifted back after the rows. x / 0 is an infinity, 0 / 0 and infinity by
     infinity are NaN; every NaN is the canonical quiet one.
 
-    Depth: places for ``fmt.precision + 3`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
+    Depth: places for ``fmt.precision + 5`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
     of them.
 
     Parameters
@@ -45,8 +45,8 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     :exc:`ValueError`
         If an operand is not as wide as the format.
     """
-    size = fmt.precision
     x, y = (take_apart(v, fmt, flush_to_zero=flush_to_zero) for v in (a, b))
+    size = fmt.precision
     p.sign = x.sign ^ y.sign
     p.nan = x.nan | y.nan | (x.zero & y.zero) | (x.inf & y.inf)
     p.infinite = x.inf | y.zero
@@ -98,6 +98,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         p.up = p.quotient[0] & (p.quotient[1] | p.lost | p.inexact)
     rounded = increment(p.module, p.quotient[1:size], p.up)
     p.magnitude = Cat(rounded[:-1], p.field[0] | rounded[-1], p.field[1:])
+    p.cut(2 + 2 * size.bit_length())
     return pack(p.sign, p.magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite | (p.overflow & ~p.zero),
                 zero=p.zero | (p.tiny if flush_to_zero else 0))
 
@@ -113,9 +114,9 @@ class IterativeDivider(wiring.Component):
     Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle`` the result is valid
 
     - one cycle after the operands were taken, if they alone decide (NaN, infinite and zero operands);
-    - after 1 + ceil((p + 1) / k) cycles for normal operands and result if the significand of ``a`` is not below that of
+    - after 1 + ceil((p + 1) / k) cycles for normal operands and quotient if the significand of ``a`` is not below that of
       ``b``, else after 1 + ceil((p + 2) / k): at most ``latency``;
-    - sooner for subnormal results; later by one cycle for each leading zero of a subnormal divisor, and by one step for
+    - sooner for subnormal quotients; later by one cycle for each leading zero of a subnormal divisor, and by one step for
       each of a subnormal dividend: never after more than p + ceil((2 p + 1) / k).
 
     The next operands are taken in the cycle in which the result is, so that ``i.ready`` depends on ``o.ready``
@@ -158,7 +159,7 @@ class IterativeDivider(wiring.Component):
 
     @property
     def latency(self):
-        """Clock cycles from the operands to their result, at most, if all three are normal numbers."""
+        """Clock cycles from the operands to their quotient, at most, if all three are normal numbers."""
         return {"result": 1 - -(self._fmt.precision + 2) // self._bits}
 
     def elaborate(self, platform):

@@ -20,7 +20,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     subnormal operand is normalised first. The root of -0 is -0, of other negative numbers NaN, always the canonical quiet
     one.
 
-    Depth: places for ``fmt.precision + 2`` registers (``fmt.precision + 1`` with ``flush_to_zero``), each row between two
+    Depth: places for ``fmt.precision + 3`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
     of them. Formats with ``fmt.bias <= fmt.fraction_bits``, which have subnormal roots, have one more.
 
     Parameters
@@ -42,8 +42,8 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     :exc:`ValueError`
         If the operand is not as wide as the format.
     """
-    size, bias = fmt.precision, fmt.bias
     x = take_apart(a, fmt, flush_to_zero=flush_to_zero)
+    size, bias = fmt.precision, fmt.bias
     p.sign = x.sign
     p.nan = x.nan | (x.sign & ~x.zero)
     p.infinite, p.zero = x.inf, x.zero
@@ -92,7 +92,9 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         rounded = increment(p.module, p.found[1:size], p.found[0] & (p.found[1] | p.lost | p.inexact))
         field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
         magnitude = Cat(rounded[:-1], field[0] | rounded[-1], field[1:])
-    return pack(p.sign, magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite, zero=p.zero)
+    p.magnitude = magnitude
+    p.cut(2 + 2 * size.bit_length())
+    return pack(p.sign, p.magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite, zero=p.zero)
 
 
 class IterativeSquareRoot(wiring.Component):
@@ -163,7 +165,8 @@ class IterativeSquareRoot(wiring.Component):
         radicand = Signal(max(size + 1 + (size + 1) % 2, drawn), reset_less=True)
         remainder = Signal(size + self._bits + 1, reset_less=True)  # up to twice the root
         root = Signal(size + self._bits, reset_less=True)
-        exponent = Signal(range(min(1 - 2 * self._bits - size, 0), ((fmt.exponent_max + fmt.bias) >> 1) + size + 2), reset_less=True)
+        exponent = Signal(range(min(1 - 2 * self._bits - size, 0), ((fmt.exponent_max + fmt.bias) >> 1) + size + 2),
+                          reset_less=True)
         done = Signal()
         ended = root[size:].any() | ((exponent <= 1) if floor else 0)
         m.d.comb += done.eq(busy & (nan | infinite | zero | ended))
