@@ -105,6 +105,7 @@ def mutate(verilog: str, top: str, count: int, *, seed: int = 1, timeout_s: floa
     files = _yosys({"unit.v": verilog}, [
         "read_verilog -sv unit.v", f"hierarchy -top {top}", f"prep -flatten -top {top}",
         f"mutate -list {count} -seed {seed} -ctrl {SELECT} {bits} 1 -o mutants.ys", "script mutants.ys", "opt_clean",
+        "setundef -undriven -zero",
         "write_verilog -noattr mutated.v"], ["mutants.ys", "mutated.v"], timeout_s)
     lines = files["mutants.ys"].splitlines()
     # A disturbed bit makes a word depend on itself, though none of its bits does.
