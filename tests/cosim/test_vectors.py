@@ -12,7 +12,11 @@ from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim import vectors
 from bankside.cosim.gates import as_statements, gate_netlist
 from bankside.cosim.vectors import evaluate, evaluate_operator, exhaustive, stratified
+from bankside.gen.arith.add import add
+from bankside.gen.arith.compare import maximum, minimum
+from bankside.gen.arith.divide import divide
 from bankside.gen.arith.float_shape import FloatShape
+from bankside.gen.arith.multiply import multiply
 from bankside.gen.arith.pipeline import operator
 from bankside.gen.arith.stream_operator import StreamOperator
 from bankside.models import numerics
@@ -309,9 +313,9 @@ def test_statements_in_order():
 
 
 @operator
-def spoiled(p, a, b, *, function, fmt, at):
+def spoiled(p, a, b, *, sound, fmt, at):
     """An operator that is wrong for one pair of operands."""
-    return function(p, a, b, fmt=fmt) ^ ((a == at[0]) & (b == at[1]))
+    return sound(p, a, b, fmt=fmt) ^ ((a == at[0]) & (b == at[1]))
 
 
 def unit_of(function, fmt, **options):
@@ -319,19 +323,14 @@ def unit_of(function, fmt, **options):
     return text_of(StreamOperator(function, {"a": shape, "b": shape}, {"result": shape}, options={"fmt": fmt, **options}))
 
 
-def arithmetic(name):
-    from bankside.gen import arith
-
-    return getattr(arith, name)
-
-
+OPERATORS = {"multiply": multiply, "add": add, "maximum": maximum, "minimum": minimum, "divide": divide}
 CASES = [pytest.param(name, fmt, id=f"{name}-{fmt.name}") for name in ("multiply", "add") for fmt in (FP16, BF16)]
 
 
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_sample_of_all_pairs_of_exponents(name, fmt):
     """By Verilator: five million pairs; every pair of exponents with fractions at the edges, and random ones."""
-    found = stratified(unit_of(arithmetic(name), fmt), "unit", name, fmt, count=5_000_000)
+    found = stratified(unit_of(OPERATORS[name], fmt), "unit", name, fmt, count=5_000_000)
     assert (found.mismatches, found.differences) == (0, []) and found.pairs >= 4_000_000
 
 
@@ -339,7 +338,7 @@ def test_sample_of_all_pairs_of_exponents(name, fmt):
 def test_a_part_of_all_pairs(name, fmt):
     """As gates: 32 operands of all kinds, each with every other operand; a wrong pair in the operator is found."""
     at = (fmt.bias << fmt.fraction_bits | 5, 0x8001)
-    text = unit_of(spoiled, fmt, function=arithmetic(name), at=at)
+    text = unit_of(spoiled, fmt, sound=OPERATORS[name], at=at)
     found = exhaustive(text, "unit", name, fmt, first=at[0] - 16, last=at[0] + 16)
     want = int(FUNCTIONS[name](*at, fmt))
     assert (found.mismatches, found.differences) == (1, [(*at, want ^ 1, want)]) and found.pairs == 32 << 16
@@ -352,7 +351,7 @@ def test_a_part_of_all_pairs(name, fmt):
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_all_pairs(name, fmt, flush):
     """All 2**32, of the gates."""
-    text = unit_of(arithmetic(name), fmt, flush_to_zero=flush)
+    text = unit_of(OPERATORS[name], fmt, flush_to_zero=flush)
     found = exhaustive(text, "unit", name, fmt, flush_to_zero=flush)
     assert (found.pairs, found.mismatches, found.differences) == (1 << 32, 0, [])
 
@@ -361,7 +360,7 @@ def test_all_pairs(name, fmt, flush):
 @pytest.mark.parametrize("fmt", [FP16, BF16], ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("name", ["maximum", "minimum", "divide"])
 def test_all_pairs_of_other_operators(name, fmt):
-    found = exhaustive(unit_of(arithmetic(name), fmt), "unit", name, fmt)
+    found = exhaustive(unit_of(OPERATORS[name], fmt), "unit", name, fmt)
     assert (found.pairs, found.mismatches, found.differences) == (1 << 32, 0, [])
 
 
@@ -369,7 +368,7 @@ def test_all_pairs_of_other_operators(name, fmt):
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_many_pairs_of_the_verilated_operator(name, fmt):
     """All pairs of which the first is one of the 1024 from 1 up, and a fortieth of all by exponents."""
-    text = unit_of(arithmetic(name), fmt)
+    text = unit_of(OPERATORS[name], fmt)
     one = fmt.bias << fmt.fraction_bits
     found = exhaustive(text, "unit", name, fmt, first=one, last=one + 1024, engine="verilator")
     assert (found.pairs, found.mismatches) == (1 << 26, 0)
@@ -382,5 +381,5 @@ def test_operator_with_registers(name, fmt):
     shape = FloatShape(fmt)
     a, b = operands([fmt, fmt], 100_000)
     wanted = FUNCTIONS[name](a, b, fmt)
-    unit = StreamOperator(arithmetic(name), {"a": shape, "b": shape}, {"result": shape}, depth=3, options={"fmt": fmt})
+    unit = StreamOperator(OPERATORS[name], {"a": shape, "b": shape}, {"result": shape}, depth=3, options={"fmt": fmt})
     np.testing.assert_array_equal(evaluate_operator(unit, {"a": a, "b": b})["result"], wanted)
