@@ -183,6 +183,8 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     p.sign = a[-1]
     p.subnormal = ~exponent.any()
     special = exponent.all()
+    if bias == 1 and flush_to_zero:
+        p.one = a[:-1] == 1 << f
     p.infinite = p.subnormal & (1 if flush_to_zero else ~fraction.any())
     p.special = special
     p.nan = special & fraction.any() | p.sign & ~p.infinite
@@ -208,8 +210,8 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     p.packed = Cat(value[:f], p.field) + Cat(Const(0, f), value[f + 1])
     if bias == 1:
         # From 1 on the result is below the normal range.
-        p.below = (p.field == 0)
-        p.packed = Mux(p.below, Mux(value[f + 1] | (0 if flush_to_zero else 1), value >> 1, 0), p.packed)
+        lowered = Mux(p.one, value >> 1, 0) if flush_to_zero else value >> 1
+        p.packed = Mux(p.field == 0, lowered, p.packed)
     overflows = not flush_to_zero and largest >= fmt.exponent_max
     infinite = p.infinite | (p.packed[f:] >= fmt.exponent_max) if overflows else p.infinite
     magnitude = Mux(p.special, 0, Mux(infinite, fmt.infinity, p.packed[:fmt.width - 1]))
