@@ -17,7 +17,8 @@ def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     if len(subtract) != 1:
         raise ValueError(f"Choice of subtraction must be 1 bit wide, not {len(subtract)}")
     _order(p, a, b, subtract, fmt, flush_to_zero)
-    _align(p, fmt, flush_to_zero)
+    p.moved, p.sticky = shift_right(p.module, Cat(Const(0, 2), p.small), p.amount, name="aligned")
+    p.cut(2 + 2 * len(p.amount))
     _sum(p, fmt)
     p.beside(lambda p: _normalise(p, fmt), lambda p: _round(p, fmt))
     return _select(p, fmt, flush_to_zero)
@@ -50,34 +51,25 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
         propagate = [(wire(m, ~(big[k] ^ small[k]), f"{name}_p{k}"), times[k] + XOR) for k in range(e - 1)]
         found = carries(m, generate, propagate, name=name)
         borrows.append(Cat(Const(0, 1), *(found[k][0] for k in range(e - 1))))
-    p.keep(down=borrows[0], up=borrows[1], exponents_differ=x.biased ^ y.biased)
-    p.keep(a_sign=x.sign, b_sign=minus, a_fraction=x.fraction, b_fraction=y.fraction, a_exponent=x.biased,
-           b_exponent=y.biased, big_normal=x.normal | y.normal, small_normal=x.normal & y.normal,
-           special=x.top | y.top)
-    p.cut(10)
-
-
-def _align(p, fmt, flush_to_zero):
-    m, e, f = p.module, fmt.exponent_bits, fmt.fraction_bits
+    distance = wire(m, x.biased ^ y.biased ^ Mux(swap, borrows[1], borrows[0]), "distance")
     size = fmt.precision + 2
-    distance = wire(m, p.exponents_differ ^ Mux(p.swap, p.up, p.down), "distance")
     k = size.bit_length()
     far = distance[k:].any() if e > k else Const(0, 1)
     # Beyond reach it is shifted by at least the size: the bits of that number are set.
     amount = Cat(bit | far if size >> n & 1 else bit for n, bit in enumerate(distance[:k]))
-    big_fraction = wire(m, Mux(p.swap, p.b_fraction, p.a_fraction), "big_fraction")
-    small_fraction = wire(m, Mux(p.swap, p.a_fraction, p.b_fraction), "small_fraction")
-    p.nan = p.special & (big_fraction.any() | p.cancel)
-    if flush_to_zero:
-        big_fraction, small_fraction = gated(big_fraction, p.big_normal), gated(small_fraction, p.small_normal)
-    p.sign = Mux(p.swap, p.b_sign, p.a_sign) & ~p.cancel
-    p.exponent = Mux(p.swap, p.b_exponent, p.a_exponent)
-    p.big = Cat(big_fraction, p.big_normal)
     p.amount = amount
-    p.small = Cat(small_fraction, p.small_normal)
-    p.cut(8)
-    p.moved, p.sticky = shift_right(m, Cat(Const(0, 2), p.small), p.amount, name="aligned")
-    p.cut(10)
+    big, small = (wire(m, Mux(swap, *pair), name) for name, pair in (
+        ("big_fraction", (y.fraction, x.fraction)), ("small_fraction", (x.fraction, y.fraction))))
+    p.sign = Mux(swap, minus, x.sign) & ~p.cancel
+    p.exponent = Mux(swap, y.biased, x.biased)
+    p.special = x.top | y.top
+    p.nan = p.special & (big.any() | p.cancel)
+    # The larger one is normal if any is, the smaller one if both are.
+    any_normal, both_normal = wire(m, x.normal | y.normal, "any_normal"), wire(m, x.normal & y.normal, "both_normal")
+    if flush_to_zero:
+        big, small = gated(big, any_normal), gated(small, both_normal)
+    p.big, p.small = Cat(big, any_normal), Cat(small, both_normal)
+    p.cut(17)
 
 
 def _sum(p, fmt):
@@ -90,23 +82,16 @@ def _sum(p, fmt):
     columns = [[(p.big[k], 0), (flipped[k], 0)] for k in range(size)]
     total = add_rows(m, [*columns, []], carry=(carry, 1), name="sum")
     p.sum = Cat(low ^ (subtract & sticky), middle ^ (subtract & below), *total[:size], total[size] & ~subtract)
-    # Exponents around the larger one, and where it limits how far the sum may go left.
-    exponent = p.exponent
-    p.first = exponent == 1
-    p.beyond = exponent == fmt.exponent_max - 1
-    p.less_1 = (exponent - 1)[:len(exponent)]
-    p.plus_1 = (exponent + 1)[:len(exponent)]
-    p.less_2 = (exponent - 2)[:len(exponent)]
-    p.deep = exponent > 2
-    # Leading one of the bits below the top two, or where the exponent would become 1.
-    near = fmt.precision - 1
-    p.floor = Cat(exponent == near + 2 - k if near + 2 - k < 1 << fmt.exponent_bits else Const(0, 1) for k in range(near))
-    p.cut(12)
+    p.cut(10)
 
 
 def _normalise(p, fmt):
-    m, near = p.module, fmt.precision - 1
-    p.zeros, _ = leading_zero_count(m, p.sum[1:1 + near] | p.floor)
+    m, near, exponent = p.module, fmt.precision - 1, p.exponent
+    # The leading one below the top two bits, or the place that has the smallest exponent: no further does it go.
+    floor = Cat(exponent == near + 2 - k if near + 2 - k <= fmt.exponent_max else Const(0, 1) for k in range(near))
+    p.zeros, _ = leading_zero_count(m, p.sum[1:1 + near] | wire(m, floor, "floor"))
+    p.less_2 = (exponent - 2)[:len(exponent)]
+    p.deep = exponent > 2
     p.cut(9)
     p.far_exponent = Cat(add_rows(m, [[(p.less_2[k], 0), (~p.zeros[k] if k < len(p.zeros) else Const(1, 1), 0)]
                                       for k in range(len(p.less_2))], carry=(Const(1, 1), 0), name="far_exponent"))
@@ -114,10 +99,11 @@ def _normalise(p, fmt):
 
 
 def _round(p, fmt):
-    m, f, total = p.module, fmt.fraction_bits, p.sum
+    m, f, total, exponent = p.module, fmt.fraction_bits, p.sum, p.exponent
+    first = wire(m, exponent == 1, "first")
     size = len(total)
     over = total[-1]
-    level = wire(m, ~over & (total[-2] | p.first), "level")
+    level = wire(m, ~over & (total[-2] | first), "level")
     under = wire(m, ~over & ~level, "under")
     choices = ((over, 3), (level, 2), (under, 1))
 
@@ -129,14 +115,17 @@ def _round(p, fmt):
     guard = wire(m, choose(lambda start: total[start - 1]), "guard")
     rest = wire(m, p.sticky | (over & (total[0] | total[1])) | (level & total[0]), "rest")
     assert size == f + 4
-    up = wire(m, guard & (rest | kept[0]), "up")
-    p.rounded, carry = incremented(m, kept, up)
-    plus = wire(m, over | (total[-2] & carry), "plus")
-    same = wire(m, ~over & (total[-2] | carry) & ~plus, "same")
-    p.infinite = plus & p.beyond
-    p.near_exponent = (gated(p.plus_1, plus) | gated(p.exponent, same) | gated(p.less_1, ~plus & ~same))
-    p.leads = total[-3:].any()
-    p.cut(10)
+    p.keep(kept=kept, up=guard & (rest | kept[0]), over=over, middle=total[-2], leads=total[-3:].any())
+    p.cut(9)
+    exponent = p.exponent
+    p.rounded, carry = incremented(m, p.kept, p.up)
+    plus = wire(m, p.over | (p.middle & carry), "plus")
+    same = wire(m, ~p.over & (p.middle ^ carry), "same")
+    p.infinite = plus & (exponent == fmt.exponent_max - 1)
+    p.near_exponent = (gated((exponent + 1)[:len(exponent)], plus) | gated(exponent, same)
+                       | gated((exponent - 1)[:len(exponent)], ~plus & ~same))
+    # On the subnormal grid, no carry (exact): the field is 0.
+    p.near_normal = p.leads & ~((exponent == 1) & ~p.over & ~p.middle)
 
 
 def _select(p, fmt, flush_to_zero):
@@ -146,7 +135,7 @@ def _select(p, fmt, flush_to_zero):
     top = wire(m, p.far[-1] & shifted, "far_leads")
     exponent = wire(m, gated(p.near_exponent, p.leads) | gated(p.far_exponent, top), "exponent_field")
     if flush_to_zero:
-        fraction = gated(fraction, p.leads | top)
+        fraction = gated(fraction, p.near_normal | top)
     p.result = pack(p.sign, exponent, fraction, infinite=p.special | p.infinite, nan=p.nan)
-    p.cut(6)
+    p.cut(14)
     return p.result

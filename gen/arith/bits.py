@@ -100,7 +100,8 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     name : str
         Prefix of the signals.
     step : float or None
-        Cut the pipeline at every multiple of so many gate delays after ``cut_from``. None: no cuts.
+        Cut the pipeline into equal parts of about so many gate delays, from ``cut_from`` on; there is no cut at the
+        end. None: no cuts.
 
     Returns
     -------
@@ -150,12 +151,16 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
 
     ends = {bit for column in work for bit in column}
     pending = sorted(adders, key=lambda adder: (max(times[bit] for bit in adder[1]), adder[1]))
-    boundary, number = (cut_from + step, 0) if step else (float("inf"), 0)
+    boundary, number = float("inf"), 0
+    if step:
+        span = max([times[bit] for bit in ends], default=0) - cut_from
+        step = span / max(round(span / step), 1)
+        boundary = cut_from + step + 0.1
     while pending:
         if max(times[bit] for bit in pending[0][1]) > boundary:
             needed = sorted((ends | {bit for inputs, _ in pending for bit in inputs}) & values.keys())
             p[f"{name}_{number}"] = Cat(*(values[bit] for bit in needed))
-            p.cut(step)
+            p.cut(round(step))
             word = p[f"{name}_{number}"]
             values = {bit: word[k] for k, bit in enumerate(needed)}
             boundary, number = boundary + step, number + 1

@@ -11,6 +11,10 @@ __all__ = ["BOOTH_PRECISION", "multiply"]
 #: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
 BOOTH_PRECISION = 10
 
+#: The final adder of the product takes no bit for earlier than so many gate delays before the last one: behind registers
+#: all arrive together.
+EARLY = 6
+
 
 @operator
 def multiply(p, a, b, *, fmt, flush_to_zero=False):
@@ -25,7 +29,8 @@ def multiply(p, a, b, *, fmt, flush_to_zero=False):
     p.nan = (x.top & ~x.empty) | (y.top & ~y.empty) | (p.special & p.zero)
 
     p.beside(lambda p: _exponent(p, x, y, fmt, flush_to_zero), lambda p: _product(p, x, y, fmt))
-    p.cut(8)
+    if not flush_to_zero:
+        _shift(p, fmt)
     return _round(p, fmt, flush_to_zero)
 
 
@@ -35,7 +40,15 @@ def _product(p, x, y, fmt):
     times = [0.0] * fmt.fraction_bits + [late]
     products = booth_products if fmt.precision >= BOOTH_PRECISION else partial_products
     columns = products(m, x.significand, y.significand, arrivals=(times, times))
-    p.product = Cat(add_rows(m, compress(p, columns, step=8, cut_from=2), name="product"))
+    rows = compress(p, columns, step=8, cut_from=2)
+    # The two rows go through the cut as one word.
+    p.rows = Cat(bit for column in rows for bit, _ in column)
+    p.cut(8)
+    bits = iter(p.rows)
+    early = max(time for column in rows for _, time in column) - EARLY
+    columns = [[(next(bits), max(time, early)) for _, time in column] for column in rows]
+    p.product = Cat(add_rows(m, columns, name="product"))
+    p.cut(14)
 
 
 def _reach(fmt):
@@ -78,17 +91,30 @@ def _exponent(p, x, y, fmt, flush_to_zero):
     difference = Cat(add_rows(m, [[(i, 0), (j, 0)] for i, j in zip(raw, inverted, strict=True)], carry=(Const(1, 1), 0),
                               name="difference"))
     p.tiny = difference[-1]
-    p.difference = difference
-    p.cut(8)
     far = p.raw[-1] & ~p.raw[k:].all() if 2 - fmt.bias < -(1 << k) else Const(0, 1)
     zeros = Cat(p.zeros, Const(0, k))[:k]
     p.left = Mux(p.tiny, gated(p.raw[:k], ~far), zeros)
     p.right = p.tiny & p.raw[-1]
-    field = gated(p.difference[:-1], ~(p.tiny | p.zero))
+    field = gated(difference[:-1], ~(p.tiny | p.zero))
     p.exponent = field[:e]
     p.lowest = ~field.any()
     p.overflow = field[e:].any() | field[:e].all()
     p.last = field == fmt.exponent_max - 1
+    p.cut(12)
+
+
+def _shift(p, fmt):
+    # To the right by 2**k first, then to the left: `below` bits under the product's last place can come back up.
+    m, f = p.module, fmt.fraction_bits
+    reach, size = 1 << _reach(fmt), len(p.product)
+    below = max(reach - 1 - (f - 1), 0)
+    padded = Cat(p.product, Const(0, reach))
+    down = gated(padded[reach - below:reach], p.right)
+    word = wire(m, Cat(down, Mux(p.right, padded[reach:reach + size], p.product)), "product_right")
+    lost = wire(m, p.right & p.product[:max(min(reach - below, size), 0)].any(), "product_lost")
+    p.word, gone = shift_left(m, word, p.left, low=f - 1 + below, width=f + 3)
+    p.sticky = Cat(lost, *gone).any()
+    p.cut(3 + 2 * len(p.left))
 
 
 def _round(p, fmt, flush_to_zero):
@@ -96,32 +122,22 @@ def _round(p, fmt, flush_to_zero):
     if flush_to_zero:
         p.word = p.product[f - 1:]
         p.sticky = p.product[:f - 1].any() if f > 1 else Const(0, 1)
-    else:
-        # To the right by 2**k first, then to the left: `below` bits under the product's last place can come back up.
-        reach, size = 1 << _reach(fmt), len(p.product)
-        below = max(reach - 1 - (f - 1), 0)
-        padded = Cat(p.product, Const(0, reach))
-        down = gated(padded[reach - below:reach], p.right)
-        word = wire(m, Cat(down, Mux(p.right, padded[reach:reach + size], p.product)), "product_right")
-        lost = wire(m, p.right & p.product[:max(min(reach - below, size), 0)].any(), "product_lost")
-        p.word, gone = shift_left(m, word, p.left, low=f - 1 + below, width=f + 3)
-        p.sticky = Cat(lost, *gone).any()
-    p.cut(14)
     high = p.word[-1]
     select = wire(m, high if flush_to_zero else high | p.lowest, "select")
     fraction = wire(m, Mux(select, p.word[2:f + 2], p.word[1:f + 1]), "kept")
     guard = wire(m, Mux(select, p.word[1], p.word[0]), "guard")
     rest = wire(m, p.sticky | (select & p.word[0]), "rest")
-    up = wire(m, guard & (rest | fraction[0]), "up")
-    fraction, carry = incremented(m, fraction, up)
-    more = wire(m, high | carry, "more")
+    p.keep(kept=fraction, up=guard & (rest | fraction[0]), high=high)
+    p.cut(6)
+    fraction, carry = incremented(m, p.kept, p.up)
+    more = wire(m, p.high | carry, "more")
     ones = all_ones_below(m, p.exponent[:e - 1], name="exponent_ones")
     exponent = wire(m, Cat(bit ^ (more & one) for bit, one in zip(p.exponent, ones, strict=True)), "exponent")
     infinite = wire(m, p.special | p.overflow | (p.last & more), "infinite")
     if flush_to_zero:
-        flushed = wire(m, (p.below | (p.at & ~high) | p.zero), "flushed")
+        flushed = wire(m, (p.below | (p.at & ~p.high) | p.zero), "flushed")
         exponent, fraction = gated(exponent, ~flushed), gated(fraction, ~flushed)
         infinite = p.special | (infinite & ~flushed)
     p.result = pack(p.sign, exponent, fraction, infinite=infinite, nan=p.nan)
-    p.cut(14)
+    p.cut(10)
     return p.result

@@ -7,7 +7,8 @@ from amaranth import *
 from ...constraints.formats import FloatFormat
 from .bits import wire
 
-__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "shift_right", "take_apart"]
+__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "shift_right",
+           "take_apart"]
 
 
 def check_operands(fmt, **operands):
@@ -140,9 +141,9 @@ def all_ones_below(m, bits, *, name="ones"):
 
 def incremented(m, bits, up, *, name="rounded"):
     """``bits + up`` with ``up`` late: the sum and its carry."""
-    ones = all_ones_below(m, bits, name=f"{name}_ones")
-    toggle = Cat(wire(m, up & one, f"{name}_toggle_{k}") for k, one in enumerate(ones))
-    return wire(m, bits ^ toggle[:len(bits)], name), toggle[len(bits)]
+    *ones, all_ones = all_ones_below(m, bits, name=f"{name}_ones")
+    more = wire(m, bits ^ Cat(ones), f"{name}_more")
+    return wire(m, Mux(up, more, bits), name), wire(m, up & all_ones, f"{name}_carry")
 
 
 def pack(sign, exponent, fraction, *, infinite, nan):
