@@ -53,29 +53,22 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     p.zero = x.zero | y.inf
     if flush_to_zero:
         p.dividend, p.divisor = x.significand, y.significand
-        p.difference = x.exponent - y.exponent
+        p.lower = x.exponent - y.exponent + (fmt.bias - 1)
     else:
         p.keep(a_significand=x.significand, b_significand=y.significand, a_exponent=x.exponent, b_exponent=y.exponent)
         p.cut(4)
         for name, operand in (("dividend", p.a_significand), ("divisor", p.b_significand)):
             p[name], p[f"{name}_zeros"] = normalise(p.module, operand, name=f"{name}_normalise")
-        p.difference = p.a_exponent - p.b_exponent
+        p.lower = p.a_exponent - p.b_exponent + (fmt.bias - 1)
         p.cut(4 + 2 * size.bit_length())
-        p.difference = p.difference - p.dividend_zeros + p.divisor_zeros
+        p.lower = p.lower - p.dividend_zeros + p.divisor_zeros
 
     # The first row finds the leading one of the quotient, which is in 1/2..2.
     direct, p.large = difference(p.module, p.dividend, p.divisor, "direct")
     halved, _ = difference(p.module, Cat(Const(0, 1), p.dividend), Cat(p.divisor, Const(0, 1)), "halved")
     p.remainder = Mux(p.large, direct, halved[:size])
-    p.exponent = p.difference + (fmt.bias - 1) + p.large
     row = 5 + 2 * size.bit_length()
     p.cut(row)
-    p.overflow = p.exponent >= fmt.exponent_max
-    p.tiny = p.exponent < 1
-    if not flush_to_zero:
-        p.shift = Mux(p.exponent < -size, size + 1, 1 - p.exponent)[:(size + 1).bit_length()] & p.tiny.replicate(
-            (size + 1).bit_length())
-    p.field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
 
     # Each further row gives a bit: fraction and guard.
     digits = []
@@ -84,6 +77,16 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         p[f"digit_{number}"] = fits
         p.remainder = Mux(fits, rest[:size], Cat(Const(0, 1), p.remainder[:size - 1]))
         digits.insert(0, f"digit_{number}")
+        # The exponent has time: what it decides is needed behind the rows.
+        if number == 0:
+            p.exponent = p.lower + p.large
+        elif number == 1:
+            p.overflow = p.exponent >= fmt.exponent_max
+            p.tiny = p.exponent < 1
+            p.field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
+            if not flush_to_zero:
+                bits = (size + 1).bit_length()
+                p.shift = Mux(p.exponent < -size, size + 1, 1 - p.exponent)[:bits] & p.tiny.replicate(bits)
         p.cut(row)
 
     # A quotient of two significands is never half-way between two others, and never rounds up to a power of two; one on
