@@ -1,6 +1,7 @@
 """Arithmetic on binary floating-point formats: shapes, operators as functions of signals, and as stream components."""
 
 from .activation import interpolate
+from .add import add
 from .aligned import Rounder, Unpacked, leading_zeros, unpack
 from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, round_to_integral, to_integer
@@ -10,6 +11,7 @@ from .exponential import IterativeExponential, SoftmaxExp, exponential, softmax_
 from .float_shape import FloatLayout, FloatShape, FloatView
 from .fma import fma
 from .logarithm import logarithm
+from .multiply import multiply
 from .pipeline import Pipeline, operator
 from .reciprocal import reciprocal, reciprocal_square_root
 from .square_root import IterativeSquareRoot, square_root
@@ -17,8 +19,8 @@ from .stream_operator import StreamOperator
 from .vector import dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
 
 __all__ = ["DotAccumulator", "FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeExponential",
-           "IterativeSquareRoot", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "compare",
+           "IterativeSquareRoot", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "add", "compare",
            "convert", "divide", "dot", "dot_tree", "exponential", "fma", "from_integer", "interpolate", "leading_zeros",
-           "logarithm", "maximum", "minimum", "operator", "reciprocal", "reciprocal_square_root", "round_to_integral",
-           "softmax_exp", "square_root", "to_integer", "unpack", "vector_add", "vector_mac", "vector_multiply",
-           "vector_scale"]
+           "logarithm", "maximum", "minimum", "multiply", "operator", "reciprocal", "reciprocal_square_root",
+           "round_to_integral", "softmax_exp", "square_root", "to_integer", "unpack", "vector_add", "vector_mac",
+           "vector_multiply", "vector_scale"]
