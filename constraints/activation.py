@@ -119,15 +119,14 @@ class TableInterpolation:
     @property
     def below(self) -> int | None:
         """Value below the range, in the table's units; None: the operand itself."""
-        return self._beyond(1, self.points[0])
+        return self._beyond(ACTIVATIONS[self.function][1], self.points[0])
 
     @property
     def above(self) -> int | None:
         """Value from ``limit`` on."""
-        return self._beyond(2, self.points[-1])
+        return self._beyond(ACTIVATIONS[self.function][2], self.points[-1])
 
-    def _beyond(self, side: int, end: int) -> int | None:
-        rule = ACTIVATIONS[self.function][side]
+    def _beyond(self, rule: str | int, end: int) -> int | None:
         if rule == "operand":
             return None
         return end if rule == "end" else int(rule) << self.value_bits
