@@ -14,9 +14,11 @@ from ...constraints.arithmetic import dot_window
 from ...constraints.formats import FP32
 from ..blocks.stream import StreamFIFO
 from .aligned import leading_zeros
-from .bits import add_rows, compress, partial_products
+from .bits import add_rows, booth_products, compress, partial_products
 from .float_shape import FloatLayout, FloatShape
+from .multiply import BOOTH_PRECISION
 from .pipeline import Pipeline, operator, partition
+from .vector import numbers, pair
 
 __all__ = ["DotAccumulator", "dot"]
 
@@ -65,15 +67,13 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
     :exc:`ValueError`
         If operands differ in number or have the wrong width, or the window is less than two bits.
     """
-    a, b = _numbers(a, fmt, "First"), _numbers(b, fmt, "Second")
-    if len(a) != len(b):
-        raise ValueError(f"Operands must have the same number of lanes, not {len(a)} and {len(b)}")
+    a, b = pair(a, b, fmt, fmt)
     geometry = dot_window(fmt, result, len(a), window, addend=acc is not None)
     lanes = _factors(p, a, b, fmt, flush_to_zero)
     addend = None
     if acc is not None:
         addend = p.part("acc")
-        _unpack(addend, *_numbers([acc], result, "Addend"), result, flush_to_zero)
+        _unpack(addend, *numbers([acc], result, "Addend"), result, flush_to_zero)
     _flags(p, lanes, addend)
     if geometry.exact:
         _multiply(p, lanes, lanes)
@@ -245,8 +245,7 @@ class DotAccumulator(wiring.Component):
         """
         m, geometry = p.module, self._geometry
         p.keep(first=first, last=last)
-        lanes = _factors(p, _numbers(a, geometry.fmt, "First"), _numbers(b, geometry.fmt, "Second"), geometry.fmt,
-                         self._flush_to_zero)
+        lanes = _factors(p, *pair(a, b, geometry.fmt, geometry.fmt), geometry.fmt, self._flush_to_zero)
         _flags(p, lanes, None)
         if geometry.exact:
             _multiply(p, lanes, lanes)
@@ -293,21 +292,6 @@ class DotAccumulator(wiring.Component):
         return state
 
 
-def _numbers(bits, fmt, which):
-    """Operands of all lanes as a list of values."""
-    if isinstance(bits, list | tuple):
-        numbers = [Value.cast(number) for number in bits]
-    else:
-        word = Value.cast(bits)
-        if len(word) % fmt.width:
-            raise ValueError(f"{which} operand must have a multiple of {fmt.width} bits, not {len(word)}")
-        numbers = [word[low:low + fmt.width] for low in range(0, len(word), fmt.width)]
-    for number in numbers:
-        if len(number) != fmt.width:
-            raise ValueError(f"{which} operand must have {fmt.width} bits for each number, not {len(number)}")
-    return numbers
-
-
 # Operands ------------------------------------------------------------------------------------------------------------
 
 
@@ -328,9 +312,9 @@ def _unpack(p, bits, fmt, flush_to_zero):
 def _factors(p, a, b, fmt, flush_to_zero):
     """Parts of the pipeline, one for each lane, with the factors and all of the product but its magnitude."""
     lanes = [p.part(f"lane_{number}") for number in range(len(a))]
-    for lane, *numbers in zip(lanes, a, b, strict=True):
+    for lane, *operands in zip(lanes, a, b, strict=True):
         x, y = lane.part("x"), lane.part("y")
-        for part, bits in zip((x, y), numbers, strict=True):
+        for part, bits in zip((x, y), operands, strict=True):
             _unpack(part, bits, fmt, flush_to_zero)
         lane.keep(x=x.significand, y=y.significand, sign=x.sign ^ y.sign, live=~(x.zero | y.zero))
         columns = [[(one, 0), (other, 0)] for one, other in zip(x.exponent, y.exponent, strict=True)]
@@ -362,7 +346,8 @@ def _multiply(p, lanes, counted, beside=None):
     def products(p):
         def multiply(_, number):
             lane = lanes[number]
-            columns = partial_products(p.module, lane.x, lane.y, name=f"{lane._prefix}partial")
+            rows = booth_products if len(lane.x) >= BOOTH_PRECISION else partial_products
+            columns = rows(p.module, lane.x, lane.y, name=f"{lane._prefix}partial")
             lane.product = _sum(lane, columns, "product", cut=1)
             lane.cut(10)
 

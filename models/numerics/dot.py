@@ -1,4 +1,4 @@
-"""Fused dot products: exact products, aligned to the largest, added as integers and rounded once (docs/numerics.md).
+"""Fused dot products: exact products, aligned to the largest, added as integers and rounded once; operators on vectors.
 
 All operands are int64 arrays of bit patterns; lanes are the last axis.
 """
@@ -12,9 +12,11 @@ import numpy as np
 
 from ...constraints.arithmetic import DotWindow, dot_window
 from ...constraints.formats import FP32, FloatFormat
+from . import ieee
 from .formats import bit_length, decode, round_to_format
 
-__all__ = ["DotAccumulation", "dot", "dot_stream"]
+__all__ = ["DotAccumulation", "dot", "dot_stream", "dot_tree", "vector_add", "vector_mac", "vector_multiply",
+           "vector_scale"]
 
 #: Products in a block: its arrays stay in the second-level cache.
 BLOCK = 1 << 14
@@ -115,6 +117,54 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
             if done.any():
                 out[at[done]] = state.result()[done]
     return out[ends]
+
+
+def dot_tree(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatFormat | None = None,
+             flush_to_zero: bool = False) -> np.ndarray:
+    """Dot products along the last axis by rounded products and a tree of rounded sums, neighbours first; ``acc`` last.
+
+    The factors are converted to ``result`` (None: ``fmt``), in which every product and sum is rounded. Of an odd number of
+    terms the last one waits a level. Shapes as for :func:`dot`.
+    """
+    result = fmt if result is None else result
+    x, y = (ieee.convert(n, fmt, result, flush_to_zero=flush_to_zero) if fmt != result else np.asarray(n)
+            for n in (a, b))
+    terms = ieee.multiply(x, y, result, flush_to_zero=flush_to_zero)
+    while terms.shape[-1] > 1:
+        even = terms.shape[-1] // 2 * 2
+        sums = ieee.add(terms[..., 0:even:2], terms[..., 1:even:2], result, flush_to_zero=flush_to_zero)
+        terms = np.concatenate([sums, terms[..., even:]], axis=-1)
+    total = terms[..., 0]
+    return total if acc is None else ieee.add(total, acc, result, flush_to_zero=flush_to_zero)
+
+
+def vector_multiply(a: Any, b: Any, *, fmt: FloatFormat, flush_to_zero: bool = False) -> np.ndarray:
+    """``a * b`` lane by lane."""
+    return ieee.multiply(a, b, fmt, flush_to_zero=flush_to_zero)
+
+
+def vector_add(a: Any, b: Any, *, fmt: FloatFormat, subtract: Any = False, flush_to_zero: bool = False) -> np.ndarray:
+    """``a + b``, or ``a - b`` where ``subtract`` is set, lane by lane."""
+    return ieee.add(a, b, fmt, subtract=subtract, flush_to_zero=flush_to_zero)
+
+
+def vector_scale(s: Any, x: Any, *, fmt: FloatFormat, flush_to_zero: bool = False) -> np.ndarray:
+    """``s * x``: numbers of shape ``(...)`` times vectors of shape ``(..., n)``."""
+    return ieee.multiply(np.asarray(s)[..., None], x, fmt, flush_to_zero=flush_to_zero)
+
+
+def vector_mac(s: Any, x: Any, acc: Any, *, fmt: FloatFormat, result: FloatFormat | None = None, fused: bool = True,
+               flush_to_zero: bool = False) -> np.ndarray:
+    """``s * x + acc``: numbers of shape ``(...)`` times vectors of shape ``(..., n)`` in ``fmt``, added to vectors in
+    ``result`` (None: ``fmt``); fused, or with the product rounded to ``fmt`` first."""
+    result = fmt if result is None else result
+    s = np.asarray(s)[..., None]
+    if fused:
+        return ieee.fma(s, x, acc, fmt, acc=result, flush_to_zero=flush_to_zero)
+    product = ieee.multiply(s, x, fmt, flush_to_zero=flush_to_zero)
+    if fmt != result:
+        product = ieee.convert(product, fmt, result, flush_to_zero=flush_to_zero)
+    return ieee.add(product, acc, result, flush_to_zero=flush_to_zero)
 
 
 class DotAccumulation:
