@@ -11,7 +11,34 @@ __all__ = ["add"]
 
 @operator
 def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
-    """Sum ``a + b``."""
+    """Sum ``a + b``, or difference ``a - b``, rounded to nearest, ties to even.
+
+    Special values follow IEEE 754: a difference of infinities is NaN, and every NaN is the canonical quiet one. An exact
+    sum of 0 is +0 unless both terms are -0. Sums in the subnormal range are exact.
+
+    Combinational at depth 0. It has five places for registers, the last one behind the result, so that a depth of up
+    to five shortens the longest path; one sum per cycle.
+
+    Parameters
+    ----------
+    a, b : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    subtract : bool, or value of 1 bit
+        Whether ``b`` is subtracted: fixed, or chosen with the operands.
+    flush_to_zero : bool
+        Subnormal operands count as zeros of their sign, and a sum below the normal range becomes the zero of its sign.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If the format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If an operand is not as wide as the format, or the choice of subtraction is wider than 1 bit.
+    """
     a, b = check_operands(fmt, a=a, b=b)
     subtract = Value.cast(int(subtract) if isinstance(subtract, bool) else subtract)
     if len(subtract) != 1:
@@ -24,8 +51,18 @@ def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     return _select(p, fmt, flush_to_zero)
 
 
+# The larger magnitude comes first, so that no sum is negative. The sum of the significands, with the smaller one shifted
+# right by the difference of the exponents, has two digits below the last place of the larger one, and a flag for what
+# is below those. From there two ways lead to the result:
+#
+# - The sum leads at the place of the larger significand, one above or one below: it is rounded where it is.
+# - It leads further down. Then the exponents differ by 1 at most, the sum has one digit below the last place, and after
+#   a shift to the left by 2 or more nothing is left to round.
+#
+# The second way does not wait for rounding, nor the first one for the leading one.
+
+
 def _order(p, a, b, subtract, fmt, flush_to_zero):
-    """The larger magnitude first, and how far apart the exponents are."""
     m, e = p.module, fmt.exponent_bits
     x, y = take_apart(m, a, fmt, "a"), take_apart(m, b, fmt, "b")
     minus = y.sign ^ subtract
@@ -58,6 +95,7 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
     # Beyond reach it is shifted by at least the size: the bits of that number are set.
     amount = Cat(bit | far if size >> n & 1 else bit for n, bit in enumerate(distance[:k]))
     p.amount = amount
+
     big, small = (wire(m, Mux(swap, *pair), name) for name, pair in (
         ("big_fraction", (y.fraction, x.fraction)), ("small_fraction", (x.fraction, y.fraction))))
     p.sign = Mux(swap, minus, x.sign) & ~p.cancel
@@ -73,21 +111,23 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
 
 
 def _sum(p, fmt):
+    """``sum``: the significands, and two digits below; a one below those too is worth a borrow."""
     m, size = p.module, fmt.precision
-    subtract, sticky = p.subtract, p.sticky
     low, middle = p.moved[0], p.moved[1]
-    below = wire(m, low | sticky, "below")
-    carry = wire(m, subtract & ~(middle | below), "carry_in")
-    flipped = wire(m, p.moved[2:] ^ subtract.replicate(size), "flipped")
+    # Minus is complement and one: the one goes up through all that is 0 below.
+    below = wire(m, low | p.sticky, "below")
+    carry = wire(m, p.subtract & ~(middle | below), "carry_in")
+    flipped = wire(m, p.moved[2:] ^ p.subtract.replicate(size), "flipped")
     columns = [[(p.big[k], 0), (flipped[k], 0)] for k in range(size)]
-    total = add_rows(m, [*columns, []], carry=(carry, 1), name="sum")
-    p.sum = Cat(low ^ (subtract & sticky), middle ^ (subtract & below), *total[:size], total[size] & ~subtract)
+    total = add_rows(m, [*columns, []], carry=(carry, AND), name="sum")
+    p.sum = Cat(low ^ (p.subtract & p.sticky), middle ^ (p.subtract & below), *total[:size], total[size] & ~p.subtract)
     p.cut(10)
 
 
 def _normalise(p, fmt):
+    """``far``, ``far_exponent``: the sum moved up by 2 and as many places as it has zeros below the top two."""
     m, near, exponent = p.module, fmt.precision - 1, p.exponent
-    # The leading one below the top two bits, or the place that has the smallest exponent: no further does it go.
+    # A one where the exponent would become 1: no further does it go.
     floor = Cat(exponent == near + 2 - k if near + 2 - k <= fmt.exponent_max else Const(0, 1) for k in range(near))
     p.zeros, _ = leading_zero_count(m, p.sum[1:1 + near] | wire(m, floor, "floor"))
     p.less_2 = (exponent - 2)[:len(exponent)]
@@ -99,32 +139,30 @@ def _normalise(p, fmt):
 
 
 def _round(p, fmt):
+    """``rounded``, ``near_exponent``: the sum rounded above, at, or below the place of the larger significand."""
     m, f, total, exponent = p.module, fmt.fraction_bits, p.sum, p.exponent
-    first = wire(m, exponent == 1, "first")
-    size = len(total)
     over = total[-1]
-    level = wire(m, ~over & (total[-2] | first), "level")
+    level = wire(m, ~over & (total[-2] | (exponent == 1)), "level")
     under = wire(m, ~over & ~level, "under")
-    choices = ((over, 3), (level, 2), (under, 1))
 
-    def choose(bit):
-        chosen = [sel & bit(start) for sel, start in choices]
-        return chosen[0] | chosen[1] | chosen[2]
+    def choose(bits):
+        """The word that starts at the last place in each of the three cases."""
+        return gated(bits[2:], over) | gated(bits[1:-1], level) | gated(bits[:-2], under)
 
-    kept = wire(m, Cat(choose(lambda start, k=k: total[start + k]) for k in range(f)), "kept")
-    guard = wire(m, choose(lambda start: total[start - 1]), "guard")
+    kept = wire(m, choose(total[1:f + 3]), "kept")
+    guard = wire(m, choose(total[:3]), "guard")
     rest = wire(m, p.sticky | (over & (total[0] | total[1])) | (level & total[0]), "rest")
-    assert size == f + 4
     p.keep(kept=kept, up=guard & (rest | kept[0]), over=over, middle=total[-2], leads=total[-3:].any())
     p.cut(9)
     exponent = p.exponent
     p.rounded, carry = incremented(m, p.kept, p.up)
+    # A carry out of rounding raises the exponent by 1; above the place of the larger significand there is none.
     plus = wire(m, p.over | (p.middle & carry), "plus")
     same = wire(m, ~p.over & (p.middle ^ carry), "same")
     p.infinite = plus & (exponent == fmt.exponent_max - 1)
     p.near_exponent = (gated((exponent + 1)[:len(exponent)], plus) | gated(exponent, same)
                        | gated((exponent - 1)[:len(exponent)], ~plus & ~same))
-    # On the subnormal grid, no carry (exact): the field is 0.
+    # With the smallest exponent the field becomes 0 below the larger significand's place (exact: there is no carry).
     p.near_normal = p.leads & ~((exponent == 1) & ~p.over & ~p.middle)
 
 

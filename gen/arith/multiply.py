@@ -18,7 +18,33 @@ EARLY = 6
 
 @operator
 def multiply(p, a, b, *, fmt, flush_to_zero=False):
-    """Product ``a * b``."""
+    """Product ``a * b``, rounded to nearest, ties to even.
+
+    Special values follow IEEE 754: 0 times an infinity is NaN, and every NaN is the canonical quiet one. Subnormal
+    operands and results are exact to their grid.
+
+    Combinational at depth 0. It has seven places for registers, the last one behind the result, so that a depth of up
+    to seven shortens the longest path; one product per cycle.
+
+    Parameters
+    ----------
+    a, b : value of ``fmt.width`` bits
+    fmt : :class:`FloatFormat`
+    flush_to_zero : bool
+        Subnormal operands count as zeros of their sign, and a product below the normal range before rounding becomes
+        the zero of its sign. Smaller: nothing is shifted.
+
+    Returns
+    -------
+    value of ``fmt.width`` bits
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If the format is not a :class:`FloatFormat`.
+    :exc:`ValueError`
+        If an operand is not as wide as the format.
+    """
     a, b = check_operands(fmt, a=a, b=b)
     m = p.module
     x, y = take_apart(m, a, fmt, "a"), take_apart(m, b, fmt, "b")
