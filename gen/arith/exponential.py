@@ -174,8 +174,7 @@ def _taylor(p, a, fmt, constants, range_reduced, flush_to_zero):
         p.quotient = to_integer(p, step(p.x, Const(constants.log2_e, width), Const(0, width), "scale"), fmt=fmt,
                                 width=constants.quotient_bits, signed=True, name="nearest").as_signed()
         p.cut(8)
-        multiple = from_integer(p, p.quotient, fmt=fmt, signed=True, name="multiple")
-        p.multiple = multiple ^ fmt.sign_mask
+        p.multiple = _negated(p, p.quotient, fmt, "multiple")
         p.cut(8)
         p.x = step(p.multiple, Const(constants.ln_2, width), p.x, "rest")
         p.x = step(p.multiple, Const(constants.ln_2_rest, width), p.x, "rest_2")
@@ -185,6 +184,13 @@ def _taylor(p, a, fmt, constants, range_reduced, flush_to_zero):
     if not range_reduced:
         return result
     return _scale(p.module, result, p.quotient, p.kind, fmt, flush_to_zero)
+
+
+def _negated(m, integer, fmt, name):
+    """A signed integer, but not the lowest of its width, as a number with the other sign."""
+    size = len(integer) - 1
+    magnitude = ((integer[:size] ^ integer[-1].replicate(size)) + integer[-1])[:size]
+    return Cat(from_integer(m, magnitude, fmt=fmt, signed=False, name=name)[:-1], ~integer[-1])
 
 
 def _kind(m, a, fmt, constants):
@@ -279,7 +285,7 @@ class IterativeExponential(wiring.Component):
         if self._range_reduced:
             quotient = Signal(signed(constants.quotient_bits), reset_less=True)
             kind = Signal(3, reset_less=True)
-            multiple = from_integer(m, quotient, fmt=fmt, signed=True, name="multiple_") ^ fmt.sign_mask
+            multiple = _negated(m, quotient, fmt, "multiple_")
             with m.Switch(step):
                 with m.Case(0):
                     m.d.comb += [a.eq(constants.log2_e), c.eq(0)]

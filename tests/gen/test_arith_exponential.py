@@ -32,8 +32,8 @@ def agree(fmt, operands, *, depth=0, **options):
 
 
 @pytest.mark.parametrize(("name", "depth", "flush"), [
-    ("fp16", 0, False), ("bf16", 0, False), ("fp16", 5, False), ("bf16", 12, False), ("fp16", 3, True), ("bf16", 0, True),
-    ("e2m3", 0, False), ("e2m3", 2, True), ("e3m2", 0, False), ("e4m9", 1, True), ("e11m4", 0, False)])
+    ("fp16", 0, False), ("bf16", 0, False), ("fp16", 5, False), ("bf16", 12, False), ("fp16", 3, True),
+    ("e2m3", 2, True), ("e3m2", 0, False), ("e4m9", 1, True), ("e11m4", 0, False)])
 def test_exponential_of_every_operand(name, depth, flush):
     fmt = float_format(name)
     agree(fmt, np.arange(1 << fmt.width), depth=depth, flush_to_zero=flush)
@@ -61,7 +61,8 @@ def test_places_for_registers():
     assert all(f"_s{stage} " in text for stage in range(1, 8)) and "delayed_0" not in text
 
 
-@pytest.mark.parametrize(("fmt", "reduced"), [(BF16, False), (FP16, True)], ids=["bf16-plain", "fp16-reduced"])
+@pytest.mark.parametrize(("fmt", "reduced"), [
+    pytest.param(BF16, False, id="bf16-plain"), pytest.param(FP16, True, id="fp16-reduced", marks=pytest.mark.slow)])
 def test_taylor_series_in_one_piece(fmt, reduced):
     rng = np.random.default_rng(2)
     value = numerics.from_float64(rng.uniform(-20, 12, 8000), fmt)

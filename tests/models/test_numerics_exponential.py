@@ -222,7 +222,7 @@ def test_taylor_series_with_reduction_over_every_operand(fmt, flush):
         # The series, not the exponential, decides what is below the normal range: not right at its edge.
         inputs = inputs[np.isfinite(value) & (value > math.log(2) * (1 - fmt.bias) + 2.0**-6)]
         got = function(np.arange(1 << 16))
-        assert got[got > 0].min() == fmt.smallest_normal
+        assert got[got > 0].min() >= fmt.smallest_normal
     found = ulp_errors(function, fmt, np.exp, inputs=inputs, special=special(fmt))
     assert found["max_ulp"] < 1 and found["max_steps"] == 1 and found["special"] and not found["monotonic"]
 
