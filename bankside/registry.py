@@ -101,6 +101,13 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
     _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers"),
     _operator("fp-div", "FpDiv", "floating-point division"),
     _operator("fp-sqrt", "FpSqrt", "floating-point square root"),
+    _operator("fp-dot", "FpDot", "dot product of n lanes: fused, a tree, or accumulating beats"),
+    _operator("fp-vector", "FpVector", "vectors lane by lane: times a scalar, multiply-accumulate, product, sum"),
+    _operator("fp-exp", "FpExp", "floating-point exponential"),
+    _operator("fp-activation", "FpActivation", "activation function by table and linear interpolation"),
+    _operator("fp-log", "FpUnary", "floating-point natural logarithm"),
+    _operator("fp-recip", "FpUnary", "floating-point reciprocal"),
+    _operator("fp-rsqrt", "FpUnary", "floating-point reciprocal square root"),
 )}
 
 

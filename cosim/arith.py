@@ -65,6 +65,16 @@ def unpack_fields(payload: np.ndarray, fields: Sequence[Operand]) -> list[np.nda
 def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.ndarray]:
     """Operands: all of them where that is few, else corners and ``count`` random ones of several kinds."""
     only = list(fields.values())
+    if "last" in fields:
+        # Corners stand by themselves: as sums of one beat, and as parts of longer ones.
+        *factors, _, _ = only
+        columns = operand_sets(factors, count, seed)
+        rng = np.random.default_rng(seed)
+        last = rng.random(len(columns[0])) < np.where(np.arange(len(columns[0])) % 2048 < 1024, 0.6, 0.1)
+        last[-1] = True
+        # Some sums go on behind a result.
+        begins = np.r_[True, last[:-1] & (rng.random(len(last) - 1) < 0.8)]
+        return [*columns, begins.astype(np.int64), last.astype(np.int64)]
     if sum(field.width for field in only) <= EXHAUSTIVE_BITS:
         return unpack_fields(np.arange(1 << sum(f.width for f in only), dtype="<u4").view(np.uint8).reshape(-1, 4), only)
     return operand_sets(only, count, seed)
@@ -84,19 +94,25 @@ def bench(request: SimRequest) -> dict[str, Any]:
     else:
         columns = stimulus(operands, count, request.seed)
         expected = list(request.model(config, *columns))
-    ports = [StreamPort("i", sum(f.width for f in operands.values()), True),
-             StreamPort("o", sum(f.width for f in results.values()), False)]
+    ports = [StreamPort(name, sum(f.width for f in fields.values()), name == "i", _numbers(fields))
+             for name, fields in (("i", operands), ("o", results))]
     payload = pack(columns, list(operands.values()))
 
     def run(name: str, rows: np.ndarray, **options: Any) -> tuple[Any, list[np.ndarray]]:
         request.progress(f"simulating: {name}, {len(rows)} items")
         done = play(request.verilog, request.module, ports, {"i": Items.of(payload[rows])},
-                    {"o": np.array([len(rows)])}, seed=request.seed, **options)
+                    {"o": np.array([np.count_nonzero(answered[rows])])}, seed=request.seed, **options)
         return done, unpack_fields(done.outputs["o"], list(results.values()))
 
     request.progress("building the Verilated model")
     rows = np.arange(len(payload))
+    # An accumulator's results belong to the rows marked last, and only a beginning of its stream makes sense by itself.
+    names = list(operands)
+    accumulates = "last" in names
+    answered = columns[names.index("last")] == 1 if accumulates else np.ones(len(payload), bool)
     some = np.random.default_rng(request.seed).permutation(len(payload))[:STRESSED]
+    if accumulates:
+        some = rows[:np.flatnonzero(answered)[:STRESSED // 4][-1] + 1]
     runs = {"full_rate": (rows, *run("an item at every clock", rows, waves=request.waves)),
             "stalls": (some, *run("random stalls and back-pressure", some, stalls={"i": 0.3, "o": 0.4})),
             "lazy_output": (some, *run("an output that waits to be asked", some, stalls={"i": 0.1}, lazy=True))}
@@ -106,8 +122,11 @@ def bench(request: SimRequest) -> dict[str, Any]:
     faults = 0
     summary = {}
     for name, (chosen, done, received) in runs.items():
+        chosen = chosen[answered[chosen]]
         bad = np.zeros(len(chosen), bool)
-        for (field, spec), got, want in zip(results.items(), received, expected, strict=True):
+        place = np.cumsum(answered) - 1
+        for (field, spec), got, want_all in zip(results.items(), received, expected, strict=True):
+            want = want_all[place]
             differs = _differs(got, want[chosen], spec)
             bad |= differs
             for index in np.flatnonzero(differs)[:SHOWN]:
@@ -140,6 +159,17 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "clocks": clocks,
         "clocks_per_second": round(clocks / sum(done.seconds for _, done, _ in runs.values())),
     }
+
+
+def _numbers(fields: Mapping[str, Operand]) -> tuple[tuple[str, int, FloatFormat], ...]:
+    """Where the numbers of a payload are, for waveforms."""
+    found, low = [], 0
+    for name, field in fields.items():
+        for index in range(field.count):
+            if isinstance(field.format, FloatFormat):
+                found.append((f"{name}_{index}" if field.count > 1 else name, low, field.format))
+            low += field.format.width
+    return tuple(found)
 
 
 def _differs(got: np.ndarray, want: np.ndarray, field: Operand) -> np.ndarray:

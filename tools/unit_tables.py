@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -28,10 +29,11 @@ from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import attention, merge
 
 from bankside import generate, measure
+from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/pam-pu.md", "docs/numerics.md")
+PAGES = ("README.md", "docs/pam-pu.md", "docs/numerics.md", "docs/arithmetic.md")
 
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
@@ -261,9 +263,68 @@ def demo() -> str:
             f"queries: {channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us\n```")
 
 
+def operators() -> str:
+    """Every preset of every operator: area and delay in the generic library, and errors."""
+    return _operators(library="generic")
+
+
+def operators_nangate45() -> str:
+    """The same in Nangate's library, whose Liberty file $BANKSIDE_NANGATE45 names."""
+    path = os.environ.get("BANKSIDE_NANGATE45")
+    if not path:
+        raise SystemExit("operators_nangate45: $BANKSIDE_NANGATE45 must name the Liberty file")
+    return _operators(liberty=path)
+
+
+def _operators(**library: str) -> str:
+    rows = []
+    for unit in (u for u in UNITS.values() if u.name.startswith("fp-")):
+        for name, config in unit.preset_table.items():
+            if getattr(config, "iterative", False) or getattr(config, "variant", "") in ("iterative", "accumulate"):
+                continue  # among the pipelined ones
+            r = measure.synthesise(select(unit.name, preset=name), effort="area", **library)
+            rows.append([f"`{unit.name}`", name, f"{r['area_ge']:.0f}", f"{r['critical_path_ns']:.2f}",
+                         *_accuracy(unit.name, config)])
+    return table(["unit", "preset", "GE", "ns", "max ulp", "mean ulp", "not correctly rounded"], rows)
+
+
+def _accuracy(name: str, config: Any) -> list[str]:
+    """Largest and mean error in ulp, and share not correctly rounded."""
+    import mpmath
+    from bankside.models.numerics import exact_function, ulp_errors
+
+    functions = {"fp-exp": mpmath.exp, "fp-log": mpmath.log, "fp-recip": lambda x: 1 / x,
+                 "fp-rsqrt": lambda x: 1 / mpmath.sqrt(x)}
+    if name in ("fp-mul", "fp-add", "fp-fma", "fp-div", "fp-sqrt", "fp-convert"):
+        return ["0.5", "", "0"]
+    if name not in functions:
+        return ["", "", ""]
+    model = UNITS[name].functional_model()
+    inputs = None
+    if config.fmt.width > 16:
+        inputs = np.sort(np.random.default_rng(1).integers(0, 1 << config.fmt.width, 50_000))
+    e = ulp_errors(lambda a: model(config, a)[0], config.fmt, exact_function(functions[name]), inputs=inputs)
+    return [f"{e['max_ulp']:.3g}", f"{e['mean_ulp']:.3g}",
+            f"{e['not_correctly_rounded']:.1%}" + ("" if inputs is None else " (sample)")]
+
+
+def operators_pipelined() -> str:
+    rows = []
+    for unit, preset, sets in (
+            ("fp-mul", "fp16", ("depth=2",)), ("fp-add", "fp16", ("depth=2",)), ("fp-add", "fp16", ("depth=3",)),
+            ("fp-fma", "fp16", ("depth=3",)), ("fp-fma", "fp16-fp32", ("depth=4",)), ("fp-exp", "fp16", ("depth=3",)),
+            ("fp-log", "fp16", ("depth=4",)), ("fp-recip", "fp16", ("depth=2",)), ("fp-div", "fp16", ("depth=6",)),
+            ("fp-div", "fp16-iterative", ()), ("fp-sqrt", "fp16", ("depth=6",)), ("fp-sqrt", "fp16-iterative", ()),
+            ("fp-dot", "fp16", ("depth=5",)), ("fp-dot", "fp16-accumulate", ())):
+        r = measure.synthesise(select(unit, preset=preset, sets=sets), effort="balanced")
+        rows.append([f"`{unit}`", preset + "".join(f", `{s}`" for s in sets), f"{r['combinational_ge']:.0f}",
+                     f"{r['sequential_ge'] + r['memory_ge_estimate']:.0f}", f"{r['register_fmax_mhz'] or 0:.0f}"])
+    return table(["unit", "configuration", "logic, GE", "registers, GE", "register to register, MHz"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, demo)}
+    variants, area, demo, operators, operators_nangate45, operators_pipelined)}
 
 MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -280,7 +341,8 @@ def main(arguments: Sequence[str]) -> None:
     if unknown:
         raise SystemExit(f"unknown table '{unknown[0]}' (valid: {', '.join(TABLES)})")
     held = {name for page in places().values() for name in page}
-    for name in names or [name for name in TABLES if show or name in held]:
+    # What needs a library that does not come with the package is made when it is asked for.
+    for name in names or [name for name in TABLES if (show or name in held) and name != "operators_nangate45"]:
         print(f"measuring: {name}", file=sys.stderr)
         text = TABLES[name]()
         if show:

@@ -278,7 +278,7 @@ class Memory:
         return self if power_limit or self.unlimited is None else self.unlimited
 
     def with_quirks(self, name: str | None) -> Memory:
-        """This memory as a simulator models it; itself for None. :exc:`ConfigError` if the file does not know its quirks."""
+        """This memory as a simulator models it; itself for None. :exc:`ConfigError` if the file has no such quirks."""
         if name is None:
             return self
         if name not in self.variants:

@@ -27,11 +27,6 @@ class _TaggedWidth(int):
 
     __hash__ = int.__hash__
 
-    def __str__(self):
-        return f"{int(self)} as {self.tag}"
-
-    __format__ = object.__format__
-
 
 def _tagged(width, tag):
     shape = Shape(width)

@@ -4,17 +4,24 @@ from amaranth import *
 from amaranth.lib import data
 
 from ...constraints.formats import FloatFormat
+from .activation import interpolate
 from .add import add
 from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, to_integer
 from .divide import IterativeDivider, divide
+from .dot import DotAccumulator, dot
+from .exponential import IterativeExponential, exponential
 from .float_shape import FloatShape
 from .fma import fma
+from .logarithm import logarithm
 from .multiply import multiply
+from .reciprocal import reciprocal, reciprocal_square_root
 from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
+from .vector import dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
 
-__all__ = ["fp_add", "fp_compare", "fp_convert", "fp_div", "fp_fma", "fp_mul", "fp_sqrt"]
+__all__ = ["fp_activation", "fp_add", "fp_compare", "fp_convert", "fp_div", "fp_dot", "fp_exp", "fp_fma", "fp_log",
+           "fp_mul", "fp_recip", "fp_rsqrt", "fp_sqrt", "fp_vector"]
 
 
 def _shape(operand):
@@ -56,7 +63,8 @@ def fp_compare(config):
     function = {"compare": compare, "max": maximum, "min": minimum}[config.variant]
     return _component(function, config, {"a": "first operand", "b": "second operand", "less": "a < b", "equal": "a = b",
                                          "greater": "a > b", "unordered": "a or b is NaN",
-                                         "result": f"{config.variant}imum of a and b"}, fmt=config.fmt)
+                                         "result": f"{config.variant}imum of a and b"}, fmt=config.fmt,
+                      flush_to_zero=config.flush_to_zero)
 
 
 def fp_convert(config):
@@ -66,7 +74,8 @@ def fp_convert(config):
     if not isinstance(source, FloatFormat):
         return _component(from_integer, config, meanings, fmt=target, signed=source.signed)
     if not isinstance(target, FloatFormat):
-        return _component(to_integer, config, meanings, fmt=source, width=target.width, signed=target.signed)
+        return _component(to_integer, config, meanings, fmt=source, width=target.width, signed=target.signed,
+                          flush_to_zero=config.flush_to_zero)
     return _component(convert, config, meanings, source=source, target=target, flush_to_zero=config.flush_to_zero)
 
 
@@ -84,3 +93,61 @@ def fp_sqrt(config):
         return IterativeSquareRoot(config.fmt, bits_per_cycle=config.bits_per_cycle, flush_to_zero=config.flush_to_zero)
     return _component(square_root, config, {"a": "radicand", "result": "square root, rounded"},
                       fmt=config.fmt, flush_to_zero=config.flush_to_zero)
+
+
+def fp_dot(config):
+    """Dot product (:func:`dot`, :func:`dot_tree`, :class:`DotAccumulator`)."""
+    if config.variant == "accumulate":
+        return DotAccumulator(config.fmt, config.lanes, result=config.acc, window=config.window_bits, beats=config.beats,
+                              depth=config.depth, flush_to_zero=config.flush_to_zero)
+    meanings = {"a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest", "c": "addend"}
+    if config.variant == "tree":
+        return _component(dot_tree, config, {**meanings, "result": "sum of rounded products"},
+                          fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero)
+    return _component(dot, config, {**meanings, "result": "sum of products and c, rounded once"}, fmt=config.fmt,
+                      result=config.acc, window=config.window_bits, flush_to_zero=config.flush_to_zero)
+
+
+def fp_exp(config):
+    """Exponential (:func:`exponential`, :class:`IterativeExponential`)."""
+    if config.iterative:
+        return IterativeExponential(config.fmt, order=config.order, range_reduced=config.range_reduced,
+                                    flush_to_zero=config.flush_to_zero)
+    if config.variant == "table":
+        return _component(interpolate, config, {"a": "operand", "result": "e to the operand"}, table=config.table("exp"))
+    series = {"variant": "taylor", "order": config.order, "range_reduced": config.range_reduced}
+    return _unary(exponential, config, "e to the operand", **(series if config.variant != "faithful" else {}))
+
+
+def fp_activation(config):
+    """Activation function (:func:`interpolate`)."""
+    return _component(interpolate, config, {"a": "operand", "result": f"{config.variant} of it"},
+                      table=config.table(config.variant))
+
+
+def fp_vector(config):
+    """Vector operator (:func:`vector_scale`, :func:`vector_mac`, :func:`vector_multiply`, :func:`vector_add`)."""
+    function = {"scale": vector_scale, "mac": vector_mac, "multiply": vector_multiply, "add": vector_add}[config.variant]
+    meanings = {"s": "scalar", "x": "vector, lane 0 lowest", "y": "vector", "c": "vector to be added", "result": "vector"}
+    options = {"result": config.acc} if config.variant == "mac" else {}
+    return _component(function, config, meanings, fmt=config.fmt, flush_to_zero=config.flush_to_zero, **options)
+
+
+def fp_log(config):
+    """Natural logarithm (:func:`logarithm`)."""
+    return _unary(logarithm, config, "natural logarithm")
+
+
+def fp_recip(config):
+    """Reciprocal (:func:`reciprocal`)."""
+    return _unary(reciprocal, config, "reciprocal")
+
+
+def fp_rsqrt(config):
+    """Reciprocal square root (:func:`reciprocal_square_root`)."""
+    return _unary(reciprocal_square_root, config, "reciprocal square root")
+
+
+def _unary(function, config, meaning, **options):
+    return _component(function, config, {"a": "operand", "result": meaning}, fmt=config.fmt,
+                      flush_to_zero=config.flush_to_zero, **options)

@@ -105,9 +105,10 @@ class BlockMapping:
 
         d, kv, f = self.hidden, self.kv_width, self.ffn
         spans = _ceil(self.max_tokens, ROW)
+        keys = _ceil(self.max_tokens, self.matrix_banks) * _ceil(kv, ROW)
         sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
-                 "k": 1, "cache_k": _ceil(self.max_tokens, self.matrix_banks) * _ceil(kv, ROW), "scores": spans * self.score_rows,
-                 "cache_v": spans * self.value_heads * 8, "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
+                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows, "cache_v": spans * self.value_heads * 8,
+                 "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
                  "norm2": 1, "w1": weight(d, f), "w3": weight(d, f), "gate": 1, "gate_copy": 1, "sigmoid": 1, "ffn": 1,
                  "w2": weight(f, d), "result": 1}
         first, out = 0, {}

@@ -509,8 +509,8 @@ def _moves(body: Sequence[Node], level: int) -> bool:
 
 def _repeats(body: Sequence[Node], level: int) -> bool:
     """Whether there is a long loop in ``body``, at ``level``, with whose index nothing moves."""
-    return any(isinstance(node, Loop) and ((node.count > 8 and not _moves(node.body, level)) or _repeats(node.body, level + 1))
-               for node in body)
+    return any(isinstance(node, Loop)
+               and ((node.count > 8 and not _moves(node.body, level)) or _repeats(node.body, level + 1)) for node in body)
 
 
 def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:
