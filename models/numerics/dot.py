@@ -224,14 +224,14 @@ class DotAccumulation:
             addend = addend[0], placed
         grown = old if window.exact else np.maximum(old, highest)
 
+        # Distances are negative only beside specials, where they don't matter.
         if self._wide:
-            distance = np.where((product == 0) | (exponent > SPECIAL // 2), 0, grown - exponent)
+            distance = np.where(product == 0, 0, np.maximum(grown - exponent, 0))
             terms = _place(product.astype(object), window.left, distance.astype(object)).sum(axis=0)
             value = self.value[part] >> (grown - old).astype(object)
             if addend is not None:
                 value = value + _place(addend[0].astype(object), window.addend_left, (grown - addend[1]).astype(object))
         else:
-            # Distances of specials are negative: they don't matter.
             top = exponent.dtype.type(31 if small else 62)
             distance = np.clip(grown.astype(exponent.dtype) - exponent, 0, top)
             terms = _place(product, window.left, distance).sum(axis=0, dtype=np.int64)
@@ -298,7 +298,7 @@ def _fields(bits: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np
 
 def _place(term: np.ndarray, left: int, distance: np.ndarray) -> np.ndarray:
     """Magnitudes shifted left by ``left``, then right by ``distance``, with the signs they had."""
-    magnitude = abs(term)
+    magnitude: Any = abs(term)
     moved = (magnitude << left if left >= 0 else magnitude >> -left) >> distance
     return np.where(term < 0, -moved, moved)
 
