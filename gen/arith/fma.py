@@ -185,18 +185,18 @@ def _align(p, window):
     distance = Cat(add_rows(m, compress(p, columns, name="distance"), name="distance"))
     p.above = distance[-1] | p.product_zero
     p.distance = distance[:-1]
-    p.cut(12)
+    p.cut(10)
 
     # By short distances first, while the word is short; then by all longer ones at once.
     step = 0
     p.shifted = p.c_significand
     while 1 << step < precision - 1:
         if step and not step % 3:
-            p.cut(7)
+            p.cut(6)
         word = p.shifted
         p.shifted = Mux(p.distance[step], Cat(word, Const(0, 1 << step)), Cat(Const(0, 1 << step), word))
         step += 1
-    p.cut(2 * (step % 3 or 3))
+    p.cut(2 * ((step - 1) % 3 + 1))
     word, high = p.shifted, p.distance[step:]
     places, lost = [[] for _ in range(window.width)], []
     choices = min(-(-window.width >> step), 1 << len(high))
@@ -215,7 +215,7 @@ def _align(p, window):
     p.lost = _any(lost)
     p.apart = ~p.above & (p.distance >= precision + 1)
     p.reach = Mux(p.apart, (p.distance - window.drop)[:len(p.distance)], p.distance & ~p.above.replicate(len(p.distance)))
-    p.cut(6)
+    p.cut(8)
 
 
 def _any(terms):
@@ -266,13 +266,14 @@ def _add(p, window):
     rows = [[bit for bit, _ in column] for column in compress(p, columns, name="sum")]
     p.generate = Cat(row[0] & row[1] if len(row) == 2 else Const(0, 1) for row in rows)
     p.propagate = Cat(row[0] ^ row[1] if len(row) == 2 else row[0] for row in rows)
-    p.cut(XOR * 4)
+    p.cut(9)
 
     # Of the groups from place 0 to each: whether it carries out, whether it is all ones.
     p.carries, p.all_ones = p.generate[:low], p.propagate[:low]
-    for number, level in enumerate(_prefix(low)):
+    network = _prefix(low)
+    for number, level in enumerate(network):
         if number and not number % 3:
-            p.cut(3 * AND_OR + 1)
+            p.cut(3 * AND_OR + 3)
         carries, ones = [*p.carries], [*p.all_ones]
         for k, below in level:
             carries[k] = wire(m, carries[k] | (ones[k] & carries[below]), f"sum_carry_{number}_{k}")
@@ -283,7 +284,7 @@ def _add(p, window):
     p.small = p.subtract & p.high_zero
     p.large = p.subtract & ~p.high_zero
     p.limit = (p.first - 1)[:len(p.first)]
-    p.cut(5 + AND_OR * (len(_prefix(low)) % 3))
+    p.cut(4 + AND_OR * ((len(network) - 1) % 3 + 1))
 
     # Digits change where the carry goes around, up to the first 0, and where the sum is complemented.
     p.negative = p.large | (p.small & ~p.carry)
