@@ -10,6 +10,7 @@ import pkgutil
 import pytest
 from amaranth import *
 from amaranth.hdl import signed, unsigned
+from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.gen import arith
@@ -216,6 +217,13 @@ PIPELINES = {
     "logarithm": [(HALF, {"fmt": FP16})],
     "exponential": [(HALF, {"fmt": FP16})],
     "softmax_exp": [({"maximum": 32, "value": 32}, {"score": FP32, "table": ExpTable(FP16)})],
+    "interpolate": [(HALF, {"table": TableInterpolation("sigmoid", FP16)})],
+    "dot_tree": [({"a": [6] * 3, "b": [6] * 3}, {"fmt": E3M2})],
+    "vector_add": [({"a": [6] * 2, "b": [6] * 2}, {"fmt": E3M2})],
+    "vector_multiply": [({"a": [6] * 2, "b": [6] * 2}, {"fmt": E3M2})],
+    "vector_scale": [({"s": 6, "x": [6] * 2}, {"fmt": E3M2})],
+    "vector_mac": [({"s": 6, "x": [6] * 2, "acc": [6] * 2}, {"fmt": E3M2}),
+                   ({"s": 6, "x": [6] * 2, "acc": [16] * 2}, {"fmt": E3M2, "result": FP16, "fused": False})],
     "dot": [(LANES, {"fmt": FP16}), ({"a": [6] * 3, "b": [6] * 3}, {"fmt": E3M2, "window": "exact"})],
 }
 

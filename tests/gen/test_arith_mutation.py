@@ -9,6 +9,7 @@ import pytest
 from amaranth import *
 from amaranth.back import verilog
 from amaranth.hdl import signed
+from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format
 from bankside.constraints.units.arith import Operand
@@ -168,6 +169,13 @@ UNITS = [
     unit("logarithm", fields(FP16, "a")),
     unit("exponential", fields(FP16, "a")),
     unit("softmax_exp", {"maximum": Operand(FP16), "value": Operand(FP16)}, score=FP16, table=ExpTable(FP16)),
+    unit("interpolate", fields(FP16, "a"), table=TableInterpolation("sigmoid", FP16)),
+    unit("vector_multiply", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
+    unit("vector_add", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
+    unit("vector_scale", {"s": Operand(E4M3), "x": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
+    unit("vector_mac", {"s": Operand(E4M3), "x": Operand(E4M3, 2), "acc": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)},
+         fmt=E4M3),
+    unit("dot_tree", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3)}, fmt=E4M3),
     unit("dot", {"a": Operand(FP16, 4), "b": Operand(FP16, 4), "acc": Operand(FP32)}, {"result": Operand(FP32)}, fmt=FP16),
 ]
 
