@@ -1,5 +1,6 @@
 """Proofs about generated units: properties of streams and operators, and provers that need nothing but packages."""
 
+from ..blocks.probe import QueueProbe
 from .contracts import ReplayContract, StreamContract, StreamProtocol
 from .pipelines import (
     PipelineProof,
@@ -8,7 +9,6 @@ from .pipelines import (
     prove_pipelines,
     prove_stream_reference,
 )
-from .probe import QueueProbe
 from .prover import Result, prove
 from .smt import Verdict, prove_operator, prove_operators
 from .symmetry import SymmetryProof, prove_lane_order

@@ -30,9 +30,9 @@ from amaranth import *
 
 from ..arith.pipeline import operator
 from ..arith.stream_operator import StreamOperator
+from ..blocks.probe import QueueProbe
 from .contracts import StreamContract
 from .netlist import REGISTER, Netlist, Port, Terms, operator_module, read_netlists
-from .probe import QueueProbe
 from .prover import prove
 
 __all__ = ["PipelineProof", "check_stream_operator", "prove_pipeline", "prove_pipelines", "prove_stream_reference",
