@@ -153,7 +153,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "differences": shown,
         "latency_cycles": latency,
         "cycles": summary["full_rate"]["cycles"],
-        "items_per_cycle": round(len(payload) / max(log.end_cycle + 1 - latency, 1), 6),
+        "items_per_cycle": round(len(payload) / int(log.last["i"].max() - log.first["i"][log.moved["i"] > 0].min() + 1), 6),
         "runs": summary,
         "waves": str(full.waves) if full.waves else None,
         "clocks": clocks,

@@ -205,7 +205,11 @@ def from_integer(p, a, *, fmt, signed):
     # shifting in ones below it and by another condition for rounding up.
     size = width - 1 if signed else width
     p.sign = a[width - 1] if signed else Const(0, 1)
-    p.word = a[:size] ^ p.sign.replicate(size)
+    word = a[:size] ^ p.sign.replicate(size)
+    # The complement of -1 is 0: it is normalised by its whole size, which a power of two is beyond.
+    while signed and size & (size - 1) == 0:
+        word, size = Cat(word, 0), size + 1
+    p.word = word
     p.cut(2)
     p.word, p.zeros = normalise(p.module, p.word, fill=p.sign)
     p.cut(3 * size.bit_length())

@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..formal.probe import QueueProbe
+from .probe import QueueProbe
 
 __all__ = ["ReplayBuffer", "StreamFIFO", "StreamRegister"]
 
