@@ -406,10 +406,9 @@ def _top(p, lanes, addend, geometry):
 
 def _clipped(p, value, size, name):
     """A value that is not negative where it matters, or ``size`` ones if it has more bits."""
-    whole = Signal(len(value), name=f"{p._prefix}{name}_whole")
+    whole = Signal(max(len(value) - value.shape().signed, size), name=f"{p._prefix}{name}_whole")
     p.module.d.comb += whole.eq(value)
-    beyond = whole[size:len(whole) - value.shape().signed].any()
-    return whole[:size] | beyond.replicate(size)
+    return whole[:size] | whole[size:].any().replicate(size)
 
 
 def _shift_right(p, value, distance, width, name):
