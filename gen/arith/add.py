@@ -121,7 +121,7 @@ def _sum(p, fmt):
     columns = [[(p.big[k], 0), (flipped[k], 0)] for k in range(size)]
     total = add_rows(m, [*columns, []], carry=(carry, AND), name="sum")
     p.sum = Cat(low ^ (p.subtract & p.sticky), middle ^ (p.subtract & below), *total[:size], total[size] & ~p.subtract)
-    p.cut(10)
+    p.cut(14)
 
 
 def _normalise(p, fmt):
@@ -175,5 +175,5 @@ def _select(p, fmt, flush_to_zero):
     if flush_to_zero:
         fraction = gated(fraction, p.near_normal | top)
     p.result = pack(p.sign, exponent, fraction, infinite=p.special | p.infinite, nan=p.nan)
-    p.cut(14)
+    p.cut(15)
     return p.result

@@ -23,8 +23,8 @@ def multiply(p, a, b, *, fmt, flush_to_zero=False):
     Special values follow IEEE 754: 0 times an infinity is NaN, and every NaN is the canonical quiet one. Subnormal
     operands and results are exact to their grid.
 
-    Combinational at depth 0. It has seven places for registers, the last one behind the result, so that a depth of up
-    to seven shortens the longest path; one product per cycle.
+    Combinational at depth 0. It has six places for registers (seven for wide formats), the last one behind the result, so that a depth of up to
+    six shortens the longest path; one product per cycle.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _product(p, x, y, fmt):
     early = max(time for column in rows for _, time in column) - EARLY
     columns = [[(next(bits), max(time, early)) for _, time in column] for column in rows]
     p.product = Cat(add_rows(m, columns, name="product"))
-    p.cut(14)
+    p.cut(17)
 
 
 def _reach(fmt):
@@ -165,5 +165,5 @@ def _round(p, fmt, flush_to_zero):
         exponent, fraction = gated(exponent, ~flushed), gated(fraction, ~flushed)
         infinite = p.special | (infinite & ~flushed)
     p.result = pack(p.sign, exponent, fraction, infinite=infinite, nan=p.nan)
-    p.cut(10)
+    p.cut(12)
     return p.result
