@@ -107,7 +107,7 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
     if flush_to_zero:
         big, small = gated(big, any_normal), gated(small, both_normal)
     p.big, p.small = Cat(big, any_normal), Cat(small, both_normal)
-    p.cut(17)
+    p.cut(15)
 
 
 def _sum(p, fmt):
@@ -175,5 +175,5 @@ def _select(p, fmt, flush_to_zero):
     if flush_to_zero:
         fraction = gated(fraction, p.near_normal | top)
     p.result = pack(p.sign, exponent, fraction, infinite=p.special | p.infinite, nan=p.nan)
-    p.cut(15)
+    p.cut(17)
     return p.result

@@ -23,8 +23,8 @@ def multiply(p, a, b, *, fmt, flush_to_zero=False):
     Special values follow IEEE 754: 0 times an infinity is NaN, and every NaN is the canonical quiet one. Subnormal
     operands and results are exact to their grid.
 
-    Combinational at depth 0. It has six places for registers (seven for wide formats), the last one behind the result, so that a depth of up to
-    six shortens the longest path; one product per cycle.
+    Combinational at depth 0. It has six places for registers (seven for wide formats), the last one behind the result,
+    so that a depth of up to six shortens the longest path; one product per cycle.
 
     Parameters
     ----------
