@@ -103,10 +103,10 @@ def mutate(verilog: str, top: str, count: int, *, seed: int = 1, timeout_s: floa
         raise ValueError(f"Count must be 1 or more, not {count!r}")
     bits = count.bit_length()
     files = _yosys({"unit.v": verilog}, [
-        "read_verilog -sv unit.v", f"hierarchy -top {top}", f"prep -flatten -top {top}",
-        f"mutate -list {count} -seed {seed} -ctrl {SELECT} {bits} 1 -o mutants.ys", "script mutants.ys", "opt_clean",
-        "setundef -undriven -zero",
-        "write_verilog -noattr mutated.v"], ["mutants.ys", "mutated.v"], timeout_s)
+        # Tables become logic: a memory has inputs that Yosys does not expect to be altered.
+        "read_verilog -sv unit.v", f"hierarchy -top {top}", f"prep -flatten -top {top}", "memory_map -rom-only",
+        "opt_clean", f"mutate -list {count} -seed {seed} -ctrl {SELECT} {bits} 1 -o mutants.ys", "script mutants.ys",
+        "opt_clean", "setundef -undriven -zero", "write_verilog -noattr mutated.v"], ["mutants.ys", "mutated.v"], timeout_s)
     lines = files["mutants.ys"].splitlines()
     # A disturbed bit makes a word depend on itself, though none of its bits does.
     text = "/* verilator lint_off UNOPTFLAT */\n" + files["mutated.v"]
@@ -316,7 +316,7 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
     prepare = ["read_verilog -sv unit.v", "read_verilog pair.v", "hierarchy", "proc",
                # Without -make_assert nothing would be asserted, and everything proved.
                "miter -equiv -flatten -make_assert unaltered altered miter", "hierarchy -top miter", "flatten",
-               "memory", "opt -full"]
+               "memory -nordff", "opt -full"]
     # Wide datapaths need what the two have in common to be merged first, which takes longer for all others.
     merged = ["techmap", "opt -full", f"abc -g AND -script {_MERGE}", "opt"]
     for merge, limit in (([], min(timeout_s, 5)), (merged, timeout_s)):
