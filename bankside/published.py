@@ -23,7 +23,7 @@ def published_files() -> dict[str, str]:
     files: dict[str, str] = {}
     entries = []
     for unit in UNITS.values():
-        for preset in unit.preset_table:
+        for preset in unit.published_presets:
             selection = select(unit.name, preset=preset)
             folder = f"{unit.name}/{preset}"
             mine = {f"{folder}/{name}": text for name, text in generated_files(selection).items()}

@@ -30,6 +30,7 @@ class Unit:
     bench : function ``(SimRequest) -> dict`` that simulates the unit and returns the result for users
     page : documentation page
     workload : options of ``bankside sim`` that say what is simulated, with their defaults
+    published : presets whose Verilog the repository carries; None: all
     """
 
     name: str
@@ -43,6 +44,11 @@ class Unit:
     bench: str
     page: str
     workload: Mapping[str, Any] = field(hash=False)
+    published: tuple[str, ...] | None = None
+
+    @property
+    def published_presets(self) -> tuple[str, ...]:
+        return tuple(self.preset_table) if self.published is None else self.published
 
     @cached_property
     def config_class(self) -> type[Strict]:
@@ -79,13 +85,14 @@ _ATTENTION_STEP = {"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128}
 _VECTORS = {"vectors": None, "count": 100_000}
 
 
-def _operator(name: str, config: str, summary: str) -> Unit:
+def _operator(name: str, config: str, summary: str, published: tuple[str, ...] = ("fp16", "bf16")) -> Unit:
     module = name.replace("-", "_")
     return Unit(name, summary, "IEEE 754-2019", module=module,
                 config=f"bankside.constraints.units.arith:{config}",
                 presets=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
                 component=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
-                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS)
+                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS,
+                published=published)
 
 
 UNITS: dict[str, Unit] = {u.name: u for u in (
@@ -98,13 +105,15 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
     _operator("fp-add", "FpAdd", "floating-point addition and subtraction"),
     _operator("fp-fma", "FpFma", "fused multiply-add"),
     _operator("fp-compare", "FpCompare", "floating-point comparison, maximum and minimum"),
-    _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers"),
+    _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers",
+              ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16")),
     _operator("fp-div", "FpDiv", "floating-point division"),
     _operator("fp-sqrt", "FpSqrt", "floating-point square root"),
-    _operator("fp-dot", "FpDot", "dot product of n lanes: fused, a tree, or accumulating beats"),
-    _operator("fp-vector", "FpVector", "vectors lane by lane: times a scalar, multiply-accumulate, product, sum"),
+    _operator("fp-dot", "FpDot", "dot product of n lanes: fused, a tree, or accumulating beats", ("fp16-accumulate",)),
+    _operator("fp-vector", "FpVector", "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", ()),
     _operator("fp-exp", "FpExp", "floating-point exponential"),
-    _operator("fp-activation", "FpActivation", "activation function by table and linear interpolation"),
+    _operator("fp-activation", "FpActivation", "activation function by table and linear interpolation",
+              ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu")),
     _operator("fp-log", "FpUnary", "floating-point natural logarithm"),
     _operator("fp-recip", "FpUnary", "floating-point reciprocal"),
     _operator("fp-rsqrt", "FpUnary", "floating-point reciprocal square root"),

@@ -31,7 +31,7 @@ def test_nothing_else_is_there():
 def test_manifest_names_every_file():
     manifest = json.loads((RTL / "manifest.json").read_text())
     assert [(entry["unit"], entry["preset"]) for entry in manifest["configurations"]] == [
-        (unit.name, preset) for unit in UNITS.values() for preset in unit.preset_table]
+        (unit.name, preset) for unit in UNITS.values() for preset in unit.published_presets]
     for entry in manifest["configurations"]:
         folder = RTL / entry["unit"] / entry["preset"]
         assert sorted(entry["sha256"]) == sorted(str(p.relative_to(RTL)) for p in folder.iterdir())

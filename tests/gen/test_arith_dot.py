@@ -191,6 +191,10 @@ def beats(fmt, lanes, count, seed, *, longest=32):
     runs = np.arange(len(operands["a"]) // 16 * 16).reshape(-1, 16)
     order = runs[rng.permutation(len(runs))].ravel()
     a, b = operands["a"][order], operands["b"][order]
+    # In a third of the beats all products have one sign.
+    alike = rng.random(len(a)) < 0.3
+    sign = np.where(rng.random((alike.sum(), 1)) < 0.5, fmt.sign_mask, 0)
+    b[alike] = b[alike] & ~fmt.sign_mask | (a[alike] ^ sign) & fmt.sign_mask
     last = rng.random(len(a)) < 0.3
     first = np.roll(last, 1) & (rng.random(len(a)) < 0.9) | (rng.random(len(a)) < 0.03)
     first[::longest] = True
@@ -235,7 +239,7 @@ def test_accumulator():
                                                           ("exact", 8, 3, True), (16, 12, 9, False)])
 def test_accumulator_of_small_formats(window, depth, places, flush):
     """In Amaranth's simulator, with pauses on both sides."""
-    a, b, first, last = (x[:250] for x in beats(TINY, 3, 60, 5))
+    a, b, first, last = (x[:300] for x in beats(TINY, 3, 60, 5))
     last = last.copy()
     last[-1] = True
     dut = DotAccumulator(TINY, 3, result=SMALL, window=window, beats=32, depth=depth, places=places, flush_to_zero=flush)
