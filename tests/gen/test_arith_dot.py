@@ -222,6 +222,11 @@ def played(fmt, a, b, first, last, component, **options):
 def test_accumulator():
     """A beat in every cycle, whatever its marks; nothing is lost or changed when either side stalls."""
     a, b, first, last = beats(FP16, 2, 2500, 3)
+    # Last, a sum that is shifted out as a whole, when the largest product comes and goes.
+    a[-32:-2], b[-32:-2] = 0x7FF, 0x7FF
+    a[-2:], b[-2:] = [[0x7BFF, 0], [0xFBFF, 0]], 0x7BFF
+    first[-32:], last[-33:] = False, False
+    first[-32] = last[-33] = last[-1] = True
     component = DotAccumulator(FP16, 2, beats=32)
     want = numerics.dot_stream(a, b, first, last, fmt=FP16, beats=32)
     got, cycles = played(FP16, a, b, first, last, component)
