@@ -283,7 +283,7 @@ def test_accumulator_of_small_formats(window, depth, places, flush):
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt, result, window, depth", [
     (FP16, FP32, None, 4), (FP16, FP32, "exact", 9), (FP16, FP16, 12, 1), (BF16, FP32, None, 6), (BF16, BF16, None, 14),
-    (FP32, FP32, None, 8)], ids=str)
+    (FP32, FP32, None, 8)], ids=lambda x: getattr(x, "name", str(x)))
 def test_accumulator_many(fmt, result, window, depth):
     """A hundred thousand beats and more of 4 lanes."""
     a, b, first, last = beats(fmt, 4, 20_000, 6)
