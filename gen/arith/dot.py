@@ -112,7 +112,7 @@ class DotAccumulator(wiring.Component):
         Most beats of a sum. The sum of more can overflow.
     depth : int
         Registers from the operands to the queue, 1 or more; one of them holds the sum. They go where they shorten the
-        longest path most.
+        longest path most; those that find no place follow the result.
     places : int or None
         Results that the queue holds. None: as many as there can be on their way, so that a beat is accepted in every
         cycle even if each one is ``last``. Sums of k beats need a k-th of them.
@@ -130,7 +130,7 @@ class DotAccumulator(wiring.Component):
     :exc:`TypeError`
         If a format is not a :class:`FloatFormat`, or a number not an integer.
     :exc:`ValueError`
-        If a number is too small, or ``depth`` larger than there are places for registers.
+        If a number is too small.
     """
 
     PORTS = {
@@ -140,10 +140,12 @@ class DotAccumulator(wiring.Component):
         "o": {"payload": "rounded sum", "fields": {"fraction": "fraction", "exponent": "exponent", "sign": "sign"}},
     }
 
-    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=6, places=None, flush_to_zero=False):
+    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=5, places=None, flush_to_zero=False):
         self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
         self._flush_to_zero = bool(flush_to_zero)
         self._depth = operators.index(depth)
+        if self._depth < 1:
+            raise ValueError(f"Depth must be 1 or more, not {depth!r}")
         self._front, self._back = self._plan()
         self._places = self._depth + 4 if places is None else operators.index(places)
         if self._places < 1:
@@ -186,9 +188,8 @@ class DotAccumulator(wiring.Component):
         plan = Pipeline(m)
         plan.keep(**state)
         _rounded(plan, geometry, self._flush_to_zero)
-        after = plan._place.levels + [1]
-        if not 1 <= self._depth <= len(before) + len(after) - 1:
-            raise ValueError(f"Depth must be in 1..{len(before) + len(after) - 1}, not {self._depth!r}")
+        after = plan._place.levels
+        after = after + [1] + [0] * max(self._depth - len(before) - len(after), 0)
 
         def longest(levels, registers):
             ends = [sum(levels[:cut + 1]) for cut in registers] + [sum(levels)]
@@ -234,7 +235,10 @@ class DotAccumulator(wiring.Component):
         done = follow(state.pop("done"), len(self._back), "done")
         back = Pipeline(m, registers=self._back, name="sum_")
         back.keep(**state)
-        m.d.comb += queue.i.payload.eq(_rounded(back, self._geometry, self._flush_to_zero))
+        back.rounded = _rounded(back, self._geometry, self._flush_to_zero)
+        while back.stage < len(self._back):
+            back.cut()
+        m.d.comb += queue.i.payload.eq(back.rounded)
         m.d.comb += queue.i.valid.eq(done[-1])
         return m
 

@@ -241,7 +241,7 @@ def test_accumulator():
 
 
 @pytest.mark.parametrize("window, depth, places, flush", [(None, 1, 1, False), (9, 3, 2, True), ("exact", 2, None, False),
-                                                          ("exact", 8, 3, True), (16, 12, 9, False)])
+                                                          ("exact", 18, 3, True), (16, 12, 9, False)])
 def test_accumulator_of_small_formats(window, depth, places, flush):
     """In Amaranth's simulator, with pauses on both sides."""
     a, b, first, last = (x[:300] for x in beats(TINY, 3, 60, 5))
@@ -315,10 +315,8 @@ def test_arguments():
         dot(m, word, word, fmt=FP16, window=1)
     with pytest.raises(ValueError, match=r"^Scalar must have 16 bits for each number, not 32$"):
         vector_scale(m, word, word, fmt=FP16)
-    with pytest.raises(ValueError, match=r"^Depth must be in 1\.\.\d+, not 0$"):
+    with pytest.raises(ValueError, match=r"^Depth must be 1 or more, not 0$"):
         DotAccumulator(TINY, 2, depth=0)
-    with pytest.raises(ValueError, match=r"^Depth must be in 1\.\.\d+, not 99$"):
-        DotAccumulator(TINY, 2, depth=99)
     with pytest.raises(ValueError, match=r"^Places must be 1 or more, not 0$"):
         DotAccumulator(TINY, 2, places=0)
     with pytest.raises(ValueError, match=r"^Beats must be 1 or more, not 0$"):
