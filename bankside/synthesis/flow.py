@@ -55,7 +55,7 @@ class _Effort:
 
 
 _ADDERS = "-booth -arith_tree -extra-map +/choices/kogge-stone.v"
-_CLEAN = ("strash", "&get -n", "&fraig -x", "&put", "scorr", "dc2", "strash")
+_CLEAN = ("strash", "&get -n", "&fraig -x -C 1000", "&put", "scorr", "dc2", "strash")
 _SIZE = ("topo", "buffer -c", "topo", "upsize", "dnsize")
 
 # Chosen by measurement (docs/synthesis.md). "area" maps by area flow; "balanced" by delay with area recovery; "speed"

@@ -404,9 +404,9 @@ def softmax_exp(p, maximum, value, *, score, table):
     digits = _signed_digits(table.constant)
     half = len(digits) // 2
     p.scaled_low, p.scaled_high = _shifted_sum(p.x, digits[:half]), _shifted_sum(p.x, digits[half:])
-    p.cut(14)
+    p.cut(24)
     p.scaled = (p.scaled_low + p.scaled_high)[table.constant_bits:bits + table.constant_bits + 1]
-    p.cut(8)
+    p.cut(16)
 
     # The chord.
     low_bits = table.fraction_bits - table.index_bits

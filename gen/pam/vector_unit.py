@@ -6,9 +6,13 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ...constraints.arithmetic import AlignedWindow
-from ..arith import Rounder, unpack
+from ..arith import Pipeline, Rounder, unpack
+from ..arith.bits import add_rows, booth_products, compress
 
 __all__ = ["VectorUnit"]
+
+#: Arrival that is not too late for the adder behind a product's compressor tree, in a stage of its own.
+LATE = 40
 
 
 class VectorUnit(wiring.Component):
@@ -138,7 +142,8 @@ class VectorUnit(wiring.Component):
         partial_2 = register(self.partial_score, "partial_score_2")
 
         # Cycle 2: products, and the largest exponent of all lanes beside them.
-        products_3 = [register(a * b, f"product_3_{n}") for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))]
+        products_3 = [register(_product(m, a, b, f"product_{n}"), f"product_3_{n}")
+                      for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))]
         exponents_3 = [register(e, f"exponent_3_{n}") for n, e in enumerate(exponents_2)]
         signs_3 = [register(s, f"sign_3_{n}") for n, s in enumerate(signs_2)]
         top_3 = register(_maximum(m, exponents_2, "top"), "top_3")
@@ -257,9 +262,9 @@ class VectorUnit(wiring.Component):
             ]
 
         # Cycles 5 and 6: sum of the lanes. Cycle 7: scalar accumulator.
-        groups = [_sum(terms_5[i:i + 4] + carries_5[i:i + 4]) for i in range(0, lanes, 4)]
+        groups = [_sum(m, terms_5[i:i + 4], carries_5[i:i + 4], f"group_{i // 4}") for i in range(0, lanes, 4)]
         sums_6 = [register(group, f"sum_6_{n}") for n, group in enumerate(groups)]
-        sum_7 = register(_sum(sums_6), "sum_7")
+        sum_7 = register(_sum(m, sums_6, [], "beat"), "sum_7")
         valid_7 = register(valid_5 & ~value_5, "key_valid", 2, keep=True)
         first_7, last_7 = register(first_5, "key_first", 2), register(last_5, "key_last", 2)
         slot_7 = register(slot_3, "key_slot", 4)
@@ -314,12 +319,19 @@ def _plus(a, b, carry):
     return (Cat(Const(1, 1), a).as_signed() + Cat(carry, b).as_signed()) >> 1
 
 
-def _sum(values):
-    """Sum of values, in one expression so that synthesis can build one carry-save tree of it."""
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total[:len(values[0]) + (len(values) - 1).bit_length()].as_signed()
+def _product(m, a, b, name):
+    """Product of two significands, from the library's compressor tree."""
+    rows = compress(Pipeline(m, name=f"{name}_"), booth_products(m, a, b, name=f"{name}_booth"))
+    return Cat(*add_rows(m, rows, limit=LATE, name=f"{name}_sum"))
+
+
+def _sum(m, values, carries, name):
+    """Sum of signed values and of single bits, from the library's compressor tree."""
+    width = len(values[0]) + (len(values) - 1).bit_length()
+    columns = [[(value[min(k, len(value) - 1)], 0) for value in values] for k in range(width)]
+    columns[0] += [(carry, 0) for carry in carries]
+    rows = compress(Pipeline(m, name=f"{name}_"), columns)
+    return Cat(*add_rows(m, rows, name=f"{name}_sum")).as_signed()
 
 
 def _clipped(m, value, shape, name):
