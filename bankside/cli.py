@@ -8,6 +8,7 @@ configuration, 3 a tool is missing, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import json
 import os
@@ -137,7 +138,7 @@ def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False)
                         help="one configuration key; may be repeated")
     for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs")):
         parser.add_argument(f"--{key}", metavar=key[0].upper(), dest="sets", action="append",
-                            type=lambda text, key=key: f"{key}={text}", help=f"{values}; short for --set {key}=...")
+                            type=functools.partial("{}={}".format, key), help=f"{values}; short for --set {key}=...")
     parser.add_argument("--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop")
 
 

@@ -249,6 +249,7 @@ def dot_window(fmt: FloatFormat, result: FloatFormat, lanes: int, window: int | 
     for name, value in (("Format", fmt), ("Format of the result", result)):
         if not isinstance(value, FloatFormat):
             raise TypeError(f"{name} must be a FloatFormat, not {value!r}")
+    bits: int | None
     if window is None:
         bits = result.precision + 3
     elif window == "exact":

@@ -433,8 +433,8 @@ class _Reader:
                 constraints.append(constraint)
         if file.mode_switch is not None:
             self.known("command", file.mode_switch, commands, "mode_switch")
-        for name, command in file.commands.items():
-            if command.register_mode and file.mode_switch is None:
+        for name, given in file.commands.items():
+            if given.register_mode and file.mode_switch is None:
                 raise self.fail("a command of the mode of registers needs 'mode_switch'", "commands", name, "register_mode")
         return Memory(
             name=file.name, source=file.source, file=self.where, clock_ps=file.clock.period_ps,

@@ -169,8 +169,9 @@ class FpDiv(FpMul):
 class FpSqrt(FpUnary):
     """Square root."""
 
-    variant: Literal["pipelined", "iterative"] = FpDiv.model_fields["variant"]
-    bits_per_cycle: int = FpDiv.model_fields["bits_per_cycle"]
+    variant: Literal["pipelined", "iterative"] = Field(
+        default="pipelined", description="a row of logic for every step, or one row used again")
+    bits_per_cycle: int = Field(default=2, ge=1, le=8, description="iterative: bits of the root of a clock cycle")
 
 
 class FpDot(OperatorConfig):

@@ -17,6 +17,7 @@ from functools import lru_cache
 from ...constraints.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
 from ..program import Program, Stage
+from ..program.program import Operand
 
 __all__ = ["BlockMapping", "block_program"]
 
@@ -153,7 +154,7 @@ class _Builder:
         used = _ceil(_ceil(outputs, per_bank), BANKS)
         mask = ALL_CHANNELS if used > CHANNELS else channel_mask(CHANNELS // used * used)
 
-        def part(span: int | object, columns: int, last: bool) -> None:
+        def part(span: Operand, columns: int, last: bool) -> None:
             p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
             for first in range(0, per_bank, size):
                 count = min(size, per_bank - first)

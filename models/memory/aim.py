@@ -274,7 +274,7 @@ class FrontEnd:
         self.mode_switch = int(self.numbering.targets[switch][0]) if switch else -1
         self.state, self.members, self.host = kernel.fresh_state(self.layout, self.interval)
         self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int64)
-        self.known: dict[tuple[Any, bytes, bytes], _Outcome] = {}
+        self.known: dict[tuple[bytes, bytes], _Outcome] = {}
         self.identities: dict[Any, bytes] = {}
         self.pieces: dict[Any, Any] = {}
         self._start = self._pack()
@@ -343,7 +343,8 @@ class FrontEnd:
         return _Outcome(state, cycles, counts, {})
 
     def _sequence(self, piece: _Sequence, state: bytes) -> _Outcome:
-        cycles, counts, stages = 0, np.zeros(len(self.names), np.int64), {}
+        cycles, counts = 0, np.zeros(len(self.names), np.int64)
+        stages: dict[str, int] = {}
         for name, part in zip(piece.names, piece.pieces, strict=True):
             outcome = self._piece(part, state)
             state, cycles, counts = outcome.state, cycles + outcome.cycles, counts + outcome.counts
@@ -387,7 +388,8 @@ class FrontEnd:
 
     def stage_ends(self, program: Program) -> dict[str, int]:
         """For each stage on the top level, the cycles of the program up to its end, with an ``EOC`` there."""
-        state, cycles, ends = self._start, 0, {}
+        state, cycles = self._start, 0
+        ends: dict[str, int] = {}
         for node in program.body:
             outcome = self._piece(self._compile((node,)), state)
             state, cycles = outcome.state, cycles + outcome.cycles
@@ -574,13 +576,13 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd) -> Iterator[In
              "channel": (0, CHANNELS - 1)}
     column = {"opsize": 2, "mask": 3, "channel": 3, "row": 4}
     plans: dict[bytes, tuple[list[int], list[tuple[int, str, int, int, int]], int]] = {}
-    for name, what in INSTRUCTIONS.items():
+    for known, what in INSTRUCTIONS.items():
         fixed = [what.kind, -1 if what.command is None else int(targets[what.command][0]), 1,
                  ALL_CHANNELS if what.kind == kernel.SYNC else 0, 0, int(what.blocks)]
         if what.kind == kernel.NOTHING:
             fixed[2] = 0
         fields = [(n, f, column.get(f, 1), *sizes[f]) for n, f in enumerate(what.fields) if f in sizes]
-        plans[name.encode()] = (fixed, fields, len(what.fields))
+        plans[known.encode()] = (fixed, fields, len(what.fields))
     af_row = AF_ROW
     ended, number = 0, 0
     out: list[list[int]] = []

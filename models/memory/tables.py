@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...constraints.memory import Memory
-from .channel import NEVER, Channel
+from .channel import NEVER, Channel, Target
 from .compiled import compiled
 
 __all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_tables"]
@@ -72,7 +72,7 @@ def make_tables(memory: Memory) -> tuple[Tables, Numbering]:
     """Tables of all commands at all addresses of one channel."""
     channel = Channel(memory)
     numbers: dict[int, int] = {}
-    targets = []
+    targets: list[Target] = []
     named: dict[str, list[int]] = {}
     for name, command in memory.commands.items():
         named[name] = []

@@ -33,7 +33,7 @@ def interpolate(a: np.ndarray, table: TableInterpolation) -> np.ndarray:
     for rule, side in ((table.below, outside & (f.sign == 1)), (table.above, outside & (f.sign == 0))):
         if rule is not None:
             value = np.where(side, rule, value)
-    result = round_to_format((value < 0).astype(np.int64), np.abs(value), -table.value_bits, fmt)
+    result = round_to_format((value < 0).astype(np.int64), np.abs(value), np.array(-table.value_bits), fmt)
     for rule, side in ((table.below, outside & (f.sign == 1)), (table.above, outside & (f.sign == 0))):
         if rule is None:
             result = np.where(side, bits, result)
