@@ -26,6 +26,8 @@ __all__ = ["DotAccumulator", "dot"]
 SUM_LEVELS = 28
 #: Gate delays between two cuts inside a compressor tree: two full adders.
 STEP = 8
+#: Columns of a block of a wide adder.
+BLOCK = 64
 #: Arrival that is never too late: adders become as small as they can be.
 LATE = 40
 
@@ -279,7 +281,7 @@ class DotAccumulator(wiring.Component):
         if not geometry.exact:
             before = before.as_signed() >> p.distance
         columns = [[(p.row_0[k], 0), (p.row_1[k], 0), (before[k], 12)] for k in range(geometry.width)]
-        total = {"value": Cat(*add_rows(m, compress(p, columns, name="next"), name="next_cpa"))}
+        total = {"value": _add(m, compress(p, columns, name="next"), None, "next_cpa")}
         for flag in ("nan", "positive", "negative"):
             state[flag] = Signal(name=f"sum_is_{flag}", reset_less=True)
             total[flag] = p[flag] | state[flag] & ~p.first
@@ -369,7 +371,22 @@ def _sum(p, columns, name, cut=0):
     """Sum of columns of bits, modulo their number."""
     rows = compress(p, columns, name=name, step=STEP, cut_from=cut)
     late = max((time for column in rows for _, time in column), default=0)
-    return Cat(*add_rows(p.module, rows, limit=late + LATE, name=f"{name}_cpa"))
+    return _add(p.module, rows, late + LATE, f"{name}_cpa")
+
+
+def _add(m, rows, limit, name):
+    """Sum of two rows; of wide ones in blocks, each with a carry from the one below."""
+    size = len(rows) if len(rows) <= 2 * BLOCK else BLOCK
+    bits, carry = [], None
+    time = max((time for column in rows for _, time in column), default=0) + 14
+    for low in range(0, len(rows), size):
+        block = rows[low:low + size]
+        more = low + size < len(rows)
+        # The sum of an empty column is the carry into it.
+        total = add_rows(m, block + [[]] * more, carry=carry, limit=limit, name=f"{name}_{low}")
+        carry, time = (total[-1], time), time + 2
+        bits += total[:len(block)]
+    return Cat(*bits)
 
 
 # Alignment -----------------------------------------------------------------------------------------------------------
