@@ -160,21 +160,19 @@ def mutation_campaign(verilog: str, top: str, inputs: Sequence[tuple[str, int]],
     return Campaign(top, total, tuple(done[n] for n in sorted(done)))
 
 
-def operator_campaign(component: Any, operands: Mapping[str, Operand], results: Mapping[str, Operand],
-                      columns: Sequence[np.ndarray], *, name: str = "operator", **options: Any) -> Campaign:
+def operator_campaign(verilog: str, top: str, operands: Mapping[str, Operand], results: Mapping[str, Operand],
+                      columns: Sequence[np.ndarray], *, latency: int = 0, **options: Any) -> Campaign:
     """:func:`mutation_campaign` of a :class:`StreamOperator`.
 
     Parameters
     ----------
-    component : of any depth; the proofs of survivors need depth 0
+    verilog, top : text with its module, and the name
     operands, results : fields of its payloads, the lowest first
     columns : for each operand an array as :func:`~.arith.stimulus` makes
+    latency : its depth; the proofs of survivors need 0
     """
-    from amaranth.back import verilog
-
     from .arith import pack
 
-    text = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     payload = pack(list(columns), list(operands.values()))
     width = sum(f.width for f in operands.values())
     rows = payload
@@ -182,8 +180,8 @@ def operator_campaign(component: Any, operands: Mapping[str, Operand], results: 
         rows = np.zeros((len(payload), 8), np.uint8)
         rows[:, :payload.shape[1]] = payload
         rows = rows.view("<u8")[:, 0]
-    return mutation_campaign(text, name, [("i__payload", width)], [("o__payload", sum(f.width for f in results.values()))],
-                             {"i__payload": rows}, latency=component.latency["result"], **options)
+    return mutation_campaign(verilog, top, [("i__payload", width)], [("o__payload", sum(f.width for f in results.values()))],
+                             {"i__payload": rows}, latency=latency, **options)
 
 
 def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],

@@ -38,6 +38,11 @@ def functions():
 
 OPERATORS = functions()
 
+
+def text_of(component, name="unit"):
+    return verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+
+
 # The engine -----------------------------------------------------------------------------------------------------------
 
 #: A sum of which the last bit is there twice: what alters one of the two `or` inputs alone alters nothing.
@@ -109,7 +114,7 @@ def test_pipelines_have_mutants_too():
 
     operands, results = {"a": Operand(E4M3), "b": Operand(E4M3)}, {"result": Operand(E4M3)}
     columns = [column[::16] for column in stimulus(operands, 0, 1)]
-    campaign = operator_campaign(make(2), operands, results, columns, count=20)
+    campaign = operator_campaign(text_of(make(2)), "unit", operands, results, columns, latency=2, count=20)
     assert len(campaign.of("killed")) >= 15
     assert len(campaign.of("killed")) + len(campaign.of("undecided")) == 20
 
@@ -122,7 +127,7 @@ def test_units_between_streams_have_mutants_too(unit, names):
     columns = [column[:4000] for column in stimulus(operands, 0, 1)]
     rng = np.random.default_rng(1).permutation(len(columns[0]))
     columns = [column[rng] for column in columns]
-    text = verilog.convert(unit(E4M3), name="unit", emit_src=False, strip_internal_attrs=True)
+    text = text_of(unit(E4M3))
     ports = [StreamPort("i", 8 * len(names), True), StreamPort("o", 8, False)]
     campaign = stream_campaign(text, "unit", ports, {"i": Items.of(pack(columns, list(operands.values())))},
                                {"o": np.array([len(columns[0])])}, count=40, stalls={"i": 0.2, "o": 0.3})
@@ -190,7 +195,7 @@ def shape(operand):
 def campaign_of(name, operands, results, options, *, vectors, count):
     component = StreamOperator(OPERATORS[name], {k: shape(o) for k, o in operands.items()},
                                {k: shape(o) for k, o in results.items()}, options=options)
-    return operator_campaign(component, operands, results, stimulus(operands, vectors, 1), name=name, count=count)
+    return operator_campaign(text_of(component, name), name, operands, results, stimulus(operands, vectors, 1), count=count)
 
 
 FEW = [x for x in UNITS if x.id in ("multiply", "add", "exponential")]
