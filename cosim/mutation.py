@@ -180,8 +180,9 @@ def operator_campaign(verilog: str, top: str, operands: Mapping[str, Operand], r
         rows = np.zeros((len(payload), 8), np.uint8)
         rows[:, :payload.shape[1]] = payload
         rows = rows.view("<u8")[:, 0]
-    return mutation_campaign(verilog, top, [("i__payload", width)], [("o__payload", sum(f.width for f in results.values()))],
-                             {"i__payload": rows}, latency=latency, **options)
+    outputs = [("o__payload", sum(f.width for f in results.values()))]
+    return mutation_campaign(verilog, top, [("i__payload", width)], outputs, {"i__payload": rows}, latency=latency,
+                             **options)
 
 
 def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
