@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.units.arith import OperatorConfig
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.constraints.workspace import write_files
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
@@ -263,8 +264,18 @@ def demo() -> str:
             f"queries: {channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us\n```")
 
 
+def parameters() -> str:
+    """Presets and parameters of the operators."""
+    rows = [[f"`{unit.name}`", ", ".join(f"`{name}`" for name in unit.preset_table),
+             "; ".join(f"`{name}`: {field.description}" for name, field in unit.config_class.model_fields.items()
+                       if name not in OperatorConfig.model_fields)]
+            for unit in UNITS.values() if unit.name.startswith("fp-")]
+    common = "; ".join(f"`{name}`: {field.description}" for name, field in OperatorConfig.model_fields.items())
+    return table(["unit", "presets", "parameters"], [["all", "", common], *rows])
+
+
 def operators() -> str:
-    """Every preset of every operator: area and delay in the generic library, and errors."""
+    """The published presets of every operator and two more: area and delay in the generic library, and errors."""
     return _operators(library="generic")
 
 
@@ -279,8 +290,9 @@ def operators_nangate45() -> str:
 def _operators(**library: str) -> str:
     rows = []
     for unit in (u for u in UNITS.values() if u.name.startswith("fp-")):
-        for name, config in unit.preset_table.items():
-            if getattr(config, "iterative", False) or getattr(config, "variant", "") in ("iterative", "accumulate"):
+        for name in (*unit.published_presets, *{"fp-fma": ("fp16-fp32",), "fp-dot": ("fp16",)}.get(unit.name, ())):
+            config: Any = unit.preset_table[name]
+            if config.depth:
                 continue  # among the pipelined ones
             r = measure.synthesise(select(unit.name, preset=name), effort="area", **library)
             rows.append([f"`{unit.name}`", name, f"{r['area_ge']:.0f}", f"{r['critical_path_ns']:.2f}",
@@ -315,8 +327,8 @@ def operators_pipelined() -> str:
             ("fp-fma", "fp16", ("depth=3",)), ("fp-fma", "fp16-fp32", ("depth=4",)), ("fp-exp", "fp16", ("depth=3",)),
             ("fp-log", "fp16", ("depth=4",)), ("fp-recip", "fp16", ("depth=2",)), ("fp-div", "fp16", ("depth=6",)),
             ("fp-div", "fp16-iterative", ()), ("fp-sqrt", "fp16", ("depth=6",)), ("fp-sqrt", "fp16-iterative", ()),
-            ("fp-dot", "fp16", ("depth=5",)), ("fp-dot", "fp16-accumulate", ())):
-        r = measure.synthesise(select(unit, preset=preset, sets=sets), effort="balanced")
+            ("fp-dot", "fp16-accumulate", ("depth=5",))):
+        r = measure.synthesise(select(unit, preset=preset, sets=sets), effort="area")
         rows.append([f"`{unit}`", preset + "".join(f", `{s}`" for s in sets), f"{r['combinational_ge']:.0f}",
                      f"{r['sequential_ge'] + r['memory_ge_estimate']:.0f}", f"{r['register_fmax_mhz'] or 0:.0f}"])
     return table(["unit", "configuration", "logic, GE", "registers, GE", "register to register, MHz"], rows)
@@ -324,7 +336,7 @@ def operators_pipelined() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, demo, operators, operators_nangate45, operators_pipelined)}
+    variants, area, demo, parameters, operators, operators_nangate45, operators_pipelined)}
 
 MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 

@@ -98,6 +98,8 @@ def test_commands_parse(page):
         if command in refused:
             with pytest.raises(BanksideError):
                 select(arguments.unit, preset=arguments.preset, sets=arguments.sets)
+        elif "*" in (getattr(arguments, "unit", None) or ""):
+            assert fnmatch.filter(UNITS, arguments.unit)
         elif getattr(arguments, "unit", None):
             select(arguments.unit, preset=arguments.preset, sets=arguments.sets)
 

@@ -11,7 +11,7 @@ from bankside.constraints.errors import CheckFailed
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim import vectors
 from bankside.cosim.gates import as_statements, gate_netlist
-from bankside.cosim.vectors import evaluate, evaluate_operator, exhaustive, stratified
+from bankside.cosim.vectors import evaluate, exhaustive, stratified
 from bankside.gen.arith.add import add
 from bankside.gen.arith.compare import maximum, minimum
 from bankside.gen.arith.divide import divide
@@ -21,6 +21,8 @@ from bankside.gen.arith.pipeline import operator
 from bankside.gen.arith.stream_operator import StreamOperator
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
+
+from bankside.operators import evaluate_operator
 
 PAIR = {"a": FloatShape(FP16), "b": FloatShape(FP16)}
 

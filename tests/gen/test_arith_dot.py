@@ -9,7 +9,6 @@ from amaranth.lib import data
 from amaranth.sim import Simulator
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.streams import Items, StreamPort, play
-from bankside.cosim.vectors import evaluate_operator
 from bankside.gen.arith import (
     DotAccumulator,
     FloatShape,
@@ -23,6 +22,8 @@ from bankside.gen.arith import (
     vector_scale,
 )
 from bankside.models import numerics
+
+from bankside.operators import evaluate_operator
 
 TINY, SMALL = float_format("e3m2"), float_format("e4m6")
 KINDS = ("bits", "normal", "wide", "near", "tiny", "zeros", "special")

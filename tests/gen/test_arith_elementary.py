@@ -6,9 +6,10 @@ import pytest
 from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, float_format
-from bankside.cosim.vectors import evaluate_operator
 from bankside.gen.arith import FloatShape, StreamOperator, logarithm, reciprocal, reciprocal_square_root
 from bankside.models import numerics
+
+from bankside.operators import evaluate_operator
 
 OPERATORS = (reciprocal, reciprocal_square_root, logarithm)
 

@@ -9,7 +9,6 @@ from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.streams import Items, StreamPort, play
-from bankside.cosim.vectors import evaluate_operator
 from bankside.gen.arith import (
     FloatShape,
     IterativeExponential,
@@ -19,6 +18,8 @@ from bankside.gen.arith import (
     softmax_exp,
 )
 from bankside.models import numerics
+
+from bankside.operators import evaluate_operator
 
 pytestmark = pytest.mark.xdist_group("arith_exponential")
 

@@ -9,13 +9,14 @@ import pytest
 from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
-from bankside.cosim.vectors import evaluate_operator
 from bankside.gen.arith import FloatShape, StreamOperator, add, multiply
 from bankside.gen.arith.bits import add_rows, booth_products, carries, compress, leading_zero_count, partial_products
 from bankside.gen.arith.pipeline import Pipeline, operator, partition
 from bankside.gen.arith.rounding import all_ones_below, incremented, shift_left, shift_right
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
+
+from bankside.operators import evaluate_operator
 
 DTYPES = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "fp32": np.dtype(np.float32)}
 RESULTS = ("product", "sum", "difference", "flushed_product", "flushed_sum")
