@@ -49,7 +49,7 @@ class StreamOperator(wiring.Component):
             if len(fields) == 1:
                 shape, name = next(iter(fields.values())), next(iter(fields))
                 self.PORTS[port] = {"payload": meanings.get(name, name),
-                                    "fields": {str(k): str(k) for k, _ in shape} if isinstance(shape, data.Layout) else {}}
+                                    "fields": {k: str(k) for k, _ in shape} if isinstance(shape, data.Layout) else {}}
         super().__init__({"i": In(stream.Signature(_payload(self._operands))),
                           "o": Out(stream.Signature(_payload(self._results)))})
 
