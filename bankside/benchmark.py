@@ -18,7 +18,7 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     """Measure; one line per figure on standard output (``--json``: the same as data)."""
     rows: list[dict[str, Any]] = []
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
-                           ("timing engine", _timing), ("Verilog generation", _generation),
+                           ("operators", _operators), ("timing engine", _timing), ("Verilog generation", _generation),
                            ("system evaluation", _evaluation)):
         log(f"measuring: {name}")
         for what, value, unit in function():
@@ -71,6 +71,26 @@ def _model() -> list[tuple[str, float, str]]:
     out.append(("attention over tokens (d = 128)", 4096 / seconds, "tokens/s"))
     a, b = rng.integers(0, 1 << 16, (2, 1_000_000))
     out.append(("exact products", 1e6 / _cpu(lambda: exact_products(a, b, config.io)), "products/s"))
+    return out
+
+
+def _operators() -> list[tuple[str, float, str]]:
+    from bankside.constraints.formats import FORMATS, FP16
+    from bankside.models.numerics import add, dot, fma, multiply
+
+    out = []
+    rng = np.random.default_rng(1)
+    for name, fmt in FORMATS.items():
+        a, b, c = rng.integers(0, 1 << fmt.width, (3, 4_000_000))
+        functions: dict[str, Callable[..., Any]] = {"multiply": multiply, "add": add, "fma": fma}
+        for what, function in functions.items():
+            operands = (a, b, c) if what == "fma" else (a, b)
+            function(*(x[:1000] for x in operands), fmt)  # tables
+            seconds = _cpu(functools.partial(function, *operands, fmt))
+            out.append((f"{what} {name}", len(a) / seconds, "results/s"))
+    x, y = rng.integers(0, 1 << 16, (2, 200_000, 16))
+    dot(x[:10], y[:10], fmt=FP16)
+    out.append(("fused dot of 16 lanes fp16", len(x) / _cpu(lambda: dot(x, y, fmt=FP16)), "results/s"))
     return out
 
 
