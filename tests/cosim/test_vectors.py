@@ -331,7 +331,7 @@ CASES = [pytest.param(name, fmt, id=f"{name}-{fmt.name}") for name in ("multiply
 
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_sample_of_all_pairs_of_exponents(name, fmt):
-    """By Verilator: five million pairs; every pair of exponents with fractions at the edges, and random ones."""
+    """By Verilator: up to ten million pairs; every pair of exponents with fractions at the edges, and random ones."""
     found = stratified(unit_of(OPERATORS[name], fmt), "unit", name, fmt, count=10_000_000)
     assert (found.mismatches, found.differences) == (0, []) and found.pairs >= 4_000_000
 
