@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import compiled
-from .tables import NEEDS, earliest, issue
+from .tables import earliest, issue, next_command
 
 __all__ = ["FLAGS", "KINDS", "Layout", "advance", "fresh_state"]
 
@@ -85,26 +85,6 @@ def _ones(x):
 
 
 @compiled
-def _next_command(t, rows, target, row, open_too):
-    """The command that a request needs first."""
-    if t.rule[target] != NEEDS:
-        return target
-    closed = False
-    held = False
-    for k in range(t.bank_start[target], t.bank_start[target + 1]):
-        open_row = rows[t.bank[k]]
-        if open_row == -1:
-            closed = True
-        elif open_row != row:
-            return t.precharge[target]
-        else:
-            held = True
-    if closed and held and not open_too:
-        return t.precharge[target]
-    return t.activate[target] if closed else target
-
-
-@compiled
 def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
     """FR-FCFS: a request whose next command is ready before one whose is not, then the oldest.
 
@@ -117,7 +97,7 @@ def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
         target, row, arrived = s[queue + 3 * n], s[queue + 3 * n + 1], s[queue + 3 * n + 2]
         if n and target == s[queue + 3 * n - 3] and row == s[queue + 3 * n - 2] and arrived >= s[queue + 3 * n - 1]:
             continue  # the same as the one before, and no older
-        command = _next_command(t, rows, target, row, flags[2])
+        command = next_command(t, rows, target, row, flags[2])
         if not flags[4] and _waited_for(t, s, layout, command):
             continue
         at = earliest(t, last, rings, command)
@@ -231,7 +211,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
             _drop(s, layout[_COMMANDS], 0, s[c + _NC], 2)
             s[c + _NC] -= 1
             return True
-        command = _next_command(t, rows, target, row, flags[2])
+        command = next_command(t, rows, target, row, flags[2])
         at = earliest(t, last, rings, command)
         if at <= clock:
             source, place = 0, 0

@@ -11,7 +11,8 @@ from ...constraints.memory import Memory
 from .channel import NEVER, Channel, Target
 from .compiled import compiled
 
-__all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_tables"]
+__all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_tables",
+           "next_command"]
 
 #: Row rules.
 NONE, NEEDS, OPENS, CLOSES, CLOSED = range(5)
@@ -137,3 +138,26 @@ def issue(t, last, rings, rows, target, row, at):
     elif rule == CLOSES or t.auto_precharge[target]:
         for k in range(t.bank_start[target], t.bank_start[target + 1]):
             rows[t.bank[k]] = -1
+
+
+@compiled
+def next_command(t, rows, target, row, open_too):
+    """The command that a request for ``row`` needs first: its row's closing, its opening, or itself.
+
+    ``open_too``: an all-bank activation may find some of its banks open at that row.
+    """
+    if t.rule[target] != NEEDS:
+        return target
+    closed = False
+    held = False
+    for k in range(t.bank_start[target], t.bank_start[target + 1]):
+        open_row = rows[t.bank[k]]
+        if open_row == -1:
+            closed = True
+        elif open_row != row:
+            return t.precharge[target]
+        else:
+            held = True
+    if closed and held and not open_too:
+        return t.precharge[target]
+    return t.activate[target] if closed else target
