@@ -196,7 +196,7 @@ def test_model_is_built_once_for_a_content(monkeypatch):
         with pytest.raises(pytest.fail.Exception, match="another content"), monkeypatch.context() as patch:
             patch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("another content"))
             build_model(verilog, "defects", bench)
-    assert sorted(os.listdir(first)) == ["bench", "bench.sv", "defects.v"]
+    assert sorted(os.listdir(first)) == ["bench", "bench.sv", "bench.vlt", "defects.v"]
 
 
 def test_design_that_verilator_rejects(tmp_path, monkeypatch):
