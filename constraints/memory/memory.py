@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..document import Lines, Strict, parse, read_text, validate
+from ..document import Strict
 from ..errors import ConfigError, nearest
 from .expression import evaluate, resolve
+from .layers import Places, layered
 
 __all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "load_memory"]
 
@@ -103,10 +104,12 @@ class EnergyFile(Strict):
 class MemoryFile(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
     source: str
+    based_on: str | None = Field(default=None, description="memory or file that gives everything not said here")
     clock: ClockFile
     organisation: OrganisationFile
     dual_issue: bool = Field(description="one row and one column command may issue in the same cycle")
     parameters: list[ParametersFile] = Field(min_length=1)
+    rounded_separately: str | None = Field(default=None, min_length=1, description="why nRC may be nRAS + nRP - 1")
     power_limit: PowerLimitFile | None = None
     quirks: dict[str, str] = Field(default={}, description="simulators whose quirks can be switched on, and their source")
     mode_switch: str | None = Field(default=None, description="command between the mode of registers and the other")
@@ -309,7 +312,8 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
     ------
     :exc:`ConfigError`
         ``file:line: what is wrong``: a key or value that the schema does not have, an unknown timing, command, level
-        or scope, timings that define each other in a circle, a timing below 1, tRC < tRAS + tRP - 1.
+        or scope, timings that define each other in a circle, a timing below 1, tRC < tRAS + tRP, files that are
+        based on each other in a circle.
     """
     text = os.fspath(memory)
     if not text.endswith((".yaml", ".yml")) and os.sep not in text:
@@ -325,33 +329,30 @@ def _shipped(name: str) -> Memory:
 
 
 def _read(path: Path) -> Memory:
-    return parse_memory(read_text(path, "a memory file"), str(path))
-
-
-def parse_memory(text: str, where: str) -> Memory:
-    """The memory of a YAML text; ``where`` names it in errors."""
-    document, lines = parse(text, where)
-    file = validate(document, MemoryFile, where, lines)
-    reader = _Reader(file, where, lines)
+    document, places = layered(path, MemoryFile, FOLDER)
+    reader = _Reader(document, os.fspath(path), places)
     plain = reader.limited(None)
-    return replace(plain, variants={name: reader.limited(name) for name in file.quirks}) if file.quirks else plain
+    quirks = document.quirks
+    return replace(plain, variants={name: reader.limited(name) for name in quirks}) if quirks else plain
 
 
 class _Reader:
     """Checks what the schema cannot: names, values of expressions, relations."""
 
-    def __init__(self, file: MemoryFile, where: str, lines: Lines) -> None:
+    def __init__(self, file: MemoryFile, where: str, places: Places) -> None:
         self.file = file
         self.where = where
-        self.lines = lines
+        self.places = places
 
-    def line(self, *at: Any) -> int:
-        while at and at not in self.lines:
+    def place(self, *at: Any) -> tuple[str, int]:
+        """File and line; more than one file speaks if the memory is based on another."""
+        while at and at not in self.places:
             at = at[:-1]
-        return self.lines.get(at, 1)
+        return self.places.get(at, (self.where, 1))
 
     def fail(self, message: str, *at: Any) -> ConfigError:
-        return ConfigError(f"{self.where}:{self.line(*at)}: {message}")
+        where, line = self.place(*at)
+        return ConfigError(f"{where}:{line}: {message}")
 
     def cycles(self, text: Expression, *at: Any) -> int:
         """Value of an expression over the parameters, at least 1."""
@@ -403,10 +404,15 @@ class _Reader:
             if not 1 <= value <= MAX_CYCLES:
                 raise self.fail(f"{name} is {value} cycles; must be 1 to {MAX_CYCLES}", *origin[name])
         if {"nRC", "nRAS", "nRP"} <= self.parameters.keys():
-            # Tables that convert each nanosecond value to cycles by itself may be one cycle apart.
-            least = self.parameters["nRAS"] + self.parameters["nRP"] - 1
-            if self.parameters["nRC"] < least:
-                raise self.fail(f"nRC {self.parameters['nRC']} is less than nRAS + nRP - 1 = {least}", *origin["nRC"])
+            # One cycle less is real where a table converts each nanosecond value to cycles by itself; it has to be said.
+            cycle, whole = self.parameters["nRC"], self.parameters["nRAS"] + self.parameters["nRP"]
+            least = whole - (file.rounded_separately is not None)
+            if cycle < least:
+                hint = ""
+                if cycle == whole - 1:
+                    hint = "; if each was rounded by itself, say so with 'rounded_separately: REASON'"
+                raise self.fail(f"nRC {cycle} is less than nRAS + nRP{' - 1' * (least < whole)} = {least}{hint}",
+                                *origin["nRC"])
         levels = dict(file.organisation.levels)
         for name, count in levels.items():
             if not name.isidentifier() or name in ("channel", "row", "column"):
@@ -517,7 +523,7 @@ class _Reader:
             raise self.fail("'between: different' needs a level within the channel and no window", *at, "between")
         return Constraint(file.level, self.names(file.from_, commands, *at, "from"),
                           self.names(file.to, commands, *at, "to"), self.cycles(file.cycles, *at, "cycles"),
-                          file.window, file.between, self.line(*at))
+                          file.window, file.between, self.place(*at)[1])
 
     def refresh(self, commands: dict[str, MemoryCommand], constraints: list[Constraint]) -> Refresh | None:
         file = self.file.refresh
