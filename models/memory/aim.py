@@ -24,6 +24,13 @@ __all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instruc
 CHANNELS = kernel.CHANNELS
 ALL_CHANNELS = (1 << CHANNELS) - 1
 
+#: Requests up to which a loop that repeats itself is unrolled, and instructions from which the body of one that moves is a
+#: piece of its own.
+LEAF, PIECE = 64, 8
+
+#: Compiled parts of programs that are kept.
+KEPT = 1 << 14
+
 #: Row that the activation function's table is addressed with: far above the rows of a bank.
 AF_ROW = 1 << 29
 
@@ -125,9 +132,25 @@ class FrontEndTiming:
 
 
 @compiled
-def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer):
-    """The state relative to the clock, classes in order of their lowest channel: all that decides what happens next."""
+def _name(names, count, row):
+    """Number of a row in the list of names, which it joins if it is new; a closed row stays -1."""
+    if row < 0:
+        return row, count
+    for k in range(count - 1, -1, -1):
+        if names[k] == row:
+            return k, count
+    names[count] = row
+    return count, count + 1
+
+
+@compiled
+def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer, names):
+    """The state relative to the clock, classes in order of their lowest channel: all that decides what happens next.
+
+    Rows are replaced by their numbers in ``names``. Answers the sizes of both.
+    """
     n = 0
+    named = 0
     c = layout[3]
     done = np.zeros(classes, np.int64)
     for _ in range(classes):
@@ -140,7 +163,7 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer)
         buffer[n] = members[which]
         n += 1
         for k in range(layout[1]):
-            buffer[n] = s[k]
+            buffer[n], named = _name(names, named, s[k])
             n += 1
         for k in range(len(horizon)):
             age = s[layout[1] + k] - clock
@@ -158,21 +181,30 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer)
                 value = value - clock if value else 0
             buffer[n] = value
             n += 1
-        for k in range(2 * s[c + 2]):
-            buffer[n] = s[layout[4] + k]
-            n += 1
+        for k in range(s[c + 2]):
+            buffer[n] = s[layout[4] + 2 * k]
+            buffer[n + 1], named = _name(names, named, s[layout[4] + 2 * k + 1])
+            n += 2
         for part in range(3):
-            for k in range(3 * s[c + 3 + part]):
-                buffer[n] = s[layout[5 + part] + k] - (clock if k % 3 == 2 else 0)
-                n += 1
+            for k in range(s[c + 3 + part]):
+                place = layout[5 + part] + 3 * k
+                buffer[n] = s[place]
+                buffer[n + 1], named = _name(names, named, s[place + 1])
+                buffer[n + 2] = s[place + 2] - clock
+                n += 3
         for k in range(2 * s[c + 6]):
             buffer[n] = s[layout[8] + k] - (clock if k % 2 else 0)
             n += 1
-    return n
+    return n, named
 
 
 @compiled
-def _unpack(state, members, layout, times, ring_times, clock, buffer, size):
+def _row(names, number):
+    return names[number] if number >= 0 else number
+
+
+@compiled
+def _unpack(state, members, layout, times, ring_times, clock, buffer, size, names):
     """The opposite of :func:`_pack`; answers the number of classes."""
     n = 0
     which = 0
@@ -182,7 +214,7 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size):
         members[which] = buffer[n]
         n += 1
         for k in range(layout[1]):
-            s[k] = buffer[n]
+            s[k] = _row(names, buffer[n])
             n += 1
         for k in range(times + ring_times):
             s[layout[1] + k] = buffer[n] + clock
@@ -190,13 +222,17 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size):
         for k in range(10):
             s[c + k] = buffer[n] + (clock if k == 7 or (k == 9 and buffer[n]) else 0)
             n += 1
-        for k in range(2 * s[c + 2]):
-            s[layout[4] + k] = buffer[n]
-            n += 1
+        for k in range(s[c + 2]):
+            s[layout[4] + 2 * k] = buffer[n]
+            s[layout[4] + 2 * k + 1] = _row(names, buffer[n + 1])
+            n += 2
         for part in range(3):
-            for k in range(3 * s[c + 3 + part]):
-                s[layout[5 + part] + k] = buffer[n] + (clock if k % 3 == 2 else 0)
-                n += 1
+            for k in range(s[c + 3 + part]):
+                place = layout[5 + part] + 3 * k
+                s[place] = buffer[n]
+                s[place + 1] = _row(names, buffer[n + 1])
+                s[place + 2] = buffer[n + 2] + clock
+                n += 3
         for k in range(2 * s[c + 6]):
             s[layout[8] + k] = buffer[n] + (clock if k % 2 else 0)
             n += 1
@@ -204,36 +240,104 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size):
     return which
 
 
+class _State(NamedTuple):
+    """What decides what happens next: packed, with the rows by number; and the rows."""
+
+    shape: bytes
+    rows: tuple[int, ...]
+
+
 # Pieces of a program ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class _Leaf:
+class _Piece:
+    """Part of a program. To the time it matters which of its rows are the same, not which they are.
+
+    Attributes
+    ----------
+    rows : its rows, in the order in which they come
+    digest : of what it is, with each row replaced by its place in ``rows``
+    size : instructions
+    """
+
+    __slots__ = ("digest", "index", "rows", "size")
+
+    def __init__(self, rows: Sequence[int], digest: bytes, size: int) -> None:
+        self.size = size
+        self.rows = tuple(rows)
+        self.index = {row: k for k, row in enumerate(self.rows)}
+        self.digest = digest
+
+
+def _digest(*parts: bytes) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+class _Leaf(_Piece):
     """Instructions in a row."""
 
-    code: Instructions
+    __slots__ = ("code",)
+
+    def __init__(self, code: Instructions) -> None:
+        values, first, inverse = np.unique(code.rows, return_index=True, return_inverse=True)
+        order = np.argsort(first[values >= 0], kind="stable")  # the rows in order of their first use
+        rank = np.full(len(values), -1, np.int64)
+        rank[values >= 0] = np.argsort(order)
+        self.code = Instructions(code.kinds, code.targets, code.ops, code.masks, rank[inverse], code.blocks)
+        super().__init__(values[values >= 0][order].tolist(), _digest(*(column.tobytes() for column in self.code)),
+                         len(code))
 
 
-@dataclass(eq=False)
-class _Repeat:
+class _Repeat(_Piece):
     """A piece executed ``count`` times, the same each time."""
 
-    count: int
-    piece: Any
+    __slots__ = ("count", "piece")
+
+    def __init__(self, count: int, piece: _Piece) -> None:
+        self.count, self.piece = count, piece
+        super().__init__(piece.rows, _digest(b"repeat %d" % count, piece.digest), count * piece.size)
 
 
-@dataclass(eq=False)
-class _Sequence:
+class _Sequence(_Piece):
     """Pieces after each other, some of which are stages with a name."""
 
-    pieces: list[Any]
-    names: list[str | None]
+    __slots__ = ("names", "pieces")
+
+    def __init__(self, pieces: list[Any], names: list[str | None]) -> None:
+        self.pieces, self.names = pieces, names
+        rows = dict.fromkeys(row for piece in pieces for row in piece.rows)
+        place = {row: k for k, row in enumerate(rows)}
+        parts = [repr(names).encode()]
+        for piece in pieces:
+            parts += [piece.digest, np.array([place[row] for row in piece.rows], np.int64).tobytes()]
+        super().__init__(tuple(rows), _digest(*parts), sum(piece.size for piece in pieces))
+
+
+def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
+    """Pieces after each other as a balanced tree, so that runs which come to the same state share what follows."""
+    if len(pieces) == 1 and pieces[0][0] is None:
+        return pieces[0][1]
+    if len(pieces) <= 3 or any(name is not None for name, _ in pieces):
+        return _Sequence([piece for _, piece in pieces], [name for name, _ in pieces])
+    middle = len(pieces) // 2
+    return _Sequence([_joined(pieces[:middle]), _joined(pieces[middle:])], [None, None])
 
 
 class _Outcome(NamedTuple):
-    """What a piece does from a state: state afterwards, cycles, commands by number, cycles of its stages."""
+    """What a piece does from a state.
 
-    state: bytes
+    Attributes
+    ----------
+    shape : of the state afterwards
+    rows : of the state afterwards: number of one of the piece's rows, or behind them of one of the state before
+    cycles, counts, stages : cycles, commands by number, cycles of its stages
+    """
+
+    shape: bytes
+    rows: tuple[int, ...]
     cycles: int
     counts: np.ndarray
     stages: dict[str, int]
@@ -274,9 +378,10 @@ class FrontEnd:
         self.mode_switch = int(self.numbering.targets[switch][0]) if switch else -1
         self.state, self.members, self.host = kernel.fresh_state(self.layout, self.interval)
         self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int64)
-        self.known: dict[tuple[bytes, bytes], _Outcome] = {}
-        self.identities: dict[Any, bytes] = {}
-        self.pieces: dict[Any, Any] = {}
+        self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
+        self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
+        self.shapes: dict[bytes, bytes] = {}
+        self.pieces: dict[Any, list[_Piece]] = {}
         self._start = self._pack()
         self._end = _Leaf(self._encode([("EOC", {})]))
 
@@ -291,84 +396,87 @@ class FrontEnd:
         if self.host[kernel.STUCK]:
             raise ConfigError(f"{self.memory.name}: instruction {int(self.host[kernel.HEAD]) + 1} waits for ever")
 
-    def _pack(self) -> bytes:
+    def _pack(self) -> _State:
         kernel._join(self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
                      self.numbering.ring_horizon)
-        size = _pack(self.state, self.members, self.host[kernel.CLASSES], self.layout.array, self.numbering.slot_horizon,
-                     self.numbering.ring_horizon, self.host[kernel.CLOCK], self.buffer)
-        return self.buffer[:size].tobytes()
+        size, named = _pack(self.state, self.members, self.host[kernel.CLASSES], self.layout.array,
+                            self.numbering.slot_horizon, self.numbering.ring_horizon, self.host[kernel.CLOCK], self.buffer,
+                            self.named)
+        shape = self.buffer[:size].tobytes()
+        return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()))
 
-    def _unpack(self, state: bytes) -> None:
-        values = np.frombuffer(state, np.int64)
+    def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
+        values = np.frombuffer(shape, np.int64)
         self.host[:] = 0
         self.host[kernel.CLASSES] = _unpack(self.state, self.members, self.layout.array, self.numbering.slots,
-                                            self.numbering.ring_times, 0, values, len(values))
+                                            self.numbering.ring_times, 0, values, len(values), np.array(rows, np.int64))
 
-    def _piece(self, piece: Any, state: bytes) -> _Outcome:
-        key = (self._identity(piece), state)
+    def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
+        """State after a piece, and what it did."""
+        index, rows = piece.index, piece.rows
+        common = tuple([index.get(row, -1) for row in state.rows])
+        key = (piece.digest, common, state.shape)
         outcome = self.known.get(key)
         if outcome is None:
             if isinstance(piece, _Leaf):
-                self._unpack(state)
-                counts = np.zeros(len(self.names), np.int64)
-                self._advance(piece.code, counts)
-                cycles = int(self.host[kernel.CLOCK])
-                outcome = _Outcome(self._pack(), cycles, counts, {})
+                outcome = self._leaf(piece, state.shape, common)
             elif isinstance(piece, _Repeat):
                 outcome = self._repeat(piece, state)
             else:
+                assert isinstance(piece, _Sequence)
                 outcome = self._sequence(piece, state)
             self.known[key] = outcome
-        return outcome
+        own = len(rows)
+        return _State(outcome.shape, tuple([rows[k] if k < own else state.rows[k - own] for k in outcome.rows])), outcome
 
-    def _repeat(self, piece: _Repeat, state: bytes) -> _Outcome:
+    def _leaf(self, piece: _Leaf, shape: bytes, common: tuple[int, ...]) -> _Outcome:
+        """Run the kernel, on rows by number."""
+        own = len(piece.rows)
+        self._unpack(shape, [k if k >= 0 else own + n for n, k in enumerate(common)])
+        counts = np.zeros(len(self.names), np.int64)
+        self._advance(piece.code, counts)
+        cycles = int(self.host[kernel.CLOCK])
+        after = self._pack()
+        return _Outcome(after.shape, after.rows, cycles, counts, {})
+
+    def _outcome(self, piece: _Piece, before: _State, after: _State, cycles: int, counts: np.ndarray,
+                 stages: dict[str, int]) -> _Outcome:
+        place = {row: len(piece.rows) + k for k, row in enumerate(before.rows)} | piece.index
+        return _Outcome(after.shape, tuple([place[row] for row in after.rows]), cycles, counts, stages)
+
+    def _repeat(self, piece: _Repeat, state: _State) -> _Outcome:
         """Iterate until a state comes back; from there on the same iterations repeat."""
-        seen: dict[bytes, int] = {}
-        history: list[_Outcome] = []
+        before = state
+        seen: dict[_State, int] = {}
+        history: list[tuple[_State, _Outcome]] = []
         index, cycles, counts = 0, 0, np.zeros(len(self.names), np.int64)
         while index < piece.count:
             if state in seen:
-                first = seen[state]
-                period = history[first:]
+                period = history[seen[state]:]
                 times, rest = divmod(piece.count - index, len(period))
-                cycles += times * sum(o.cycles for o in period) + sum(o.cycles for o in period[:rest])
-                for n, one in enumerate(period):
+                cycles += times * sum(o.cycles for _, o in period) + sum(o.cycles for _, o in period[:rest])
+                for n, (_, one) in enumerate(period):
                     counts = counts + one.counts * (times + (n < rest))
-                return _Outcome(period[rest - 1].state if rest else state, cycles, counts, {})
+                return self._outcome(piece, before, period[rest - 1][0] if rest else state, cycles, counts, {})
             seen[state] = index
-            outcome = self._piece(piece.piece, state)
-            history.append(outcome)
-            state, cycles, counts = outcome.state, cycles + outcome.cycles, counts + outcome.counts
+            state, outcome = self._piece(piece.piece, state)
+            history.append((state, outcome))
+            cycles, counts = cycles + outcome.cycles, counts + outcome.counts
             index += 1
-        return _Outcome(state, cycles, counts, {})
+        return self._outcome(piece, before, state, cycles, counts, {})
 
-    def _sequence(self, piece: _Sequence, state: bytes) -> _Outcome:
+    def _sequence(self, piece: _Sequence, state: _State) -> _Outcome:
+        before = state
         cycles, counts = 0, np.zeros(len(self.names), np.int64)
         stages: dict[str, int] = {}
         for name, part in zip(piece.names, piece.pieces, strict=True):
-            outcome = self._piece(part, state)
-            state, cycles, counts = outcome.state, cycles + outcome.cycles, counts + outcome.counts
+            state, outcome = self._piece(part, state)
+            cycles, counts = cycles + outcome.cycles, counts + outcome.counts
             for inner, value in outcome.stages.items():
                 stages[inner] = stages.get(inner, 0) + value
             if name is not None:
                 stages[name] = stages.get(name, 0) + outcome.cycles
-        return _Outcome(state, cycles, counts, stages)
-
-    def _identity(self, piece: Any) -> bytes:
-        """A digest of what a piece is, the same for pieces of equal content."""
-        found = self.identities.get(piece)
-        if found is None:
-            digest = hashlib.blake2b(digest_size=16)
-            if isinstance(piece, _Leaf):
-                for column in piece.code:
-                    digest.update(column.tobytes())
-            elif isinstance(piece, _Repeat):
-                digest.update(b"repeat %d" % piece.count + self._identity(piece.piece))
-            else:
-                for name, part in zip(piece.names, piece.pieces, strict=True):
-                    digest.update(repr(name).encode() + self._identity(part))
-            found = self.identities[piece] = digest.digest()
-        return found
+        return self._outcome(piece, before, state, cycles, counts, stages)
 
     def time(self, program: Program) -> FrontEndTiming:
         """Time of a program whose commands are :data:`INSTRUCTIONS`, with an end (``EOC``) behind its last one.
@@ -378,62 +486,74 @@ class FrontEnd:
         :exc:`ConfigError`
             For an unknown instruction or an operand that is missing or out of range.
         """
-        piece = self._compile(program.body)
-        outcome = self._piece(piece, self._start)
-        end = self._piece(self._end, outcome.state)
-        counts = outcome.counts + end.counts
-        return FrontEndTiming(self.memory, outcome.cycles + end.cycles,
-                              {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
-                              sum(program.counts().values()) + 1, dict(outcome.stages))
+        state, cycles, instructions, counts = self._start, 0, 0, np.zeros(len(self.names), np.int64)
+        stages: dict[str, int] = {}
+        for name, piece in [*self._compile(program.body), (None, self._end)]:
+            state, outcome = self._piece(piece, state)
+            cycles, counts, instructions = cycles + outcome.cycles, counts + outcome.counts, instructions + piece.size
+            if name is not None:
+                stages[name] = stages.get(name, 0) + outcome.cycles
+            for inner, value in outcome.stages.items():
+                stages[inner] = stages.get(inner, 0) + value
+        return FrontEndTiming(self.memory, cycles, {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
+                              instructions, stages)
 
     def stage_ends(self, program: Program) -> dict[str, int]:
         """For each stage on the top level, the cycles of the program up to its end, with an ``EOC`` there."""
         state, cycles = self._start, 0
         ends: dict[str, int] = {}
-        for node in program.body:
-            outcome = self._piece(self._compile((node,)), state)
-            state, cycles = outcome.state, cycles + outcome.cycles
-            if isinstance(node, Stage):
-                ends[node.name] = cycles + self._piece(self._end, state).cycles
+        for name, piece in self._compile(program.body):
+            state, outcome = self._piece(piece, state)
+            cycles += outcome.cycles
+            if name is not None:
+                ends[name] = cycles + self._piece(self._end, state)[1].cycles
         return ends
 
     # Compiling -------------------------------------------------------------------------------------------------------
 
-    def _compile(self, body: Sequence[Node]) -> Any:
-        """Pieces of a program without symbolic operands."""
-        key = tuple(body)
-        if key not in self.pieces:
-            pieces: list[Any] = []
-            names: list[str | None] = []
-            plain: list[Node] = []
+    def _compile(self, body: Sequence[Node]) -> list[tuple[str | None, _Piece]]:
+        """Pieces of a program without symbolic operands, with the names of those that are stages."""
+        out: list[tuple[str | None, _Piece]] = []
+        plain: list[Node] = []
 
-            def flush() -> None:
-                if plain:
-                    code = self._unrolled(plain)
-                    if len(code):
-                        pieces.append(_Leaf(code))
-                        names.append(None)
-                    plain.clear()
+        def flush() -> None:
+            if plain:
+                out.extend((None, piece) for piece in self._seen(tuple(plain)))
+                plain.clear()
 
-            for node in body:
-                if isinstance(node, Stage):
-                    flush()
-                    pieces.append(self._compile(node.body))
-                    names.append(node.name)
-                elif isinstance(node, Loop) and node.count > 1 and not _moves(node.body, 0):
-                    flush()
-                    pieces.append(_Repeat(node.count, self._compile(_lowered(node.body))))
-                    names.append(None)
-                elif isinstance(node, Loop) and _repeats(node.body, 1):
-                    flush()
-                    for index in range(node.count):
-                        pieces.append(self._compile(_lowered(node.body, index)))
-                        names.append(None)
+        for node in body:
+            if isinstance(node, Stage):
+                flush()
+                out.append((node.name, self._seen(node)[0]))
+            elif isinstance(node, Loop) and _size(node.body, True) * node.count > LEAF and (
+                    _size(node.body) >= PIECE or not _moves(node.body, 0)):
+                flush()
+                out.extend((None, piece) for piece in self._seen(node))
+            else:
+                plain.append(node)
+        flush()
+        return out
+
+    def _seen(self, what: Stage | Loop | tuple[Node, ...]) -> list[_Piece]:
+        """Piece of a stage, of a loop that is not unrolled, or of nodes that are; none if there is nothing to do."""
+        if what not in self.pieces:
+            if len(self.pieces) > KEPT:
+                self.pieces.clear()
+            if isinstance(what, Stage):
+                pieces = [_joined(self._compile(what.body))]
+            elif isinstance(what, Loop):
+                if what.count == 1:
+                    pieces = [_joined(self._compile(_lowered(what.body)))]
+                elif _moves(what.body, 0):
+                    turns = [_joined(self._compile(_lowered(what.body, index))) for index in range(what.count)]
+                    pieces = [_joined([(None, turn) for turn in turns])]
                 else:
-                    plain.append(node)
-            flush()
-            self.pieces[key] = pieces[0] if len(pieces) == 1 and names == [None] else _Sequence(pieces, names)
-        return self.pieces[key]
+                    pieces = [_Repeat(what.count, _joined(self._compile(_lowered(what.body))))]
+            else:
+                code = self._unrolled(what)
+                pieces = [_Leaf(code)] if len(code) else []
+            self.pieces[what] = pieces
+        return self.pieces[what]
 
     def _unrolled(self, body: Sequence[Node]) -> Instructions:
         """All instructions of a piece in order."""
@@ -478,7 +598,7 @@ class FrontEnd:
             out[0, 3] = operand("channel")  # made a mask when it is known
             out[0, 5] = 0
             out[0, 0, 0] += 16
-        out[0, 4] = operand("row") if "row" in what.fields else 0
+        out[0, 4] = operand("row") if "row" in what.fields else -np.eye(1, 1 + depth, dtype=np.int64)[0]
         if command.op == "AF":
             out[0, 4, 0] = AF_ROW
         return out
@@ -490,7 +610,7 @@ class FrontEnd:
 
     def run(self, blocks: Iterator[Instructions] | Sequence[Instructions]) -> FrontEndTiming:
         """Time of instructions that come block by block, as :func:`read_trace` gives them."""
-        self._unpack(self._start)
+        self._unpack(*self._start)
         counts, total = np.zeros(len(self.names), np.int64), 0
         for code in blocks:
             self._advance(code, counts)
@@ -509,10 +629,18 @@ def _moves(body: Sequence[Node], level: int) -> bool:
                else isinstance(node, Loop | Stage) and _moves(node.body, level) for node in body)
 
 
-def _repeats(body: Sequence[Node], level: int) -> bool:
-    """Whether there is a long loop in ``body``, at ``level``, with whose index nothing moves."""
-    return any(isinstance(node, Loop)
-               and ((node.count > 8 and not _moves(node.body, level)) or _repeats(node.body, level + 1)) for node in body)
+def _size(body: Sequence[Node], requests: bool = False) -> int:
+    """Instructions of a body, or the requests that they make."""
+    total = 0
+    for node in body:
+        if isinstance(node, Loop):
+            total += node.count * _size(node.body, requests)
+        elif isinstance(node, Stage):
+            total += _size(node.body, requests)
+        elif isinstance(node, Command):
+            size = node.get("opsize") if requests else None
+            total += 1 if size is None else size.base
+    return total
 
 
 def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...constraints.errors import ConfigError
@@ -132,6 +132,7 @@ class Loop:
 
     count: int
     body: tuple[Node, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", integer("count of a loop", self.count))
@@ -139,6 +140,10 @@ class Loop:
         if self.count < 0:
             raise ConfigError(f"a loop must have a count of at least 0, not {self.count}")
         _check(self.body)
+        object.__setattr__(self, "_hash", hash((self.count, self.body)))
+
+    def __hash__(self) -> int:
+        return self._hash  # a tree of loops is looked up often
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +152,17 @@ class Stage:
 
     name: str
     body: tuple[Node, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", tuple(self.body))
         if not isinstance(self.name, str) or not self.name:
             raise ConfigError(f"the name of a stage must be text, not {self.name!r}")
         _check(self.body)
+        object.__setattr__(self, "_hash", hash((self.name, self.body)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 Node: TypeAlias = "Command | Wait | Loop | Stage"
