@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from ...constraints.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
-from ..program import Program, Stage
+from ..program import Node, Program, Stage
 from ..program.program import Operand
 
 __all__ = ["BlockMapping", "block_program"]
@@ -119,12 +119,17 @@ class BlockMapping:
         return out
 
 
+@lru_cache(maxsize=64)
+def _regions(mapping: BlockMapping) -> dict[str, int]:
+    return mapping.regions()
+
+
 class _Builder:
     """Appends the parts of a block to a program."""
 
     def __init__(self, mapping: BlockMapping) -> None:
         self.m = mapping
-        self.rows = mapping.regions()
+        self.rows = _regions(mapping)
         self.p = Program()
 
     def each_bank(self, op: str, bursts: int, first: int, step: int, row: int, slots: int | None = None) -> None:
@@ -198,7 +203,7 @@ class _Builder:
             p.command("COPY_BKGB", opsize=columns, mask=m.mask, bank=4 * group + 2, row=source)
             p.command("COPY_GBBK", opsize=columns, mask=m.mask, bank=4 * group + 1, row=target)
 
-    def rotary_and_append(self, tokens: int) -> None:
+    def rotary(self) -> None:
         p, m, rows = self.p, self.m, self.rows
         quarter = _ceil(m.hidden, m.banks // 4)
         both = ((_ceil(2 * quarter, LANES), rows["q"]), (_ceil(2 * (quarter // m.group), LANES), rows["k"]))
@@ -208,6 +213,9 @@ class _Builder:
         p.command("EWMUL", opsize=m.hidden // m.group // LANES, mask=m.mask, row=rows["k"])
         for bursts, row in both:
             self.each_bank("W_MEM", bursts, 2, 4, row)
+
+    def append_key(self, tokens: int) -> None:
+        p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
         turn, bank = divmod(tokens - 1, m.matrix_banks)
         bank %= m.banks
@@ -215,13 +223,17 @@ class _Builder:
             with p.loop(m.replicas) as replica:
                 with p.loop(COLUMNS):
                     p.command("W_MEM", channel=bank // BANKS + m.channels * replica, bank=bank % BANKS,
-                              row=rows["cache_k"] + turn * spans + span)
-        value_row = rows["cache_v"] + (tokens - 1) // ROW
+                              row=self.rows["cache_k"] + turn * spans + span)
+
+    def append_value(self, number: int) -> None:
+        """The number of its row among those of a head's values."""
+        p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
         for head in range(m.value_heads):
             with p.loop(8) as part:
                 for channel in range(min(m.channels, m.kv_heads - head * m.channels)):
-                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=value_row + (head * 8 + part) * stride)
+                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel),
+                              row=self.rows["cache_v"] + number + (head * 8 + part) * stride)
 
     def scores(self, tokens: int) -> None:
         p, m = self.p, self.m
@@ -290,8 +302,24 @@ _STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_w
            ("gemv_w2", False), ("tail", False))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 10)
+def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
+    """Part of the stage of rotation and cache: the first is always the same, the last the same for many tokens."""
+    b = _Builder(mapping)
+    if name == "rotary":
+        b.rotary()
+    elif name == "append_key":
+        b.append_key(which)
+    else:
+        b.append_value(which)
+    return b.p.body
+
+
+@lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
+    if name == "rotary_kvstore":
+        return Stage(name, (*_part(mapping, "rotary", 0), *_part(mapping, "append_key", tokens),
+                            *_part(mapping, "append_value", (tokens - 1) // ROW)))
     b = _Builder(mapping)
     m, rows = mapping, b.rows
     if name == "rmsnorm1":
@@ -300,8 +328,6 @@ def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
         b.gemv(m.hidden, m.hidden, rows[name[5:]])
     elif name in ("gemv_wk", "gemv_wv"):
         b.gemv(m.hidden, m.kv_width, rows[name[5:]])
-    elif name == "rotary_kvstore":
-        b.rotary_and_append(tokens)
     elif name == "attn_score":
         b.scores(tokens)
     elif name == "softmax_scale":
