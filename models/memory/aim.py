@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,8 +17,7 @@ from .compiled import compiled
 from .energy import energy_pj
 from .tables import make_tables
 
-__all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask",
-           "read_trace"]
+__all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask"]
 
 CHANNELS = kernel.CHANNELS
 ALL_CHANNELS = (1 << CHANNELS) - 1
@@ -609,7 +607,7 @@ class FrontEnd:
     # Traces ----------------------------------------------------------------------------------------------------------
 
     def run(self, blocks: Iterator[Instructions] | Sequence[Instructions]) -> FrontEndTiming:
-        """Time of instructions that come block by block, as :func:`read_trace` gives them."""
+        """Time of instructions that come block by block, as :func:`~.aim_trace.read_trace` gives them."""
         self._unpack(*self._start)
         counts, total = np.zeros(len(self.names), np.int64), 0
         for code in blocks:
@@ -682,125 +680,3 @@ def _expand(body: Sequence[Node], depth: int, columns: Any) -> np.ndarray:
         out[:, 3, 0] = np.where(addressed, 1 << (channel & (CHANNELS - 1)), channel)
         out[:, 0, 0] &= 15
     return out
-
-
-# Trace files -----------------------------------------------------------------------------------------------------------
-
-#: Lines that are read at a time.
-LINES = 1 << 15
-
-
-def read_trace(path: str | os.PathLike[str], front_end: FrontEnd) -> Iterator[Instructions]:
-    """Instructions of an AiM trace file, block by block.
-
-    Raises
-    ------
-    :exc:`ConfigError`
-        ``file:line: reason``: not text, an unknown instruction, operands that are missing, too many, no numbers or out of
-        range, instructions behind ``AiM EOC``, or none at the end.
-    """
-    memory, targets = front_end.memory, front_end.numbering.targets
-    sizes = {"opsize": (0, 1 << 20), "mask": (0, ALL_CHANNELS), "bank": (0, memory.banks - 1), "row": (0, memory.rows - 1),
-             "channel": (0, CHANNELS - 1)}
-    column = {"opsize": 2, "mask": 3, "channel": 3, "row": 4}
-    plans: dict[bytes, tuple[list[int], list[tuple[int, str, int, int, int]], int]] = {}
-    for known, what in INSTRUCTIONS.items():
-        fixed = [what.kind, -1 if what.command is None else int(targets[what.command][0]), 1,
-                 ALL_CHANNELS if what.kind == kernel.SYNC else 0, 0, int(what.blocks)]
-        if what.kind == kernel.NOTHING:
-            fixed[2] = 0
-        fields = [(n, f, column.get(f, 1), *sizes[f]) for n, f in enumerate(what.fields) if f in sizes]
-        plans[known.encode()] = (fixed, fields, len(what.fields))
-    af_row = AF_ROW
-    ended, number = 0, 0
-    out: list[list[int]] = []
-    masks: dict[int, int] = {}
-
-    def fail(text: str) -> ConfigError:
-        return ConfigError(f"{path}:{number}: {text}")
-
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if len(line) > 4096:
-                    raise fail("more than 4096 bytes in a line; not an AiM trace")
-                words = line.split(b"#", 1)[0].split()
-                if not words:
-                    continue
-                if ended:
-                    raise fail(f"an instruction behind the AiM EOC of line {ended}")
-                head = words[0]
-                if head == b"AiM":
-                    if len(words) < 2:
-                        raise fail("an instruction is missing behind AiM")
-                    name = words[1]
-                    if name.startswith(b"ISR_"):
-                        name = name[4:]
-                    operands = words[2:]
-                elif head in (b"W", b"R") and len(words) > 1 and words[1] in (b"MEM", b"GPR", b"CFR"):
-                    name = head + b"_MEM" if words[1] == b"MEM" else words[1]
-                    operands = words[2:]
-                else:
-                    raise fail(f"'{_shown(head)}' is not the begin of an AiM line (AiM, W or R MEM, GPR, CFR)")
-                plan = plans.get(name)
-                if plan is None or (head == b"AiM") == (name in _BUS):
-                    valid = [n for n in INSTRUCTIONS if n.encode() not in _BUS]
-                    raise fail(nearest("instruction", _shown(name), valid))
-                fixed, fields, count = plan
-                row = fixed.copy()
-                if name in (b"GPR", b"CFR"):
-                    if name == b"CFR" and len(operands) == 2 and _integer(operands[0]) == 2:
-                        value = _integer(operands[1])
-                        if value is None:
-                            raise fail(f"'{_shown(operands[1])}' is not a number")
-                        af_row = AF_ROW + value
-                elif len(operands) != count:
-                    raise fail(f"{name.decode()} has {count} operands "
-                               f"({', '.join(INSTRUCTIONS[name.decode()].fields) or 'none'}), not {len(operands)}")
-                for place, field_name, where, low, high in fields:
-                    value = _integer(operands[place])
-                    if value is None:
-                        raise fail(f"{field_name} must be a number, not '{_shown(operands[place])}'")
-                    if not low <= value <= high:
-                        raise fail(f"{field_name} must be {low} to {high}, not {value}")
-                    if field_name == "bank":
-                        row[1] += value
-                    elif field_name == "mask":
-                        if value not in masks:
-                            masks[value] = _reversed(value)
-                        row[3] = masks[value]
-                    elif field_name == "channel":
-                        row[3] = 1 << value
-                    elif row[0] != kernel.NOTHING:
-                        row[where] = value
-                if name == b"AF":
-                    row[4] = af_row
-                elif name == b"EOC":
-                    ended = number
-                out.append(row)
-                if len(out) >= LINES:
-                    yield Instructions(*np.array(out, np.int64).T.copy())
-                    out = []
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    if not ended:
-        if not number:
-            raise ConfigError(f"{path}: an empty file; an AiM trace ends with AiM EOC")
-        raise ConfigError(f"{path}:{number}: the end without AiM EOC: the trace is cut off")
-    if out:
-        yield Instructions(*np.array(out, np.int64).T.copy())
-
-
-_BUS = {b"W_MEM", b"R_MEM", b"GPR", b"CFR"}
-
-
-def _integer(word: bytes) -> int | None:
-    try:
-        return int(word, 0)
-    except ValueError:
-        return None
-
-
-def _shown(word: bytes) -> str:
-    text = word.decode("utf-8", "backslashreplace")
-    return text if len(text) <= 40 and text.isprintable() else repr(text[:20]) + "..."

@@ -135,6 +135,7 @@ class Engine:
         self.due: int | None = None
         self.refreshes: list[Target] = []
         self.done = 0                               # refreshes so far
+        self.jump_until: int | None = None          # cycle from which on every command is stepped through
         self.interval = 0
         if refresh and memory.refresh is not None:
             self.interval = memory.refresh.interval * (memory.refresh.postpone + 1)
@@ -420,6 +421,8 @@ class Engine:
             times = min(times, self.constant(questions, level, length, times))
             if self.due is not None and mark.refreshes == self.done and period:
                 times = min(times, (self.due - 1 - channel.now) // period)
+            if self.jump_until is not None and period:
+                times = min(times, (self.jump_until - 1 - channel.now) // period)
             if times > 0:
                 self.leap(mark, length, period, times)
                 self.merge(whole, segments)

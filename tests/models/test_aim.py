@@ -5,7 +5,8 @@ import pytest
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.models.cent import BlockMapping, block_program
-from bankside.models.memory.aim import ALL_CHANNELS, FrontEnd, channel_mask, read_trace
+from bankside.models.memory.aim import ALL_CHANNELS, FrontEnd, channel_mask
+from bankside.models.memory.aim_trace import read_trace
 from bankside.models.program import Program
 
 

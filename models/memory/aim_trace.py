@@ -1,0 +1,226 @@
+"""Traces of AiM devices: reading them, and writing programs as such."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from ..program import Program, Wait
+from . import aim_kernel as kernel
+from .aim import AF_ROW, ALL_CHANNELS, CHANNELS, INSTRUCTIONS, FrontEnd, Instructions
+from .lines import LONGEST, Progress, line_blocks, shown
+
+__all__ = ["check_command", "read_trace", "trace_lines"]
+
+#: Different lines that are remembered.
+REMEMBERED = 1 << 17
+
+_BUS = {b"W_MEM", b"R_MEM", b"GPR", b"CFR"}
+_MOST_OPERATIONS = 1 << 20
+
+
+def _sizes(front_end: FrontEnd) -> dict[str, int]:
+    """Operands that matter to timing, and their greatest values."""
+    memory = front_end.memory
+    return {"opsize": _MOST_OPERATIONS, "mask": ALL_CHANNELS, "bank": memory.banks - 1, "row": memory.rows - 1,
+            "channel": CHANNELS - 1}
+
+
+class _Reader:
+    """Lines to rows of the kernel's arrays: kind, target, number of operations, channels, row, whether it blocks."""
+
+    def __init__(self, path: str | os.PathLike[str], front_end: FrontEnd) -> None:
+        self.path = path
+        targets, sizes = front_end.numbering.targets, _sizes(front_end)
+        column = {"opsize": 2, "mask": 3, "channel": 3, "row": 4}
+        self.plans: dict[bytes, tuple[list[int], list[tuple[int, str, int, int]], int]] = {}
+        for name, what in INSTRUCTIONS.items():
+            fixed = [what.kind, -1 if what.command is None else int(targets[what.command][0]),
+                     int(what.kind != kernel.NOTHING), ALL_CHANNELS if what.kind == kernel.SYNC else 0, 0, int(what.blocks)]
+            fields = [(n, f, column.get(f, 1), sizes[f]) for n, f in enumerate(what.fields) if f in sizes]
+            self.plans[name.encode()] = fixed, fields, len(what.fields)
+        self.af_row = AF_ROW
+        self.ended = 0
+
+    def fail(self, number: int, text: str) -> ConfigError:
+        return ConfigError(f"{self.path}:{number}: {text}")
+
+    def row(self, line: bytes, number: int) -> tuple[list[int] | None, bool]:
+        """The row of a line, None if nothing is in it; and whether the same line always has the same."""
+        if len(line) > LONGEST:
+            raise self.fail(number, f"more than {LONGEST} bytes in a line; not a trace")
+        words = line.split(b"#", 1)[0].split()
+        if not words:
+            return None, True
+        if self.ended:
+            raise self.fail(number, f"an instruction behind the AiM EOC of line {self.ended}")
+        head = words[0]
+        if head == b"AiM":
+            if len(words) < 2:
+                raise self.fail(number, "an instruction is missing behind AiM")
+            name, operands = words[1].removeprefix(b"ISR_"), words[2:]
+        elif head in (b"W", b"R") and len(words) > 1 and words[1] in (b"MEM", b"GPR", b"CFR"):
+            name, operands = head + b"_MEM" if words[1] == b"MEM" else words[1], words[2:]
+        else:
+            raise self.fail(number, f"'{shown(head)}' is not the begin of an AiM line (AiM, W or R MEM, GPR, CFR)")
+        plan = self.plans.get(name)
+        if plan is None or (head == b"AiM") == (name in _BUS):
+            valid = [n for n in INSTRUCTIONS if n.encode() not in _BUS]
+            raise self.fail(number, nearest("instruction", shown(name), valid))
+        fixed, fields, count = plan
+        row = fixed.copy()
+        if name == b"CFR" and len(operands) == 2 and _integer(operands[0]) == 2:
+            value = _integer(operands[1])
+            if value is None:
+                raise self.fail(number, f"'{shown(operands[1])}' is not a number")
+            self.af_row = AF_ROW + value
+            return row, False
+        if name not in (b"GPR", b"CFR") and len(operands) != count:
+            raise self.fail(number, f"{name.decode()} has {count} operands "
+                            f"({', '.join(INSTRUCTIONS[name.decode()].fields) or 'none'}), not {len(operands)}")
+        for place, field, where, most in fields:
+            value = _integer(operands[place])
+            if value is None:
+                raise self.fail(number, f"{field} must be a number, not '{shown(operands[place])}'")
+            if not 0 <= value <= most:
+                raise self.fail(number, f"{field} must be 0 to {most}, not {value}")
+            if field == "bank":
+                row[1] += value
+            elif field == "mask":
+                row[3] = int(f"{value:0{CHANNELS}b}"[::-1], 2)
+            elif field == "channel":
+                row[3] = 1 << value
+            elif row[0] != kernel.NOTHING:
+                row[where] = value
+        if name == b"AF":
+            row[4] = self.af_row
+        elif name == b"EOC":
+            self.ended = number
+        return row, name not in (b"AF", b"EOC")
+
+
+def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Progress | None = None
+               ) -> Iterator[Instructions]:
+    """Instructions of an AiM trace file, block by block. A line that has been read before is looked up.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        ``file:line: reason``: not text, an unknown instruction, operands that are missing, too many, no numbers or out of
+        range, instructions behind ``AiM EOC``, or none at the end.
+    """
+    reader = _Reader(path, front_end)
+    known: dict[bytes, int] = {}
+    table = np.zeros((1 << 12, 6), np.int64)    # row 0: nothing
+    size, last = 1, 0
+    for first, lines in line_blocks(path, progress):
+        if len(known) > REMEMBERED:
+            known.clear()
+            size = 1
+        new: list[list[int]] = []
+        last = first + len(lines) - 1
+        picks = list(map(known.get, lines, repeat(-1)))
+        place = -1
+        try:
+            while True:
+                place = picks.index(-1, place + 1)
+                if reader.ended:
+                    picks[place:] = [_behind(reader, line, n) for n, line in enumerate(lines[place:], first + place)]
+                    break
+                line = lines[place]
+                pick = known.get(line, -1)      # may have come earlier in this block
+                if pick >= 0:
+                    picks[place] = pick
+                    continue
+                row, always = reader.row(line, first + place)
+                if row is None:
+                    pick = 0
+                else:
+                    pick = size + len(new)
+                    new.append(row)
+                picks[place] = pick
+                if always:
+                    known[line] = pick
+                elif reader.ended:
+                    picks[place + 1:] = [_behind(reader, line, n) for n, line in enumerate(lines[place + 1:],
+                                                                                          first + place + 1)]
+                    break
+        except ValueError:                      # no further line is new
+            pass
+        if new:
+            if size + len(new) > len(table):
+                table = np.concatenate([table[:size], np.zeros((size + 2 * len(new), 6), np.int64)])
+            table[size:size + len(new)] = new
+            size += len(new)
+        chosen = np.array(picks, np.int64)
+        chosen = chosen[chosen > 0]
+        if len(chosen):
+            yield Instructions(*np.ascontiguousarray(table[chosen].T))
+    if not reader.ended:
+        if not last:
+            raise ConfigError(f"{path}: an empty file; an AiM trace ends with AiM EOC")
+        raise ConfigError(f"{path}:{last}: the end without AiM EOC: the trace is cut off")
+
+
+def _behind(reader: _Reader, line: bytes, number: int) -> int:
+    reader.row(line, number)
+    return 0
+
+
+def _integer(word: bytes) -> int | None:
+    if b"_" in word:
+        return None
+    try:
+        return int(word, 0)
+    except ValueError:
+        return None
+
+
+# Writing ---------------------------------------------------------------------------------------------------------------
+
+
+def trace_lines(program: Program) -> Iterator[str]:
+    """A program of AiM instructions as lines of a trace, its end (``AiM EOC``) included.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the program waits, or has commands that no AiM instruction makes.
+    """
+    for item in program.expand():
+        if isinstance(item, Wait):
+            raise ConfigError("an AiM trace cannot wait: its host paces the commands")
+        op, values = item
+        what = INSTRUCTIONS.get(op)
+        if what is None:
+            raise ConfigError(f"not an AiM program: {nearest('instruction', op, INSTRUCTIONS)}")
+        if missing := [name for name in what.fields if name not in values]:
+            raise ConfigError(f"{op}: needs the operand {missing[0]}")
+        words = [f"{values[name]:#010x}" if name == "mask" else str(values[name]) for name in what.fields]
+        if op in ("W_MEM", "R_MEM"):
+            yield " ".join([op[0], "MEM", *words])
+        elif what.kind == kernel.NOTHING and not what.fields:
+            yield f"W {op} 0" if op == "GPR" else f"W {op} 0 0"
+        else:
+            yield " ".join(["AiM", op, *words])
+    yield "AiM EOC"
+
+
+def check_command(front_end: FrontEnd, op: str, operands: Iterable[tuple[str, tuple[int, int]]]) -> None:
+    """Whether an instruction's operands, with their least and greatest values, exist and are in range."""
+    what = INSTRUCTIONS.get(op)
+    if what is None:
+        raise ConfigError(nearest("instruction", op, INSTRUCTIONS))
+    sizes, given = _sizes(front_end), dict(operands)
+    for name, (low, high) in given.items():
+        if name not in what.fields:
+            raise ConfigError(f"{op}: {nearest('operand', name, what.fields)}")
+        if name in sizes and not 0 <= low <= high <= sizes[name]:
+            raise ConfigError(f"{op}: {name} must be 0 to {sizes[name]}, not {low if low < 0 else high}")
+    for name in what.fields:
+        if name not in given:
+            raise ConfigError(f"{op}: needs the operand {name}")

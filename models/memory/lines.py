@@ -1,0 +1,89 @@
+"""Lines of a trace file, in blocks: files of any length in constant memory, compressed ones too."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+
+from ...constraints.errors import ConfigError
+
+__all__ = ["LONGEST", "Progress", "first_lines", "line_blocks", "shown"]
+
+#: Bytes of a line at most. A longer one is not of a trace.
+LONGEST = 4096
+
+#: Bytes that are read at a time.
+BLOCK = 1 << 18
+
+#: Told the bytes of the file that have been read, and how many it has (0: not known).
+Progress = Callable[[int, int], None]
+
+_GZIP = b"\x1f\x8b"
+
+
+def line_blocks(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[tuple[int, list[bytes]]]:
+    """Number of the first line, and some lines without their ends; to the end of the file.
+
+    A file that begins as a gzip file does is one, whatever its name.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it can't be read, or a line is longer than :data:`LONGEST` bytes.
+    """
+    number, rest = 1, b""
+    try:
+        with open(path, "rb") as raw:
+            size = os.fstat(raw.fileno()).st_size
+            file: io.BufferedIOBase | gzip.GzipFile = raw
+            if raw.peek(2)[:2] == _GZIP:
+                file = gzip.GzipFile(fileobj=raw)
+            done = 0
+            while data := file.read(BLOCK):
+                done += len(data)
+                lines = (rest + data).split(b"\n")
+                rest = lines.pop()
+                yield number, lines
+                number += len(lines)
+                if len(rest) > LONGEST:
+                    break
+                if progress is not None:
+                    progress(done if file is raw else raw.tell(), size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"{path}: {_reason(error)}") from None
+    if len(rest) > LONGEST:
+        raise ConfigError(f"{path}:{number}: more than {LONGEST} bytes in a line; not a trace")
+    if rest:
+        yield number, [rest]
+
+
+def first_lines(path: str | os.PathLike[str], count: int = 16) -> list[tuple[int, str]]:
+    """The first lines of a file that are neither empty nor a comment, with their numbers."""
+    out: list[tuple[int, str]] = []
+    for first, lines in line_blocks(path):
+        for number, line in enumerate(lines, first):
+            text = line.split(b"#", 1)[0].strip()
+            if text:
+                if len(text) > LONGEST:
+                    raise ConfigError(f"{path}:{number}: more than {LONGEST} bytes in a line; not a trace")
+                out.append((number, text.decode("utf-8", "backslashreplace")))
+                if len(out) == count:
+                    return out
+        if first > 4096:
+            break
+    return out
+
+
+def shown(word: bytes) -> str:
+    """A word of a trace as a message can have it."""
+    text = word.decode("utf-8", "backslashreplace")
+    return text if len(text) <= 40 and text.isprintable() else ascii(text[:20]).strip("'") + "..." * (len(text) > 20)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+        return f"not a whole gzip file ({str(error).lower()})"
+    return (getattr(error, "strerror", None) or str(error)).lower()
