@@ -76,7 +76,8 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
     merged = dict(below)
     for key, value in document.items():
         if key in SOURCED and isinstance(value, dict) and "source" not in value and below.get(key) is not None:
-            raise fail(f"missing key '{key}.source': other numbers than those of {base.name} have a source of their own", key)
+            raise fail(f"missing key '{key}.source': numbers other than those of {base.name} need a source of their own",
+                       key)
         if moved.get(key):
             merged[key] = [*below[key], *value]
         else:

@@ -8,7 +8,9 @@ from bankside.constraints.memory import available, load_memory
 from bankside.models.memory.channel import Channel
 
 MEMORIES = {name: load_memory(name) for name in available()}
-LINES = [(name, number) for name, memory in MEMORIES.items() for number in range(len(memory.constraints))]
+#: All lines but those between nodes of a level that has one node: they are for files based on this one.
+LINES = [(name, number) for name, memory in MEMORIES.items() for number, line in enumerate(memory.constraints)
+         if line.between == "same" or memory.levels[line.level] > 1]
 
 
 def addresses(memory, op):
