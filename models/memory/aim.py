@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ ALL_CHANNELS = (1 << CHANNELS) - 1
 #: piece of its own.
 LEAF, PIECE = 64, 8
 
-#: Compiled parts of programs that are kept.
-KEPT = 1 << 14
+#: Compiled parts of programs that are kept, at least.
+KEPT = 1 << 10
 
 #: Row that the activation function's table is addressed with: far above the rows of a bank.
 AF_ROW = 1 << 29
@@ -258,13 +259,21 @@ class _Piece:
     size : instructions
     """
 
-    __slots__ = ("digest", "index", "rows", "size")
-
     def __init__(self, rows: Sequence[int], digest: bytes, size: int) -> None:
-        self.size = size
-        self.rows = tuple(rows)
-        self.index = {row: k for k, row in enumerate(self.rows)}
-        self.digest = digest
+        self.rows, self.digest, self.size = tuple(rows), digest, size
+
+    @cached_property
+    def index(self) -> dict[int, int]:
+        """Place of each row."""
+        return {row: k for k, row in enumerate(self.rows)}
+
+    def at(self, rows: Sequence[int]) -> _Piece:
+        """The same on other rows."""
+        moved = object.__new__(type(self))
+        moved.__dict__.update(self.__dict__)
+        moved.rows = tuple(rows)
+        moved.__dict__.pop("index", None)
+        return moved
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -275,43 +284,47 @@ def _digest(*parts: bytes) -> bytes:
 
 
 class _Leaf(_Piece):
-    """Instructions in a row."""
+    """Instructions in a row. ``codes``: of those that are known already, by digest."""
 
-    __slots__ = ("code",)
-
-    def __init__(self, code: Instructions) -> None:
+    def __init__(self, code: Instructions, codes: dict[bytes, Instructions]) -> None:
         values, first, inverse = np.unique(code.rows, return_index=True, return_inverse=True)
         order = np.argsort(first[values >= 0], kind="stable")  # the rows in order of their first use
         rank = np.full(len(values), -1, np.int64)
         rank[values >= 0] = np.argsort(order)
-        self.code = Instructions(code.kinds, code.targets, code.ops, code.masks, rank[inverse], code.blocks)
-        super().__init__(values[values >= 0][order].tolist(), _digest(*(column.tobytes() for column in self.code)),
-                         len(code))
+        code = Instructions(code.kinds, code.targets, code.ops, code.masks, rank[inverse], code.blocks)
+        super().__init__(values[values >= 0][order].tolist(), _digest(*(column.tobytes() for column in code)), len(code))
+        self.code = codes.setdefault(self.digest, code)
 
 
 class _Repeat(_Piece):
     """A piece executed ``count`` times, the same each time."""
 
-    __slots__ = ("count", "piece")
-
     def __init__(self, count: int, piece: _Piece) -> None:
-        self.count, self.piece = count, piece
+        self.count, self.first = count, piece
         super().__init__(piece.rows, _digest(b"repeat %d" % count, piece.digest), count * piece.size)
+
+    @property
+    def piece(self) -> _Piece:
+        return self.first if self.first.rows == self.rows else self.first.at(self.rows)
 
 
 class _Sequence(_Piece):
     """Pieces after each other, some of which are stages with a name."""
 
-    __slots__ = ("names", "pieces")
-
-    def __init__(self, pieces: list[Any], names: list[str | None]) -> None:
-        self.pieces, self.names = pieces, names
+    def __init__(self, pieces: list[_Piece], names: list[str | None]) -> None:
+        self.parts, self.names = pieces, names
         rows = dict.fromkeys(row for piece in pieces for row in piece.rows)
         place = {row: k for k, row in enumerate(rows)}
-        parts = [repr(names).encode()]
-        for piece in pieces:
-            parts += [piece.digest, np.array([place[row] for row in piece.rows], np.int64).tobytes()]
-        super().__init__(tuple(rows), _digest(*parts), sum(piece.size for piece in pieces))
+        self.places = [[place[row] for row in piece.rows] for piece in pieces]
+        text = [repr(names).encode()]
+        for piece, places in zip(pieces, self.places, strict=True):
+            text += [piece.digest, np.array(places, np.int64).tobytes()]
+        super().__init__(tuple(rows), _digest(*text), sum(piece.size for piece in pieces))
+
+    def __iter__(self) -> Iterator[tuple[str | None, _Piece]]:
+        for name, part, places in zip(self.names, self.parts, self.places, strict=True):
+            rows = tuple([self.rows[k] for k in places])
+            yield name, part if part.rows == rows else part.at(rows)
 
 
 def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
@@ -324,21 +337,10 @@ def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
     return _Sequence([_joined(pieces[:middle]), _joined(pieces[middle:])], [None, None])
 
 
-class _Outcome(NamedTuple):
-    """What a piece does from a state.
-
-    Attributes
-    ----------
-    shape : of the state afterwards
-    rows : of the state afterwards: number of one of the piece's rows, or behind them of one of the state before
-    cycles, counts, stages : cycles, commands by number, cycles of its stages
-    """
-
-    shape: bytes
-    rows: tuple[int, ...]
-    cycles: int
-    counts: np.ndarray
-    stages: dict[str, int]
+#: What a piece does from a state. As a plain tuple, which the garbage collector need not look at:
+#: packed state afterwards; its rows, each the number of one of the piece's, or behind them of one of the state before;
+#: cycles; commands by number; names and cycles of its stages.
+_Outcome = tuple[bytes, tuple[int, ...], int, np.ndarray, tuple[tuple[str, int], ...]]
 
 
 class FrontEnd:
@@ -379,9 +381,11 @@ class FrontEnd:
         self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
         self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
         self.shapes: dict[bytes, bytes] = {}
-        self.pieces: dict[Any, list[_Piece]] = {}
+        self.pieces: dict[Any, list[_Piece]] = {}    # compiled lately
+        self.older: dict[Any, list[_Piece]] = {}     # and before
+        self.codes: dict[bytes, Instructions] = {}
         self._start = self._pack()
-        self._end = _Leaf(self._encode([("EOC", {})]))
+        self._end = _Leaf(self._encode([("EOC", {})]), self.codes)
 
     # Running ---------------------------------------------------------------------------------------------------------
 
@@ -412,8 +416,8 @@ class FrontEnd:
     def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
         """State after a piece, and what it did."""
         index, rows = piece.index, piece.rows
-        common = tuple([index.get(row, -1) for row in state.rows])
-        key = (piece.digest, common, state.shape)
+        common = tuple([index.get(row, -1) for row in state[1]])
+        key = (piece.digest, common, state[0])
         outcome = self.known.get(key)
         if outcome is None:
             if isinstance(piece, _Leaf):
@@ -425,7 +429,7 @@ class FrontEnd:
                 outcome = self._sequence(piece, state)
             self.known[key] = outcome
         own = len(rows)
-        return _State(outcome.shape, tuple([rows[k] if k < own else state.rows[k - own] for k in outcome.rows])), outcome
+        return _State(outcome[0], tuple([rows[k] if k < own else state[1][k - own] for k in outcome[1]])), outcome
 
     def _leaf(self, piece: _Leaf, shape: bytes, common: tuple[int, ...]) -> _Outcome:
         """Run the kernel, on rows by number."""
@@ -435,16 +439,17 @@ class FrontEnd:
         self._advance(piece.code, counts)
         cycles = int(self.host[kernel.CLOCK])
         after = self._pack()
-        return _Outcome(after.shape, after.rows, cycles, counts, {})
+        return after.shape, after.rows, cycles, counts, ()
 
     def _outcome(self, piece: _Piece, before: _State, after: _State, cycles: int, counts: np.ndarray,
-                 stages: dict[str, int]) -> _Outcome:
-        place = {row: len(piece.rows) + k for k, row in enumerate(before.rows)} | piece.index
-        return _Outcome(after.shape, tuple([place[row] for row in after.rows]), cycles, counts, stages)
+                 stages: tuple[tuple[str, int], ...]) -> _Outcome:
+        place = {row: len(piece.rows) + k for k, row in enumerate(before.rows)}
+        rows = tuple([piece.index[row] if row in piece.index else place[row] for row in after.rows])
+        return after.shape, rows, cycles, counts, stages
 
     def _repeat(self, piece: _Repeat, state: _State) -> _Outcome:
         """Iterate until a state comes back; from there on the same iterations repeat."""
-        before = state
+        before, body = state, piece.piece
         seen: dict[_State, int] = {}
         history: list[tuple[_State, _Outcome]] = []
         index, cycles, counts = 0, 0, np.zeros(len(self.names), np.int64)
@@ -452,29 +457,37 @@ class FrontEnd:
             if state in seen:
                 period = history[seen[state]:]
                 times, rest = divmod(piece.count - index, len(period))
-                cycles += times * sum(o.cycles for _, o in period) + sum(o.cycles for _, o in period[:rest])
+                cycles += times * sum(o[2] for _, o in period) + sum(o[2] for _, o in period[:rest])
                 for n, (_, one) in enumerate(period):
-                    counts = counts + one.counts * (times + (n < rest))
-                return self._outcome(piece, before, period[rest - 1][0] if rest else state, cycles, counts, {})
+                    counts = counts + one[3] * (times + (n < rest))
+                state = period[rest - 1][0] if rest else state
+                break
             seen[state] = index
-            state, outcome = self._piece(piece.piece, state)
+            state, outcome = self._piece(body, state)
             history.append((state, outcome))
-            cycles, counts = cycles + outcome.cycles, counts + outcome.counts
+            cycles, counts = cycles + outcome[2], counts + outcome[3]
             index += 1
-        return self._outcome(piece, before, state, cycles, counts, {})
+        return self._outcome(piece, before, state, cycles, counts, ())
 
     def _sequence(self, piece: _Sequence, state: _State) -> _Outcome:
-        before = state
-        cycles, counts = 0, np.zeros(len(self.names), np.int64)
+        after, cycles, counts, stages, _ = self._run(piece, state)
+        return self._outcome(piece, state, after, cycles, counts, tuple(stages.items()))
+
+    def _run(self, pieces: Iterable[tuple[str | None, _Piece]],
+             state: _State) -> tuple[_State, int, np.ndarray, dict[str, int], int]:
+        """Pieces after each other: state afterwards, cycles, commands, cycles of stages, instructions."""
+        cycles, counts, size = 0, np.zeros(len(self.names), np.int64), 0
         stages: dict[str, int] = {}
-        for name, part in zip(piece.names, piece.pieces, strict=True):
+        for name, part in pieces:
             state, outcome = self._piece(part, state)
-            cycles, counts = cycles + outcome.cycles, counts + outcome.counts
-            for inner, value in outcome.stages.items():
+            cycles += outcome[2]
+            counts += outcome[3]
+            size += part.size
+            for inner, value in outcome[4]:
                 stages[inner] = stages.get(inner, 0) + value
             if name is not None:
-                stages[name] = stages.get(name, 0) + outcome.cycles
-        return self._outcome(piece, before, state, cycles, counts, stages)
+                stages[name] = stages.get(name, 0) + outcome[2]
+        return state, cycles, counts, stages, size
 
     def time(self, program: Program) -> FrontEndTiming:
         """Time of a program whose commands are :data:`INSTRUCTIONS`, with an end (``EOC``) behind its last one.
@@ -484,17 +497,9 @@ class FrontEnd:
         :exc:`ConfigError`
             For an unknown instruction or an operand that is missing or out of range.
         """
-        state, cycles, instructions, counts = self._start, 0, 0, np.zeros(len(self.names), np.int64)
-        stages: dict[str, int] = {}
-        for name, piece in [*self._compile(program.body), (None, self._end)]:
-            state, outcome = self._piece(piece, state)
-            cycles, counts, instructions = cycles + outcome.cycles, counts + outcome.counts, instructions + piece.size
-            if name is not None:
-                stages[name] = stages.get(name, 0) + outcome.cycles
-            for inner, value in outcome.stages.items():
-                stages[inner] = stages.get(inner, 0) + value
-        return FrontEndTiming(self.memory, cycles, {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
-                              instructions, stages)
+        _, cycles, counts, stages, size = self._run([*self._compile(program.body), (None, self._end)], self._start)
+        commands = {name: n for name, n in zip(self.names, counts.tolist(), strict=True) if n}
+        return FrontEndTiming(self.memory, cycles, commands, size, stages)
 
     def stage_ends(self, program: Program) -> dict[str, int]:
         """For each stage on the top level, the cycles of the program up to its end, with an ``EOC`` there."""
@@ -502,9 +507,9 @@ class FrontEnd:
         ends: dict[str, int] = {}
         for name, piece in self._compile(program.body):
             state, outcome = self._piece(piece, state)
-            cycles += outcome.cycles
+            cycles += outcome[2]
             if name is not None:
-                ends[name] = cycles + self._piece(self._end, state)[1].cycles
+                ends[name] = cycles + self._piece(self._end, state)[1][2]
         return ends
 
     # Compiling -------------------------------------------------------------------------------------------------------
@@ -524,7 +529,7 @@ class FrontEnd:
                 flush()
                 out.append((node.name, self._seen(node)[0]))
             elif isinstance(node, Loop) and _size(node.body, True) * node.count > LEAF and (
-                    _size(node.body) >= PIECE or not _moves(node.body, 0)):
+                    _size(node.body) >= PIECE or _strides(node.body, 0) == {0}):
                 flush()
                 out.extend((None, piece) for piece in self._seen(node))
             else:
@@ -534,24 +539,33 @@ class FrontEnd:
 
     def _seen(self, what: Stage | Loop | tuple[Node, ...]) -> list[_Piece]:
         """Piece of a stage, of a loop that is not unrolled, or of nodes that are; none if there is nothing to do."""
-        if what not in self.pieces:
-            if len(self.pieces) > KEPT:
-                self.pieces.clear()
-            if isinstance(what, Stage):
-                pieces = [_joined(self._compile(what.body))]
-            elif isinstance(what, Loop):
-                if what.count == 1:
-                    pieces = [_joined(self._compile(_lowered(what.body)))]
-                elif _moves(what.body, 0):
-                    turns = [_joined(self._compile(_lowered(what.body, index))) for index in range(what.count)]
-                    pieces = [_joined([(None, turn) for turn in turns])]
+        pieces = self.pieces.get(what)
+        if pieces is None:
+            pieces = self.older.get(what)
+            if pieces is None:
+                if isinstance(what, Stage):
+                    pieces = [_joined(self._compile(what.body))]
+                elif isinstance(what, Loop):
+                    pieces = [self._loop(what)]
                 else:
-                    pieces = [_Repeat(what.count, _joined(self._compile(_lowered(what.body))))]
-            else:
-                code = self._unrolled(what)
-                pieces = [_Leaf(code)] if len(code) else []
+                    code = self._unrolled(what)
+                    pieces = [_Leaf(code, self.codes)] if len(code) else []
+            if len(self.pieces) >= KEPT:
+                self.older, self.pieces = self.pieces, {}
             self.pieces[what] = pieces
-        return self.pieces[what]
+        return pieces
+
+    def _loop(self, loop: Loop) -> _Piece:
+        first = _joined(self._compile(_lowered(loop.body)))
+        if loop.count == 1:
+            return first
+        strides = _strides(loop.body, 0)
+        if strides == {0}:
+            return _Repeat(loop.count, first)
+        if len(strides) == 1 and (stride := strides.pop()) is not None:
+            return _joined([(None, first.at([row + stride * k for row in first.rows])) for k in range(loop.count)])
+        turns = (_joined(self._compile(_lowered(loop.body, k))) for k in range(1, loop.count))
+        return _joined([(None, first), *((None, turn) for turn in turns)])
 
     def _unrolled(self, body: Sequence[Node]) -> Instructions:
         """All instructions of a piece in order."""
@@ -621,10 +635,20 @@ _EMPTY = Instructions(*(np.zeros(0, np.int64) for _ in range(6)))
 _NO_LOG = np.zeros((0, 4), np.int64)
 
 
-def _moves(body: Sequence[Node], level: int) -> bool:
-    """Whether an operand in ``body`` has a stride over loop ``level``."""
-    return any(any(len(v.strides) > level and v.strides[level] for _, v in node.operands) if isinstance(node, Command)
-               else isinstance(node, Loop | Stage) and _moves(node.body, level) for node in body)
+def _strides(body: Sequence[Node], level: int) -> set[int | None]:
+    """Strides of the rows in ``body`` over loop ``level``; with None if another operand moves too."""
+    out: set[int | None] = set()
+    for node in body:
+        if isinstance(node, Loop | Stage):
+            out |= _strides(node.body, level)
+        elif isinstance(node, Command):
+            for name, value in node.operands:
+                stride = value.strides[level] if len(value.strides) > level else 0
+                if name == "row":
+                    out.add(stride)
+                elif stride:
+                    out.add(None)
+    return out or {0}
 
 
 def _size(body: Sequence[Node], requests: bool = False) -> int:
