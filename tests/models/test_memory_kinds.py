@@ -1,0 +1,360 @@
+"""Each kind of memory that ships: a stream reaches its peak, a row conflict costs what the timings say; flash and NVMe
+in closed form."""
+
+from itertools import product
+
+import pytest
+from bankside.constraints.memory import available, load_memory
+from bankside.models.memory import time_program
+from bankside.models.program import Program
+
+DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
+
+
+# Reads and writes of DRAM -------------------------------------------------------------------------------------------
+
+
+def stream(memory, op, rows):
+    """Whole rows, bank after bank: columns in turn over data buses and bank groups, the next rows opened meanwhile."""
+    fixed = dict.fromkeys(memory.commands[op].scope, 0)
+    buses = list(memory.levels)[:1 + list(memory.levels).index(memory.bus)] if memory.bus != "channel" else []
+    turns = [level for level in reversed(list(memory.levels)) if level in (*buses, "bank_group") and level in fixed]
+    places = [fixed | dict(zip(turns, at, strict=True)) for at in product(*(range(memory.levels[x]) for x in turns))]
+    bank = list(memory.levels)[-1]
+    banks = memory.levels[bank]
+    p = Program()
+    with p.loop(rows) as row:
+        for k in range(banks):
+            # Between the columns: close and open the next bank's rows, spread out so that they do not bunch up.
+            ahead = [(memory.commands["ACT"].precharge, {}), ("ACT", {"row": row + (k + 1) // banks})]
+            jobs = [(name, place | {bank: (k + 1) % banks} | more) for name, more in ahead for place in places]
+            for column, place in product(range(memory.columns), places):
+                p.command(op, **place | {bank: k}, row=row, column=column)
+                done = column * len(places) + places.index(place) + 1
+                while jobs and done * 2 * len(places) > (2 * len(places) - len(jobs)) * memory.columns * len(places) * 0.9:
+                    name, at = jobs.pop(0)
+                    p.command(name, **at)
+            assert not jobs
+    return p
+
+
+@pytest.mark.parametrize("op", ["RD", "WR"])
+@pytest.mark.parametrize("name", DRAM)
+def test_a_stream_reaches_the_peak_of_every_dram(name, op):
+    memory = load_memory(name)
+    timing = time_program(stream(memory, op, 12), memory)
+    moved = timing.commands[op] * memory.commands[op].bus_bytes
+    assert moved / (timing.time_ns * 1e-9) > 0.95 * memory.channel_bytes_per_s
+    assert timing.bus_utilisation["data"] == pytest.approx(moved / (timing.time_ns * 1e-9) / memory.channel_bytes_per_s)
+
+
+@pytest.mark.parametrize("name", [name for name in DRAM if load_memory(name).refresh])
+def test_refresh_takes_its_share_of_a_stream(name):
+    memory = load_memory(name)
+    timing = time_program(stream(memory, "RD", 16), memory, refresh=True)
+    assert timing.bus_utilisation["data"] > 0.85
+
+
+@pytest.mark.parametrize("name", DRAM)
+def test_a_row_conflict_costs_what_the_timings_say(name):
+    memory = load_memory(name)
+    t = memory.parameters
+    cycle = max(t["nRC"], t["nRAS"] + t["nRP"])
+    expected = {"RD": max(cycle, t.get("nRCDRD", t.get("nRCD")) + t.get("nRTPL", t.get("nRTP")) + t["nRP"]),
+                "WR": max(cycle, t.get("nRCDWR", t.get("nRCD")) + t["nCWL"] + t["nBL"] + t["nWR"] + t["nRP"])}
+    for op, period in expected.items():
+        p = Program()
+        with p.loop(100) as row:
+            p.command(op, **dict.fromkeys(memory.commands[op].scope, 0), row=row, column=0)
+        timing = time_program(p, memory)
+        assert timing.row_conflicts == 99 and timing.row_misses == 1
+        issued = timing.issue_cycles(op)
+        assert issued[-1] - issued[0] == 99 * period
+
+
+# The speed grades of HBM3 -------------------------------------------------------------------------------------------
+
+#: Presets of the AttAcc simulator: clock (ps), refresh (cycles), one row of 32 all-bank MACs with and without power limit.
+GRADES = {
+    "4.8": (833, 421, 31 * 6 + 8 + 17 + 17, 31 * 4 + 42), "5.2": (769, 456, 232, 31 * 4 + 46),
+    "5.6": (714, 491, 31 * 6 + 9 + 20 + 20, 31 * 4 + 49), "6.0": (666, 526, 31 * 6 + 9 + 21 + 21, 31 * 4 + 51),
+    "6.4": (625, 560, 31 * 7 + 10 + 23 + 23, 31 * 4 + 56)}
+
+
+@pytest.mark.parametrize("grade", GRADES)
+def test_speed_grades_of_hbm3(grade):
+    memory = load_memory(f"hbm3-{grade}")
+    period_ps, refresh, limited, unlimited = GRADES[grade]
+    assert (memory.clock_ps, memory.parameters["nRFC"]) == (period_ps, refresh)
+    assert memory.parameters["nREFI"] == round(3.9e-6 * float(grade) * 250e6)
+    for power_limit, expected in ((True, limited), (False, unlimited)):
+        p = Program()
+        with p.loop(50) as row, p.loop(32) as column:
+            p.command("MAC_AB", row=row, column=column)
+        timing = time_program(p, memory, power_limit=power_limit)
+        first = timing.issue_cycles("MAC_AB")[::32]
+        assert set((first[1:] - first[:-1]).tolist()) == {expected}
+
+
+def test_same_bank_macs_of_the_grades():
+    intervals = {grade: load_memory(f"hbm3-{grade}").parameters["nCCDSB"] for grade in GRADES}
+    assert intervals == {"4.8": 6, "5.2": 6, "5.6": 7, "6.0": 7, "6.4": 8}
+    assert {load_memory(f"hbm3-{grade}").at(False).parameters["nCCDSB"] for grade in GRADES} == {4}
+
+
+def test_a_grade_has_the_commands_of_the_one_it_is_based_on():
+    base, fast = load_memory("hbm3-5.2"), load_memory("hbm3-6.4")
+    assert fast.commands.keys() == base.commands.keys() and len(fast.constraints) == len(base.constraints)
+    assert fast.commands["MAC_AB"].energy_pj == base.commands["MAC_AB"].energy_pj
+    assert fast.commands["RD"].latency == fast.parameters["nCL"] + 2 == 25
+
+
+# LPDDR5X ------------------------------------------------------------------------------------------------------------
+
+
+def test_lpddr5x_is_half_a_terabyte_at_one_terabyte_per_second():
+    memory = load_memory("lpddr5x-8533")
+    assert memory.channels * memory.banks * memory.rows * memory.row_bytes == 512 << 30
+    assert memory.channels * memory.channel_bytes_per_s == pytest.approx(1.0923e12, rel=1e-4)
+
+
+def test_a_burst_of_32_is_two_of_16_in_the_places_that_interleave():
+    memory = load_memory("lpddr5x-8533")
+    p = Program()
+    for row in range(2):
+        for column in (0, 1):
+            for group in (0, 1):
+                p.command("RD", rank=0, bank_group=group, bank=0, row=0, column=2 * row + column)
+    at = time_program(p, memory).issue_cycles("RD")
+    # After both rows are open: two groups in turn, each every 4 cycles (8 for both halves), the bus never idle.
+    assert (at[1:] - at[:-1]).tolist()[1:] == [2] * 6
+
+
+def test_refresh_of_one_bank_leaves_the_others_alone():
+    memory = load_memory("lpddr5x-8533")
+    p = Program()
+    p.command("REFPB", rank=0, bank_group=0, bank=0)
+    p.command("RD", rank=0, bank_group=1, bank=0, row=0, column=0)
+    p.command("RD", rank=0, bank_group=0, bank=0, row=0, column=0)
+    t = memory.parameters
+    assert time_program(p, memory).issue_cycles("RD").tolist() == [t["nPBR2ACT"] + t["nRCD"], t["nRFCpb"] + t["nRCD"]]
+
+
+# Flash --------------------------------------------------------------------------------------------------------------
+
+FLASH = load_memory("flash-nand")
+PAGE, COLUMN = 16384, 512                      # cycles on the bus, too: a byte each
+ARRAY = 72000                                  # 30 us
+READ, SHORT, LOAD = 7 * 60, 60, 6 * 60         # a command's bytes, 25 ns each
+SELECT = 7 * 60 + 720 + 72                     # another die's data: command, change of column, preamble
+TURN, POST = 240, 51                           # after data out, after data in
+LATENCY = READ + 240 + ARRAY + 48 + 72         # from READ to its first byte
+PROGRAM = SHORT + 240 + 480000
+
+
+def page(p, op, die, row, plane=0):
+    with p.loop(32) as column:
+        p.command(op, die=die, plane=plane, row=row, column=column)
+
+
+def dies(tmp_path, count, planes=1):
+    path = tmp_path / f"flash-{count}-{planes}.yaml"
+    path.write_text(f"name: flash-{count}-{planes}\nbased_on: flash-nand\nsource: test\n"
+                    f"organisation: {{levels: {{die: {count}, plane: {planes}}}, source: test}}\n")
+    return load_memory(path)
+
+
+def test_the_flash_is_the_one_of_the_paper():
+    assert FLASH.channels * FLASH.banks * FLASH.rows * FLASH.row_bytes == 64 * 256 << 30
+    assert FLASH.channel_bytes_per_s == pytest.approx(2.4e9)
+    assert FLASH.parameters["nR"] * FLASH.clock_ps == pytest.approx(30e6)
+
+
+def test_latency_of_a_page():
+    p = Program()
+    page(p, "RD", 0, 5)
+    timing = time_program(p, FLASH)
+    assert timing.issue_cycles("RD")[0] == LATENCY and timing.cycles == LATENCY + PAGE
+    assert timing.time_ns == pytest.approx(30_000 + 7 * 25 + 100 + 20 + 30 + 16384 / 2.4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8])
+def test_reads_without_cache_are_bound_by_array_or_bus(tmp_path, count):
+    p = Program()
+    for die in range(count):
+        p.command("READ", die=die, plane=0, row=0)
+    with p.loop(200) as row:
+        for die in range(count):
+            page(p, "RD", die, row)
+            p.command("READ", die=die, plane=0, row=row + 1)
+    timing = time_program(p, dies(tmp_path, count))
+    reads = timing.issue_cycles("RD")[::32 * count]
+    of_a_die = LATENCY + PAGE + TURN
+    of_the_bus = count * (PAGE + TURN + READ + SELECT)
+    assert set((reads[50:] - reads[49:-1]).tolist()) == {max(of_a_die, of_the_bus)}
+    assert (of_the_bus > of_a_die) == (count >= 5)
+    assert len(timing.schedule.ops) < 10_000 * count                  # jumped
+
+
+def cached(count, pages):
+    """Cache reads: a die's next page is on its way from the array while pages of all dies cross the bus."""
+    p = Program()
+    for die in range(count):
+        p.command("READ", die=die, plane=0, row=0)
+    for die in range(count):
+        p.command("NEXT", die=die, plane=0, row=0)
+    with p.loop(pages) as row:
+        for die in range(count):
+            page(p, "RD", die, row)
+            p.command("NEXT", die=die, plane=0, row=row + 1)
+    return p
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_cache_reads_reach_the_rate_of_the_array_or_the_bus(tmp_path, count):
+    timing = time_program(cached(count, 300), dies(tmp_path, count))
+    reads = timing.issue_cycles("RD")[::32 * count]
+    assert set((reads[50:] - reads[49:-1]).tolist()) == {
+        max(ARRAY, count * (PAGE + TURN + SHORT + SELECT * (count > 1)))}
+
+
+def test_the_whole_ssd_reaches_the_papers_rate():
+    timing = time_program(cached(4, 1000), FLASH)
+    rate = timing.commands["RD"] * COLUMN / (timing.time_ns * 1e-9)
+    assert rate == pytest.approx(4 * PAGE / 30e-6, rel=2e-3)          # 2.18 GB/s
+    assert rate > 0.9 * FLASH.channel_bytes_per_s
+    assert 8 * rate == pytest.approx(17.5e9, rel=5e-3)                # an SSD of 8 channels
+    assert FLASH.channels * rate == pytest.approx(139.8e9, rel=2e-3)
+
+
+def test_planes_that_read_independently_fill_the_bus(tmp_path):
+    memory = dies(tmp_path, 4, planes=2)
+    p = Program()
+    for die, plane in product(range(4), range(2)):
+        p.command("READ", die=die, plane=plane, row=0)
+    with p.loop(100) as row:
+        for plane, die in product(range(2), range(4)):
+            page(p, "RD", die, row, plane)
+            p.command("READ", die=die, plane=plane, row=row + 1)
+    timing = time_program(p, memory)
+    reads = timing.issue_cycles("RD")[::32 * 8]
+    assert set((reads[50:] - reads[49:-1]).tolist()) == {8 * (PAGE + TURN + READ + SELECT)}
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_programs_are_bound_by_the_array(count):
+    p = Program()
+    with p.loop(50) as row:
+        for die in range(count):
+            page(p, "WR", die, row)
+            p.command("PROG", die=die, plane=0)
+    timing = time_program(p, FLASH)
+    writes = timing.issue_cycles("PROG")[::count]
+    assert set((writes[1:] - writes[:-1]).tolist()) == {PROGRAM + LOAD + 168 + PAGE + POST}
+    assert timing.automatic == {"LOAD": 50 * count}
+
+
+def test_reads_go_on_beside_a_program():
+    """Die 0 programs a page every 7 array reads of dies 1 to 3, which keep their rate."""
+    p = Program()
+    for die in (1, 2, 3):
+        p.command("READ", die=die, plane=0, row=0)
+    for die in (1, 2, 3):
+        p.command("NEXT", die=die, plane=0, row=0)
+    with p.loop(60) as turn:
+        page(p, "WR", 0, turn)
+        p.command("PROG", die=0, plane=0)
+        with p.loop(7) as row:
+            for die in (1, 2, 3):
+                page(p, "RD", die, 7 * turn + row)
+                p.command("NEXT", die=die, plane=0, row=7 * turn + row + 1)
+    timing = time_program(p, FLASH)
+    programs = timing.issue_cycles("PROG")
+    assert set((programs[5:] - programs[4:-1]).tolist()) == {7 * ARRAY}
+    assert 3 * (PAGE + TURN + SHORT + SELECT) + LOAD + 168 + PAGE + POST + SHORT < ARRAY    # why: the bus has time left
+    assert 7 * ARRAY > PROGRAM + LOAD + 168 + PAGE + POST                                   # and so has die 0
+
+
+def test_a_read_behind_a_program_or_an_erasure_waits_for_it():
+    for op, operands, busy in (("PROG", {}, PROGRAM), ("ERASE", {"block": 3}, 5 * 60 + 240 + 4_800_000)):
+        p = Program()
+        p.command(op, die=2, plane=0, **operands)
+        page(p, "RD", 3, 0)
+        page(p, "RD", 2, 0)
+        issued = time_program(p, FLASH).issue_cycles("RD")
+        assert issued[0] < 80_000                                     # another die
+        assert issued[32] == busy + LATENCY
+
+
+def test_stepping_through_flash_gives_the_same():
+    a, b = (time_program(cached(4, 20), FLASH, mode=mode) for mode in ("jump", "step"))
+    assert a == b
+
+
+# NVMe with a peer-to-peer link --------------------------------------------------------------------------------------
+
+NVME = load_memory("nvme-smartssd")
+
+
+def test_latency_of_one_block_at_a_time():
+    p = Program()
+    p.command("RD", die=0, row=7, column=0)
+    assert time_program(p, NVME).time_ns == pytest.approx(85_000, abs=1)      # random: from the array
+    p.command("RD", die=0, row=7, column=1)
+    timing = time_program(p, NVME)
+    issued = timing.issue_cycles("RD")
+    assert (timing.cycles - issued[1]) * NVME.clock_ps == pytest.approx(15e6, rel=1e-4)   # sequential: from the buffer
+
+
+def test_a_stream_fills_the_link():
+    p = Program()
+    for die in range(64):
+        p.command("SENSE", die=die, row=0)
+    with p.loop(40) as row:
+        for die in range(64):
+            with p.loop(4) as block:
+                p.command("RDC", die=die, row=row, column=block)
+            p.command("SENSE", die=(die - 1) % 64, row=row + 1 if die else row)
+    timing = time_program(p, NVME)
+    assert timing.bus_utilisation["data"] > 0.9
+    blocks = timing.issue_cycles("RDC")
+    assert set((blocks[300:] - blocks[299:-1]).tolist()) == {4096 + 16 * 24}
+    link = 4 * 8e9 * 128 / 130 / 8                                    # PCIe 3.0 x4, bytes of a second
+    assert link == pytest.approx(3.94e9, rel=1e-3)
+    assert NVME.channel_bytes_per_s == pytest.approx(link * 256 / 280)
+
+
+def test_single_blocks_reach_the_drives_rate_of_commands():
+    p = Program()
+    for die in range(64):
+        p.command("SENSE", die=die, row=0)
+    with p.loop(40) as row:
+        for die in range(64):
+            p.command("RD", die=die, row=row, column=0)
+            p.command("SENSE", die=die, row=row + 1)
+    timing = time_program(p, NVME)
+    issued = timing.issue_cycles("RD")
+    rate = 1e12 / ((issued[-1] - issued[640]) / (len(issued) - 641) * NVME.clock_ps)
+    assert rate == pytest.approx(540_000, rel=1e-3)
+
+
+def test_writes_are_bound_by_the_flash():
+    p = Program()
+    with p.loop(50) as row:
+        for die in range(64):
+            with p.loop(4) as block:
+                p.command("WR", die=die, row=row, column=block)
+            p.command("PROG", die=die)
+    timing = time_program(p, NVME)
+    issued = timing.issue_cycles("PROG")[::64]
+    period = (issued[-1] - issued[10]) / 39 * NVME.clock_ps * 1e-12
+    assert 64 * 16384 / period == pytest.approx(2e9, rel=0.02)
+
+
+def test_reading_and_writing_use_different_directions_of_the_link():
+    p = Program()
+    p.command("SENSE", die=0, row=0)
+    p.command("RDC", die=0, row=0, column=0)
+    p.command("WR", die=1, row=0, column=0)
+    timing = time_program(p, NVME)
+    assert timing.issue_cycles("WR")[0] - timing.issue_cycles("RDC")[0] == 1
