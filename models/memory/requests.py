@@ -1,0 +1,291 @@
+"""Streams of plain reads and writes on a memory, scheduled by its controllers out of order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.memory import Memory, load_memory
+from . import request_kernel as kernel
+from .energy import energy_pj
+from .mapping import AddressMapping, Location, address_mapping
+from .tables import make_tables
+
+__all__ = ["CONTROLLERS", "Controller", "IssueLog", "RequestFrontEnd", "RequestTiming", "Requests"]
+
+
+@dataclass(frozen=True)
+class Controller:
+    """How the controller of a channel schedules. Numbers of requests unless stated.
+
+    Attributes
+    ----------
+    reads, writes, opened :
+        Room of the queues of reads and writes, and of the requests that have opened their row and wait for it.
+    high, low :
+        Writes are served when no read waits; and when ``high`` of them are queued, until ``low`` are left.
+    per_cycle :
+        Requests that the front end sends in a cycle; None: as many as the queues take.
+    order :
+        ``fr-fcfs``: commands that are ready first, then by age. ``in-order``: the oldest request of a queue, no other.
+    protect_hits :
+        A row stays open while a queued request hits it, unless the oldest one wants another.
+    forward :
+        A read of an address with a queued write is answered from it in the next cycle.
+    refresh :
+        Whether the memory refreshes: when due, before queued requests; each scope of the refresh command by itself.
+    dual_issue :
+        Whether a row and a column command may issue in a cycle; None: as the memory says.
+    drain :
+        Whether time ends when all requests are through, or already when the last one is accepted.
+    quirks :
+        ``ramulator``: rarities of Ramulator 2.0 (a precharge that may not be issued takes the cycle; answers leave one a
+        cycle; writes are done when issued). ``attacc``: also of AttAcc's HBM3 controller (the second command of a cycle
+        must be the scheduler's next choice; a refresh closes rows that are waited for, in the whole channel, and waits
+        for no timing of a bank).
+    """
+
+    reads: int = 32
+    writes: int = 32
+    opened: int = 32
+    high: int = 26
+    low: int = 6
+    per_cycle: int | None = None
+    order: str = "fr-fcfs"
+    protect_hits: bool = True
+    forward: bool = True
+    refresh: bool = True
+    dual_issue: bool | None = None
+    drain: bool = True
+    quirks: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("reads", "writes", "opened", "per_cycle"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= 4096:
+                raise ConfigError(f"controller: {name} must be 1 to 4096, not {value}")
+        if not 0 <= self.low < self.high <= self.writes:
+            raise ConfigError(f"controller: low {self.low}, high {self.high}, writes {self.writes}: must be "
+                              "0 <= low < high <= writes")
+        if self.order not in ("fr-fcfs", "in-order"):
+            raise ConfigError(f"controller: {nearest('order', self.order, ['fr-fcfs', 'in-order'])}")
+        if self.quirks not in (None, "ramulator", "attacc"):
+            raise ConfigError(f"controller: {nearest('quirks', self.quirks, ['ramulator', 'attacc'])}")
+
+
+#: Controllers with a name. ``ramulator``: Ramulator 2.0's generic one with its load/store front end; ``attacc``: HBM3
+#: controller and front end of the AttAcc simulator. Their queues take one entry more than their size of 32.
+CONTROLLERS: dict[str, Controller] = {
+    "default": Controller(),
+    "ramulator": Controller(33, 33, 33, per_cycle=1, protect_hits=False, dual_issue=False, drain=False, quirks="ramulator"),
+    "attacc": Controller(33, 33, 33, dual_issue=True, quirks="attacc"),
+}
+
+
+class Requests(NamedTuple):
+    """Requests in order: addresses in bytes, whether they write, and the cycle before which each is not sent (or None)."""
+
+    addresses: np.ndarray
+    writes: np.ndarray
+    cycles: np.ndarray | None = None
+
+
+class IssueLog(NamedTuple):
+    """Issued commands in order of cycle, as arrays; row and column are -1 where a command has none."""
+
+    cycle: np.ndarray
+    channel: np.ndarray
+    command: np.ndarray
+    bank: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+
+
+@dataclass
+class RequestTiming:
+    """Time of a stream.
+
+    Attributes
+    ----------
+    cycles : until the last answer and write is through, or the last request accepted (`Controller.drain`)
+    commands : issued commands by name, summed over the channels
+    reads, writes : accepted requests
+    row_hits, row_misses, row_conflicts :
+        requests served with a command that found their row open, their bank closed, another row open
+    forwarded : reads answered from queued writes
+    read_latency : mean cycles from acceptance to the last data, over the reads that were answered (0 without)
+    log : the issued commands, if they were asked for
+    """
+
+    memory: Memory
+    cycles: int
+    commands: dict[str, int]
+    reads: int
+    writes: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    forwarded: int
+    read_latency: float
+    access_bytes: int
+    log: IssueLog | None = field(default=None, repr=False)
+
+    @property
+    def time_ns(self) -> float:
+        return self.cycles * self.memory.clock_ps * 1e-3
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the accepted requests."""
+        return (self.reads + self.writes) * self.access_bytes
+
+    @property
+    def bytes_per_s(self) -> float:
+        return self.bytes / (self.time_ns * 1e-9) if self.cycles else 0.0
+
+    @property
+    def energy_pj(self) -> dict[str, float]:
+        return energy_pj(self.commands, self.memory)
+
+
+#: Sum of requests that a block may have; longer ones are divided.
+BLOCK = 1 << 17
+
+_LOG_LINES = 1 << 16
+
+
+class RequestFrontEnd:
+    """The channels of a memory behind a front end that sends reads and writes in order.
+
+    Parameters
+    ----------
+    memory : :class:`Memory` or name
+        With the commands ``RD`` and ``WR``.
+    controller : :class:`Controller` or a name of :data:`CONTROLLERS`
+    mapping : :class:`AddressMapping`, or an order as :func:`address_mapping` takes it
+    channels : channels that take part; all of the memory's if None
+    """
+
+    def __init__(self, memory: Memory | str, controller: Controller | str = "default",
+                 mapping: AddressMapping | str = "RoBaRaCoCh", *, channels: int | None = None) -> None:
+        memory = load_memory(memory) if isinstance(memory, str) else memory
+        if isinstance(controller, str):
+            if controller not in CONTROLLERS:
+                raise ConfigError(nearest("controller", controller, CONTROLLERS))
+            controller = CONTROLLERS[controller]
+        if channels is not None and not 1 <= channels <= 4096:
+            raise ConfigError(f"{memory.name}: channels must be 1 to 4096, not {channels}")
+        if controller.quirks in memory.variants:
+            memory = memory.with_quirks(controller.quirks)
+        for name in ("RD", "WR"):
+            if name not in memory.commands or memory.commands[name].row != "needs":
+                raise ConfigError(f"{memory.name}: no plain reads and writes: needs the commands RD and WR with the row rule "
+                                  "'needs'")
+        if memory.commands["RD"].scope != memory.commands["WR"].scope:
+            raise ConfigError(f"{memory.name}: RD and WR must have the same scope")
+        self.memory = memory
+        self.controller = controller
+        self.mapping = address_mapping(memory, mapping, channels=channels) if isinstance(mapping, str) else mapping
+        self.channels = self.mapping.sizes["channel"]
+        self.tables, self.numbering = make_tables(_hurried(memory) if controller.quirks == "attacc" else memory)
+        self.names = list(memory.commands)
+        refresh = memory.refresh
+        dual = memory.dual_issue if controller.dual_issue is None else controller.dual_issue
+        limits = [0] * 9
+        limits[kernel.READS], limits[kernel.WRITES], limits[kernel.OPENED] = (
+            controller.reads, controller.writes, controller.opened)
+        limits[kernel.HIGH], limits[kernel.LOW] = controller.high, controller.low
+        limits[kernel.RATE] = 1 << 60 if controller.per_cycle is None else controller.per_cycle
+        limits[kernel.DUAL], limits[kernel.DRAIN] = dual, controller.drain
+        limits[kernel.INTERVAL] = refresh.interval if controller.refresh and refresh else 0
+        self.limits = np.array(limits, np.int64)
+        ramulator, attacc = controller.quirks is not None, controller.quirks == "attacc"
+        self.flags = np.array([controller.protect_hits, controller.order == "in-order", controller.forward, ramulator, attacc,
+                               attacc, ramulator], np.int64)
+        self.refreshes = self.numbering.targets[refresh.command] if refresh else np.zeros(1, np.int64)
+
+    def run(self, blocks: Requests | Iterable[Requests], *, log: bool = False) -> RequestTiming:
+        """Time of a stream that comes in blocks, from an idle memory with all rows closed.
+
+        ``log``: keep every issued command.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            For an address outside the memory.
+        """
+        state, host, totals = kernel.fresh_state(self.channels, self.memory.banks, self.numbering.slots,
+                                                 self.numbering.ring_times, len(self.tables.command), self.limits)
+        counts = np.zeros(len(self.names), np.int64)
+        lines = np.zeros((_LOG_LINES + 2 * self.channels if log else 0, 5), np.int64)
+        logged: list[np.ndarray] = []
+        accesses = [0, 0]
+
+        def advance(requests: Requests, where: Location, finish: bool) -> None:
+            write = np.ascontiguousarray(requests.writes, np.int64)
+            targets = np.where(write != 0, self.numbering.targets["WR"][where.bank],
+                               self.numbering.targets["RD"][where.bank])
+            cycles = np.zeros(0, np.int64) if requests.cycles is None else np.ascontiguousarray(requests.cycles, np.int64)
+            address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
+            host[kernel.HEAD] = 0
+            while True:
+                kernel.advance(self.tables, state, host, self.flags, self.limits, self.refreshes, write, where.channel,
+                               targets, where.row, address, cycles, finish, totals, counts, lines)
+                if log:
+                    logged.append(lines[:host[kernel.LOGGED]].copy())
+                    host[kernel.LOGGED] = 0
+                if host[kernel.STUCK]:
+                    raise ConfigError(f"{self.memory.name}: the controller waits for ever")
+                if host[kernel.ENDED] or (not finish and host[kernel.HEAD] == len(write)):
+                    return
+
+        for block in [blocks] if isinstance(blocks, Requests) else blocks:
+            for first in range(0, len(block.addresses), BLOCK):
+                part = Requests(*(None if column is None else column[first:first + BLOCK] for column in block))  # type: ignore
+                low, high = int(part.addresses.min()), int(part.addresses.max())
+                if low < 0 or high >= self.mapping.bytes:
+                    raise ConfigError(f"{self.memory.name}: address {low if low < 0 else high:#x} is outside the memory of "
+                                      f"{self.mapping.bytes:#x} bytes")
+                wrote = int(np.count_nonzero(part.writes))
+                accesses[0] += len(part.addresses) - wrote
+                accesses[1] += wrote
+                advance(part, self.mapping.locations(part.addresses), False)
+        nothing = np.zeros(0, np.int64)
+        advance(Requests(nothing, nothing), Location(nothing, nothing, nothing, nothing), True)
+        answered = int(totals[kernel.ANSWERED])
+        return RequestTiming(
+            self.memory, int(host[kernel.CLOCK]), {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
+            *accesses, int(totals[kernel.HITS]), int(totals[kernel.MISSES]), int(totals[kernel.CONFLICTS]),
+            int(totals[kernel.FORWARDED]), int(totals[kernel.LATENCY]) / answered if answered else 0.0,
+            self.mapping.access_bytes, self._log(np.concatenate(logged)) if log else None)
+
+    def _log(self, lines: np.ndarray) -> IssueLog:
+        cycle, channel, target, row, line = lines.T
+        rule = np.array([self.memory.commands[name].row for name in self.names])[self.tables.command[target]]
+        has_row = (rule == "needs") | (rule == "opens")
+        column = np.where(rule == "needs", self.mapping.parts(line * self.mapping.access_bytes)["column"], -1)
+        first = np.zeros(len(self.tables.command), np.int64)
+        for numbers in self.numbering.targets.values():
+            first[numbers] = np.arange(len(numbers))
+        return IssueLog(cycle, channel, np.array(self.names)[self.tables.command[target]], first[target],
+                        np.where(has_row, row, -1), column)
+
+
+def _hurried(memory: Memory) -> Memory:
+    """The memory in which a refresh and its precharge look only at timings of the whole channel, as AttAcc's do."""
+    if memory.refresh is None:
+        return memory
+    refresh = memory.commands[memory.refresh.command]
+    hurried = {refresh.name, refresh.precharge}
+    constraints: list[Any] = []
+    for constraint in memory.constraints:
+        if constraint.level != "channel" and constraint.to & hurried:
+            constraint = replace(constraint, to=constraint.to - hurried)
+        if constraint.to:
+            constraints.append(constraint)
+    return replace(memory, constraints=tuple(constraints))
