@@ -533,6 +533,9 @@ class _Reader:
         if command.row != "closed":
             raise self.fail(f"refresh command {command.name} must have the row rule 'closed'", "refresh", "command")
         interval = self.cycles(file.interval, "refresh", "interval")
+        if command.latency >= interval:
+            raise self.fail(f"refresh command {command.name} takes {command.latency} cycles, its interval is {interval}",
+                            "refresh", "interval")
         longest = max((c.cycles for c in constraints), default=1)
         scopes = math.prod(self.levels[level] for level in command.scope)
         # Between two refreshes there must be time to close rows, refresh, and open rows again.
