@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -192,7 +191,9 @@ class RequestFrontEnd:
         self.controller = controller
         self.mapping = address_mapping(memory, mapping, channels=channels) if isinstance(mapping, str) else mapping
         self.channels = self.mapping.sizes["channel"]
-        self.tables, self.numbering = make_tables(_hurried(memory) if controller.quirks == "attacc" else memory)
+        tables, numbering = make_tables(_hurried(memory) if controller.quirks == "attacc" else memory)
+        self.targets = numbering.targets
+        self.ring_times = numbering.ring_times
         self.names = list(memory.commands)
         refresh = memory.refresh
         dual = memory.dual_issue if controller.dual_issue is None else controller.dual_issue
@@ -207,7 +208,10 @@ class RequestFrontEnd:
         ramulator, attacc = controller.quirks is not None, controller.quirks == "attacc"
         self.flags = np.array([controller.protect_hits, controller.order == "in-order", controller.forward, ramulator, attacc,
                                attacc, ramulator], np.int64)
-        self.refreshes = self.numbering.targets[refresh.command] if refresh else np.zeros(1, np.int64)
+        self.refreshes = self.targets[refresh.command] if refresh else np.zeros(1, np.int64)
+        used = np.concatenate([self.targets["RD"], self.targets["WR"], *([self.refreshes] if limits[kernel.INTERVAL] else [])])
+        used = np.unique(np.concatenate([used, tables.activate[used], tables.precharge[used]]))
+        self.plan, self.groups = kernel.make_plan(tables, used[used >= 0])
 
     def run(self, blocks: Requests | Iterable[Requests], *, log: bool = False) -> RequestTiming:
         """Time of a stream that comes in blocks, from an idle memory with all rows closed.
@@ -219,8 +223,8 @@ class RequestFrontEnd:
         :exc:`ConfigError`
             For an address outside the memory.
         """
-        state, host, totals = kernel.fresh_state(self.channels, self.memory.banks, self.numbering.slots,
-                                                 self.numbering.ring_times, len(self.tables.command), self.limits)
+        state, host, totals = kernel.fresh_state(self.channels, self.memory.banks, self.groups, self.ring_times,
+                                                 self.limits)
         counts = np.zeros(len(self.names), np.int64)
         lines = np.zeros((_LOG_LINES + 2 * self.channels if log else 0, 5), np.int64)
         logged: list[np.ndarray] = []
@@ -228,13 +232,13 @@ class RequestFrontEnd:
 
         def advance(requests: Requests, where: Location, finish: bool) -> None:
             write = np.ascontiguousarray(requests.writes, np.int64)
-            targets = np.where(write != 0, self.numbering.targets["WR"][where.bank],
-                               self.numbering.targets["RD"][where.bank])
+            targets = np.where(write != 0, self.targets["WR"][where.bank],
+                               self.targets["RD"][where.bank])
             cycles = np.zeros(0, np.int64) if requests.cycles is None else np.ascontiguousarray(requests.cycles, np.int64)
             address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
             host[kernel.HEAD] = 0
             while True:
-                kernel.advance(self.tables, state, host, self.flags, self.limits, self.refreshes, write, where.channel,
+                kernel.advance(self.plan, state, host, self.flags, self.limits, self.refreshes, write, where.channel,
                                targets, where.row, address, cycles, finish, totals, counts, lines)
                 if log:
                     logged.append(lines[:host[kernel.LOGGED]].copy())
@@ -266,13 +270,13 @@ class RequestFrontEnd:
 
     def _log(self, lines: np.ndarray) -> IssueLog:
         cycle, channel, target, row, line = lines.T
-        rule = np.array([self.memory.commands[name].row for name in self.names])[self.tables.command[target]]
+        rule = np.array([self.memory.commands[name].row for name in self.names])[self.plan.what[target, 0]]
         has_row = (rule == "needs") | (rule == "opens")
         column = np.where(rule == "needs", self.mapping.parts(line * self.mapping.access_bytes)["column"], -1)
-        first = np.zeros(len(self.tables.command), np.int64)
-        for numbers in self.numbering.targets.values():
+        first = np.zeros(len(self.plan.what), np.int64)
+        for numbers in self.targets.values():
             first[numbers] = np.arange(len(numbers))
-        return IssueLog(cycle, channel, np.array(self.names)[self.tables.command[target]], first[target],
+        return IssueLog(cycle, channel, np.array(self.names)[self.plan.what[target, 0]], first[target],
                         np.where(has_row, row, -1), column)
 
 
