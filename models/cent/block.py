@@ -16,7 +16,8 @@ from functools import lru_cache
 
 from ...constraints.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
-from ..program import Node, Program, Stage
+from ..program import Loop, Node, Program, Stage
+from ..program.nodes import shift
 from ..program.program import Operand
 
 __all__ = ["BlockMapping", "block_program"]
@@ -303,7 +304,7 @@ _STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_w
 
 
 @lru_cache(maxsize=1 << 10)
-def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
+def _part(mapping: BlockMapping, name: str, which: int) -> Node:
     """Part of the stage of rotation and cache: the first is always the same, the last the same for many tokens."""
     b = _Builder(mapping)
     if name == "rotary":
@@ -312,14 +313,14 @@ def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
         b.append_key(which)
     else:
         b.append_value(which)
-    return b.p.body
+    return Loop(1, tuple(shift(b.p.body, 1, {})))
 
 
 @lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
-        return Stage(name, (*_part(mapping, "rotary", 0), *_part(mapping, "append_key", tokens),
-                            *_part(mapping, "append_value", (tokens - 1) // ROW)))
+        return Stage(name, (_part(mapping, "rotary", 0), _part(mapping, "append_key", tokens),
+                            _part(mapping, "append_value", (tokens - 1) // ROW)))
     b = _Builder(mapping)
     m, rows = mapping, b.rows
     if name == "rmsnorm1":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -528,8 +528,7 @@ class FrontEnd:
             if isinstance(node, Stage):
                 flush()
                 out.append((node.name, self._seen(node)[0]))
-            elif isinstance(node, Loop) and _size(node.body, True) * node.count > LEAF and (
-                    _size(node.body) >= PIECE or _strides(node.body, 0) == {0}):
+            elif isinstance(node, Loop) and _apart(node):
                 flush()
                 out.extend((None, piece) for piece in self._seen(node))
             else:
@@ -633,6 +632,12 @@ class FrontEnd:
 
 _EMPTY = Instructions(*(np.zeros(0, np.int64) for _ in range(6)))
 _NO_LOG = np.zeros((0, 4), np.int64)
+
+
+@lru_cache(maxsize=1 << 12)
+def _apart(loop: Loop) -> bool:
+    """Whether a loop is not unrolled."""
+    return _size(loop.body, True) * loop.count > LEAF and (_size(loop.body) >= PIECE or _strides(loop.body, 0) == {0})
 
 
 def _strides(body: Sequence[Node], level: int) -> set[int | None]:
