@@ -219,21 +219,28 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--memory", metavar="M", help="one memory in full: a name or a YAML file, which is checked")
     _json_argument(parser)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from bankside.constraints.memory import available as memories
+    from bankside.constraints.memory import available, load_memory
     from bankside.models.llm import model_names
     from bankside.models.systems import system_names
 
+    from . import memories as described
     from .registry import UNITS
     from .synthesis.libraries import available as libraries
 
-    named = {"systems": system_names(), "memories": memories(), "models": model_names(), "libraries": libraries()}
+    if arguments.memory is not None and not arguments.json:
+        print(described.detailed_text(load_memory(arguments.memory)))
+        return 0
+    chosen = available() if arguments.memory is None else [arguments.memory]
+    memories = {memory.name: described.describe(memory) for memory in map(load_memory, chosen)}
+    named = {"systems": system_names(), "memories": memories, "models": model_names(), "libraries": libraries()}
     if arguments.json:
         emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
-              **{title: list(names) for title, names in named.items()}})
+              **{title: list(names) for title, names in named.items()}, "memory": memories})
         return 0
     print("units")
     for unit in UNITS.values():
@@ -242,7 +249,8 @@ def _list(arguments: argparse.Namespace) -> int:
     for title, names in named.items():
         print(title)
         for name in names:
-            print(f"  {name:<16} {names[name].title}" if isinstance(names, dict) else f"  {name}")
+            print("  " + (described.line_text(name, memories[name]) if names is memories else
+                          f"{name:<16} {names[name].title}" if isinstance(names, dict) else name))
     return 0
 
 

@@ -118,7 +118,7 @@ def _groups(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _without(document: dict[str, Any], places: Places, names: set[str]) -> tuple[dict[str, Any], Places]:
     """``document`` without these timings, and without groups of nothing else."""
-    groups = []
+    groups: list[dict[str, Any]] = []
     number: dict[int, int] = {}
     for old, group in enumerate(document["parameters"]):
         values = {name: value for name, value in group["values"].items() if name not in names}
