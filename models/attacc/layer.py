@@ -1,0 +1,205 @@
+"""An attention layer on one HBM stack of AttAcc: its requests, its program, its trace, its time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.memory import Memory, load_memory
+from ...constraints.workspace import write_files
+from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
+from ..program import Affine, Command, Loop, Node, Program, Stage
+from .schedule import BANK, BANK_GROUP, BUFFER, PHASES, Shape, schedule
+
+__all__ = ["PLACEMENTS", "QUIRKS", "AttentionLayer", "LayerTimer"]
+
+#: Where the units that multiply are: beside every bank, for the banks of a group, on the logic die.
+PLACEMENTS = {"bank": BANK, "bank-group": BANK_GROUP, "buffer": BUFFER}
+
+QUIRKS = "attacc-simulator"
+
+#: Tokens for which AttAcc's generator sets memory apart, in bytes as if an element were one.
+_RESERVED = 4096
+
+#: Names of kinds of requests, as programs have them.
+_OPS = list(KINDS)
+
+
+@dataclass(frozen=True)
+class AttentionLayer:
+    """Attention of one token with the keys and values of those before, for some heads of one stack.
+
+    A head has a channel to itself. Tokens are spread over units, the head dimension over the banks of a unit and over
+    columns (AttAcc, ASPLOS 2024, and its public simulator).
+
+    Parameters
+    ----------
+    tokens, heads : :class:`int`
+        Tokens of K and V; heads of the stack.
+    placement : ``bank``, ``bank-group`` or ``buffer``
+    element_bytes : 1 or 2
+    head_dim : :class:`int`
+    quirks : :class:`str` or None
+        ``attacc-simulator``: as that simulator's generator writes the trace: the second round of a pair reads the first
+        one's V, and requests of the remainder are forgotten when a round's query or probabilities are dealt out to steps.
+        None: without these.
+    memory : name or :class:`Memory`
+    """
+
+    tokens: int
+    heads: int
+    placement: str = "bank"
+    element_bytes: int = 2
+    head_dim: int = 128
+    quirks: str | None = None
+    memory: str | Memory = "hbm3-5.2"
+
+    def __post_init__(self) -> None:
+        for what, value in (("tokens", self.tokens), ("heads per stack", self.heads), ("head dimension", self.head_dim)):
+            if not 1 <= value <= 1 << 30:
+                raise ConfigError(f"{what} must be 1 to {1 << 30}, not {value}")
+        if self.placement not in PLACEMENTS:
+            raise ConfigError(nearest("placement", self.placement, PLACEMENTS))
+        if self.element_bytes not in (1, 2):
+            raise ConfigError(f"bytes of an element must be 1 or 2, not {self.element_bytes}")
+        if self.quirks not in (None, QUIRKS):
+            raise ConfigError(nearest("quirks", str(self.quirks), [QUIRKS]))
+        if isinstance(self.memory, str):
+            object.__setattr__(self, "memory", load_memory(self.memory))
+        self._fits()
+
+    @property
+    def shape(self) -> Shape:
+        """What the requests depend on; layers of equal shape take equal time."""
+        memory = self.memory
+        assert isinstance(memory, Memory)
+        pseudo_channels, ranks, bank_groups, banks = _levels(memory)
+        lanes = memory.column_bytes // self.element_bytes
+        placement = PLACEMENTS[self.placement]
+        tokens = pseudo_channels * (1 if placement == BUFFER else ranks * bank_groups)
+        parts = banks if placement == BANK else 1
+        groups = -(-self.tokens // tokens)
+        columns = passes = -(-self.head_dim // (parts * lanes))
+        row = memory.columns * memory.column_bytes
+        bank = row * memory.rows
+        # Rows of the longer of K and V, in each bank.
+        in_parallel = {BANK: 1, BANK_GROUP: banks, BUFFER: banks * bank_groups * ranks}[placement]
+        rows = -(-groups * columns // (memory.columns * in_parallel))
+        next_head = rows * row
+        if self.quirks:
+            next_head = -(-_RESERVED * self.head_dim // memory.banks)
+        return Shape(placement, self.heads, memory.channels, groups, columns, passes, -(-self.tokens // (tokens * lanes)),
+                     columns, ranks, bank_groups, banks, memory.column_bytes, row, bank, bank * banks,
+                     bank * banks * bank_groups, next_head, bank // 2, int(self.quirks is None))
+
+    def _fits(self) -> None:
+        memory, shape = self.memory, self.shape
+        assert isinstance(memory, Memory)
+        rounds = -(-self.heads // shape.channels)
+        parallel = {BANK: 1, BANK_GROUP: shape.banks, BUFFER: shape.banks * shape.bank_groups * shape.ranks}[shape.placement]
+        own = -(-shape.groups * shape.columns // (memory.columns * parallel)) * shape.row
+        # The simulator's generator lets heads of more tokens than it sets memory apart for overlap; time is the same.
+        needed = (rounds - 1) * shape.next_head + own
+        if needed > shape.values:
+            raise ConfigError(f"{memory.name}: K of {self.tokens} tokens and {rounds} heads of a channel needs "
+                              f"{-(-needed // shape.row)} rows; half of a bank has {shape.values // shape.row}")
+
+    def requests(self) -> Requests:
+        """The layer's requests in order."""
+        return _built(self.shape)[0]
+
+    def program(self) -> Program:
+        """The same as a program for :meth:`QueueController.time`, with a stage for every part of a pair of rounds."""
+        requests, phases = _built(self.shape)
+        memory = self.memory
+        assert isinstance(memory, Memory)
+        weights: dict[str, tuple[int, int]] = {}
+        above = memory.banks * memory.rows * memory.columns * memory.column_bytes
+        for name, size in {**memory.levels, "row": memory.rows, "column": memory.columns,
+                           "offset": memory.column_bytes}.items():
+            above //= size
+            weights[name] = (above, size)
+        stages: list[Node] = []
+        body: list[Node] = []
+        ends = np.append(np.flatnonzero(np.diff(phases)), len(phases) - 1)
+        for index, (kind, mask, address, step, count) in enumerate(np.stack(requests, axis=1).tolist()):
+            while count:
+                # A run along the columns ends with its row.
+                run = min(count, (shape_row(memory) - 1 - address % shape_row(memory)) // step + 1) if step else count
+                body.append(_node(_OPS[kind], mask, address, step, run, weights, memory.column_bytes))
+                count -= run
+                address += step * run
+            if index in ends:
+                pair, part = divmod(int(phases[index]), len(PHASES))
+                stages.append(Stage(PHASES[part].format(pair, pair + 1), tuple(body)))
+                body = []
+        return Program(stages)
+
+    def write_trace(self, path: str | os.PathLike[str], controller: QueueController | None = None) -> None:
+        """Write the layer as a trace of the AttAcc simulator."""
+        controller = controller or QueueController(self.memory)
+        target = Path(path)
+        write_files(target.parent, {target.name: "".join(trace_lines(self.requests(), controller))})
+
+
+def shape_row(memory: Memory) -> int:
+    """Bytes of a row of one bank."""
+    return memory.columns * memory.column_bytes
+
+
+def _levels(memory: Memory) -> tuple[int, int, int, int]:
+    names = ("pseudo_channel", "rank", "bank_group", "bank")
+    if tuple(memory.levels) != names or not {name for name in OPERATIONS.values() if name} <= memory.commands.keys():
+        raise ConfigError(f"{memory.name}: not an AttAcc device: it needs the levels {', '.join(names)} and AttAcc's commands")
+    a, b, c, d = (memory.levels[name] for name in names)
+    return a, b, c, d
+
+
+def _node(op: str, mask: int, address: int, step: int, count: int, weights: dict[str, tuple[int, int]],
+          column_bytes: int) -> Node:
+    operands: dict[str, Affine | int] = {"mask": mask}
+    if op != "BARRIER":
+        operands |= {name: address // weight % size for name, (weight, size) in weights.items()}
+    if count == 1:
+        return Command(op, operands)
+    moving = "column" if step == column_bytes else "offset"
+    first = operands[moving]
+    assert isinstance(first, int)
+    operands[moving] = Affine(first, (1,))
+    return Loop(count, (Command(op, operands),))
+
+
+def _built(shape: Shape) -> tuple[Requests, np.ndarray]:
+    out = np.zeros((6, 1 << 12), np.int64)
+    needed = schedule(shape, out)
+    if needed > out.shape[1]:
+        out = np.zeros((6, needed), np.int64)
+        schedule(shape, out)
+    return Requests(*out[:5, :needed]), out[5, :needed]
+
+
+class LayerTimer:
+    """Time of attention layers; those of a shape that has been timed are looked up.
+
+    Parameters
+    ----------
+    quirks : :class:`str` or None
+        ``attacc-simulator``: the controllers of that simulator.
+    power_limit : :class:`bool`
+    """
+
+    def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True) -> None:
+        self.controller = QueueController(memory, quirks=quirks, power_limit=power_limit)
+        self.known: dict[Shape, QueueTiming] = {}
+
+    def time(self, layer: AttentionLayer) -> QueueTiming:
+        """Time and commands of the layer on one stack."""
+        shape = layer.shape
+        timing = self.known.get(shape)
+        if timing is None:
+            timing = self.known[shape] = self.controller.time(_built(shape)[0])
+        return timing

@@ -1,0 +1,267 @@
+"""The requests of an attention layer in the order of AttAcc's generator of traces, as compiled code.
+
+A stack works on as many heads at a time as it has channels: a *round*. Rounds go in pairs, and while one round's scores
+are calculated the other's query is written, and so on, with a barrier behind every step. A last round without a partner
+goes alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..memory.compiled import compiled
+from ..memory.pim_queue import KINDS
+
+__all__ = ["BANK", "BANK_GROUP", "BUFFER", "PHASES", "Shape", "schedule"]
+
+#: Where the units are.
+BANK, BANK_GROUP, BUFFER = range(3)
+
+#: What happens in a step: of the first and of the second round of a pair; or of a round alone.
+PHASES = ("score {0}", "score {1} | softmax {0}", "context {0} | softmax {1}", "context {1}", "score {0}", "softmax {0}",
+          "context {0}")
+
+_MAC = (KINDS["MAC_AB"], KINDS["MAC_SB"], KINDS["MAC_PB"])
+_WR_GB, _MV_SB, _MV_GB, _SFM, _BARRIER = (KINDS[name] for name in ("WR_GB", "MV_SB", "MV_GB", "SFM", "BARRIER"))
+
+#: Groups of tokens between two moves of scores out of the units.
+GROUPS = 16
+
+
+class Shape(NamedTuple):
+    """What the requests of a layer depend on.
+
+    Attributes
+    ----------
+    placement : where the units are
+    heads, channels : heads of the stack and its channels
+    groups : tokens that are not worked on at the same time: accesses for one element of K of every token
+    columns : accesses of a unit for one token's K
+    passes : passes over V, each for some of its elements
+    moves : columns of probabilities that each unit's buffer gets
+    query : columns of the query that each unit's buffer gets
+    ranks, bank_groups, banks : of a level each
+    row, bank, bank_group, rank : bytes
+    next_head, values : bytes from one round's K to the next, from K to V
+    corrected : without what is wrong in AttAcc's generator
+    """
+
+    placement: int
+    heads: int
+    channels: int
+    groups: int
+    columns: int
+    passes: int
+    moves: int
+    query: int
+    ranks: int
+    bank_groups: int
+    banks: int
+    column: int
+    row: int
+    bank: int
+    bank_group: int
+    rank: int
+    next_head: int
+    values: int
+    corrected: int
+
+
+@compiled
+def _emit(out, n, kind, mask, address, step, count, phase):
+    """Add a request to those before, if there is room; how many there are now."""
+    if n < out.shape[1]:
+        out[0, n], out[1, n], out[2, n], out[3, n], out[4, n], out[5, n] = kind, mask, address, step, count, phase
+    return n + 1
+
+
+@compiled
+def _macs(shape, out, n, mask, base, first, count, phase):
+    """Accesses ``first`` and on of a head, in runs of neighbours."""
+    per_row = shape.row // shape.column
+    if shape.placement == BANK:
+        return _emit(out, n, _MAC[0], mask, base + first * shape.column, shape.column, count, phase)
+    if shape.placement == BANK_GROUP:
+        while count > 0:
+            column, rest = first % per_row, first // per_row
+            run = min(count, per_row - column)
+            address = base + rest % shape.banks * shape.bank + rest // shape.banks * shape.row + column * shape.column
+            n = _emit(out, n, _MAC[1], mask, address, shape.column, run, phase)
+            first += run
+            count -= run
+        return n
+    groups = shape.bank_groups * shape.ranks
+    for index in range(first, first + count):
+        rest = index // groups
+        place = rest // shape.banks
+        address = (base + index % groups * shape.bank_group + rest % shape.banks * shape.bank
+                   + place // per_row * shape.row + place % per_row * shape.column)
+        n = _emit(out, n, _MAC[2], mask, address, 0, 1, phase)
+    return n
+
+
+@compiled
+def _item(shape, kind, base, item):
+    """Address of a buffer's column: those of a query by bank, those of probabilities by rank and bank group."""
+    if kind == _WR_GB:
+        return base + item // shape.query * shape.bank + item % shape.query
+    group = item // shape.moves
+    return base + group // shape.bank_groups * shape.rank + group % shape.bank_groups * shape.bank_group + item % shape.moves
+
+
+@compiled
+def _items(shape, out, n, kind, mask, base, first, last, phase):
+    """Columns of buffers from ``first`` on, before ``last``, each to all channels of the mask."""
+    per_unit = shape.query if kind == _WR_GB else shape.moves
+    while first < last:
+        run = min(last - first, per_unit - first % per_unit)
+        n = _emit(out, n, kind, mask, _item(shape, kind, base, first), 1, run, phase)
+        first += run
+    return n
+
+
+@compiled
+def _share(shape, out, n, kind, channels, base, items, step, steps, phase):
+    """The part of the columns that goes with one of ``steps`` steps.
+
+    AttAcc deals out single requests, as many with every step, and forgets those of the remainder.
+    """
+    mask = (1 << channels) - 1
+    if shape.corrected:
+        each = (items + steps - 1) // steps
+        return _items(shape, out, n, kind, mask, base, min(items, step * each), min(items, (step + 1) * each), phase)
+    each = items * channels // steps
+    first, last = step * each, (step + 1) * each
+    if first % channels:
+        begin = first % channels
+        end = min(channels, begin + last - first)
+        n = _emit(out, n, kind, ((1 << end) - 1) & ~((1 << begin) - 1), _item(shape, kind, base, first // channels), 0, 1, phase)
+        first += end - begin
+    n = _items(shape, out, n, kind, mask, base, first // channels, last // channels, phase)
+    if last % channels and last > first:
+        n = _emit(out, n, kind, (1 << last % channels) - 1, _item(shape, kind, base, last // channels), 0, 1, phase)
+    return n
+
+
+@compiled
+def _scores_out(shape, out, n, mask, base, phase):
+    """Scores of a step from the units to the softmax unit."""
+    if shape.placement == BUFFER:
+        return _emit(out, n, _MV_SB, mask, base, 0, 1, phase)
+    for group in range(shape.bank_groups):
+        for rank in range(shape.ranks):
+            n = _emit(out, n, _MV_SB, mask, base + rank * shape.rank + group * shape.bank_group, 0, 1, phase)
+    return n
+
+
+@compiled
+def _results_out(shape, out, n, mask, base, phase):
+    """Results of a pass over V from the units."""
+    banks = shape.banks if shape.placement == BANK else 1
+    ranks = 1 if shape.placement == BUFFER else shape.ranks
+    for bank in range(banks):
+        for rank in range(ranks):
+            n = _emit(out, n, _MV_SB, mask, base + rank * shape.rank + bank * shape.bank, 0, 1, phase)
+    return n
+
+
+@compiled
+def _macs_of_step(shape, out, n, mask, base, step, phase):
+    first = step * GROUPS
+    last = min(first + GROUPS, shape.groups)
+    return _macs(shape, out, n, mask, base, first * shape.columns, (last - first) * shape.columns, phase)
+
+
+@compiled
+def schedule(shape, out):
+    """Write the layer's requests to columns of ``out`` (kind, mask, address, step, count, phase); how many there are,
+    which may be more than have room."""
+    channels = shape.channels
+    everywhere = (1 << channels) - 1
+    rounds = (shape.heads + channels - 1) // channels
+    steps = (shape.groups + GROUPS - 1) // GROUPS
+    query = shape.query * (shape.banks if shape.placement == BANK else 1)
+    moves = shape.moves * (1 if shape.placement == BUFFER else shape.ranks * shape.bank_groups)
+    per_pass = shape.groups
+    n = 0
+    for i in range(0, rounds - 1, 2):
+        rest = shape.heads - (i + 1) * channels
+        second = min(rest, channels)
+        masks = (everywhere, (1 << second) - 1)
+        keys = (i * shape.next_head, (i + 1) * shape.next_head)
+        values = (keys[0] + shape.values, keys[1] + shape.values)
+        base = 7 * i
+        n = _items(shape, out, n, _WR_GB, everywhere, keys[0], 0, query, base)
+        if i == 0:
+            n = _macs(shape, out, n, everywhere, keys[0], 0, 1, base)  # opens the first row, and is thrown away
+        n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        for j in range(steps + 1):
+            if j < steps:
+                n = _macs_of_step(shape, out, n, everywhere, keys[0], j, base)
+            if j > 0:
+                n = _scores_out(shape, out, n, everywhere, keys[0], base)
+            if j < steps:
+                n = _share(shape, out, n, _WR_GB, second, keys[1], query, j, steps, base)
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        base += 1
+        late = steps // 2
+        for j in range(steps + 1):
+            if j < steps:
+                n = _macs_of_step(shape, out, n, masks[1], keys[1], j, base)
+            if j > 0:
+                n = _scores_out(shape, out, n, masks[1], keys[1], base)
+            if j == 0:
+                n = _emit(out, n, _SFM, everywhere, 0, 0, 1, base)
+            if j < steps:
+                if j >= late:
+                    n = _share(shape, out, n, _MV_GB, channels, values[0], moves, j - late, steps - late, base)
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        base += 1
+        late = shape.passes // 2
+        for j in range(shape.passes + 1):
+            if j < shape.passes:
+                n = _macs(shape, out, n, everywhere, values[0], j * per_pass, per_pass, base)
+            if j > 0:
+                n = _results_out(shape, out, n, everywhere, values[0], base)
+            if j == 0:
+                n = _emit(out, n, _SFM, masks[1], 0, 0, 1, base)
+            if j < shape.passes:
+                if j >= late:
+                    n = _share(shape, out, n, _MV_GB, second, values[1], moves, j - late, shape.passes - late, base)
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        base += 1
+        which = 1 if shape.corrected else 0  # AttAcc's generator reads the first round's V once more
+        for j in range(shape.passes + 1):
+            if j < shape.passes:
+                n = _macs(shape, out, n, masks[which], values[which], j * per_pass, per_pass, base)
+            if j > 0:
+                n = _results_out(shape, out, n, masks[which], values[which], base)
+            if j < shape.passes:
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+    if rounds % 2:
+        i = rounds - 1
+        mask = (1 << (shape.heads - i * channels)) - 1
+        keys0 = i * shape.next_head
+        values0 = keys0 + shape.values
+        base = 7 * i + 4
+        n = _items(shape, out, n, _WR_GB, mask, keys0, 0, query, base)
+        n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        for j in range(steps + 1):
+            if j < steps:
+                n = _macs_of_step(shape, out, n, mask, keys0, j, base)
+            if j > 0:
+                n = _scores_out(shape, out, n, mask, keys0, base)
+            if j < steps:
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+        n = _emit(out, n, _SFM, mask, 0, 0, 1, base + 1)
+        n = _items(shape, out, n, _MV_GB, mask, values0, 0, moves, base + 1)
+        n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base + 1)
+        base += 2
+        for j in range(shape.passes + 1):
+            if j < shape.passes:
+                n = _macs(shape, out, n, mask, values0, j * per_pass, per_pass, base)
+            if j > 0:
+                n = _results_out(shape, out, n, mask, values0, base)
+            if j < shape.passes:
+                n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
+    return n
