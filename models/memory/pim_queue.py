@@ -310,10 +310,11 @@ def _marked(blocks: Iterable[Requests]) -> Iterator[tuple[Requests, bool]]:
 
 
 def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshes: np.ndarray) -> Tables:
-    """The tables with two slips of the simulator that no constraint can state.
+    """The tables with three slips of the simulator that no constraint can state.
 
-    Activations of several banks only look at the refresh of the first pseudo channel. And a broadcast access in some rank
+    Activations of several banks only look at the refresh of the first pseudo channel. A broadcast access in some rank
     holds up, beside the precharge of its own bank, that of the same bank in rank 0 and the bank group of the rank's number.
+    Precharges of same banks and of broadcast banks share their cycle with no column command.
     """
     sets = [tables.set_slot[a:b].tolist() for a, b in pairwise(tables.set_start.tolist())]
     checks = [set(tables.check_slot[a:b].tolist()) for a, b in pairwise(tables.check_start.tolist())]
@@ -328,7 +329,11 @@ def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshe
     for at in np.ndindex(*sizes):
         sets[accesses[at]] = sorted(set(sets[accesses[at]]) | own[0, at[0], at[2]])
     start = np.cumsum([0, *map(len, sets)])
-    return tables._replace(set_start=start.astype(np.int64), set_slot=np.array([x for y in sets for x in y], np.int64))
+    bus = tables.bus.copy()
+    for name in ("PRESB", "PREPB"):
+        bus[numbering.targets[name]] = -1
+    return tables._replace(set_start=start.astype(np.int64), set_slot=np.array([x for y in sets for x in y], np.int64),
+                           bus=bus)
 
 
 # Trace files -----------------------------------------------------------------------------------------------------------
