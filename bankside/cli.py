@@ -129,8 +129,9 @@ def log(text: str) -> None:
 # ---- arguments that several commands share --------------------------------------------------------------------------
 
 
-def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False) -> None:
-    parser.add_argument("unit", metavar="UNIT",
+def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False, target: str = "") -> None:
+    """``target``: what may stand in place of the unit, for a command that tells them apart itself."""
+    parser.add_argument("target" if target else "unit", metavar=f"UNIT|{target}" if target else "UNIT",
                         help="unit (see bankside list)" + (", or a pattern of names: 'fp-*'" if several else ""))
     parser.add_argument("--preset", metavar="P", help="published configuration to start from; the unit's first by default")
     parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
@@ -231,6 +232,7 @@ def _list(arguments: argparse.Namespace) -> int:
     from . import memories as described
     from .registry import UNITS
     from .synthesis.libraries import available as libraries
+    from .trace import FORMATS
 
     if arguments.memory is not None and not arguments.json:
         print(described.detailed_text(load_memory(arguments.memory)))
@@ -240,7 +242,8 @@ def _list(arguments: argparse.Namespace) -> int:
     named = {"systems": system_names(), "memories": memories, "models": model_names(), "libraries": libraries()}
     if arguments.json:
         emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
-              **{title: list(names) for title, names in named.items()}, "memory": memories})
+              **{title: list(names) for title, names in named.items()}, "memory": memories,
+              "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()}})
         return 0
     print("units")
     for unit in UNITS.values():
@@ -251,6 +254,10 @@ def _list(arguments: argparse.Namespace) -> int:
         for name in names:
             print("  " + (described.line_text(name, memories[name]) if names is memories else
                           f"{name:<16} {names[name].title}" if isinstance(names, dict) else name))
+    print("formats of traces and programs")
+    for one in FORMATS.values():
+        print(f"  {one.name:<16} {one.title}")
+        print("\n".join(f"  {'':<20} {line}" for line in one.example))
     return 0
 
 
@@ -399,25 +406,102 @@ def _synth_all(arguments: argparse.Namespace) -> int:
 # ---- time -----------------------------------------------------------------------------------------------------------
 
 
+def cycles_window(text: str) -> tuple[int, int | None]:
+    """``FIRST:LAST``, either of which may be left out."""
+    first, colon, last = text.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError(f"must be FIRST:LAST, not '{text[:40]}'")
+    window = _whole(first, 0) if first else 0, _whole(last, 0) if last else None
+    if window[1] is not None and window[1] < window[0]:
+        raise argparse.ArgumentTypeError(f"must be FIRST:LAST with FIRST no larger than LAST, not '{text[:40]}'")
+    return window
+
+
+#: Options of ``time`` that only a unit, a system or a file has; the command tells if another is given one.
+TIME_ONLY: dict[str, tuple[str, ...]] = {
+    "unit": ("preset", "config", "head_dim", "queries", "dry_run"), "system": ("devices", "stage"), "file": ("mapping",),
+}
+
+
 def _time_arguments(parser: argparse.ArgumentParser) -> None:
-    _selection_arguments(parser)
-    parser.add_argument("--memory", metavar="M", default="hbm3-5.2", help="memory")
-    parser.add_argument("--tokens", metavar="N", type=natural, default=512, help="tokens in each bank")
-    parser.add_argument("--head-dim", metavar="D", type=positive, default=128, help="head dimension")
-    parser.add_argument("--queries", metavar="Q", type=queries, default=1, help="queries that share the keys and values")
+    _selection_arguments(parser, target="FILE|SYSTEM:MODEL")
+    parser.add_argument("--memory", metavar="M", help="memory; the one that is usual for what is timed by default")
+    parser.add_argument("--quirks", metavar="Q", help="do as this simulator does, its defects included")
     parser.add_argument("--refresh", action="store_true", help="with refresh")
     parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
+    parser.add_argument("--tokens", metavar="N", type=natural, default=512,
+                        help="unit: tokens in each bank; system: tokens in the KV cache")
+    parser.add_argument("--head-dim", metavar="D", type=positive, help="unit: head dimension (default: 128)")
+    parser.add_argument("--queries", metavar="Q", type=queries,
+                        help="unit: queries that share the keys and values (default: 1)")
+    parser.add_argument("--channels", metavar="N", type=positive, help="system: channels of a block; file: channels of "
+                        "plain requests")
+    parser.add_argument("--devices", metavar="N", type=positive, help="system: devices that share a matrix (default: 1)")
+    parser.add_argument("--stage", metavar="NAME", help="system: only this stage of a block")
+    parser.add_argument("--mapping", metavar="ORDER", help="file: parts of an address of plain requests, high to low")
+    parser.add_argument("--timeline", metavar="FILE", help="write what issued when, for ui.perfetto.dev")
+    parser.add_argument("--picture", metavar="FILE", help="the same as a picture (.png, .svg or .pdf)")
+    parser.add_argument("--timeline-cycles", metavar="FIRST:LAST", type=cycles_window, default=(0, None),
+                        help="cycles that timeline and picture show (default: all)")
+    parser.add_argument("--export", metavar="F", help="write the program as a trace: aim, ramulator, or program (text)")
+    parser.add_argument("--output", metavar="FILE", help="file for --export")
     _json_argument(parser)
 
 
 def _time(arguments: argparse.Namespace) -> int:
+    from .registry import UNITS
+    from .trace import EXPORTS, Outputs, Setting, is_system, time_file, time_system
+
+    target = arguments.target
+    formats = [text.partition("=")[2] for text in arguments.sets if text.startswith("format=")]
+    kind = "unit" if target in UNITS else "system" if is_system(target) else "file"
+    if kind == "file" and not os.path.lexists(target) and not any(c in target for c in "./\\"):
+        raise ConfigError(nearest("unit", target, UNITS) + "; nor is there such a file")
+    for other, options in TIME_ONLY.items():
+        for name in options:
+            if other != kind and getattr(arguments, name):
+                raise ConfigError(f"--{name.replace('_', '-')} is for a {other}; {target} is a {kind}")
+    if kind != "unit" and len(arguments.sets) > (len(formats) if kind == "file" else 0):
+        raise ConfigError(f"--set, --variant and --format are for a unit; {target} is a {kind}" if kind == "system" else
+                          f"--set and --variant are for a unit; {target} is a file")
+    if arguments.export is not None and arguments.export not in EXPORTS:
+        raise ConfigError(nearest("format of --export", arguments.export, EXPORTS))
+    first, last = arguments.timeline_cycles
+    outputs = Outputs(arguments.timeline, arguments.picture, first, last, arguments.export, arguments.output)
+    setting = Setting(arguments.memory, arguments.quirks, arguments.refresh, not arguments.no_power_limit,
+                      arguments.mapping, arguments.channels)
+    if kind == "unit":
+        return _time_unit(arguments, outputs)
+    if kind == "system":
+        result = time_system(target, setting, outputs, tokens=arguments.tokens, channels=arguments.channels,
+                             devices=arguments.devices or 1, stage=arguments.stage)
+    else:
+        result = time_file(target, formats[-1] if formats else None, setting, outputs)
+    if result["timeline"] and result["timeline"]["truncated"]:
+        log(f"the timeline ends with cycle {result['timeline']['last_cycle']} of {result['cycles']}: its "
+            f"{result['timeline']['slices']} slices are as many as a viewer takes; --timeline-cycles shows others")
+    if arguments.json:
+        emit(result)
+    else:
+        from .text import trace_text
+
+        print(trace_text(result))
+    return 0
+
+
+def _time_unit(arguments: argparse.Namespace, outputs: Any) -> int:
     from .measure import time_step
 
+    arguments.unit = arguments.target
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
-    result = time_step(selection, memory=arguments.memory, tokens=arguments.tokens, head_dim=arguments.head_dim,
-                       queries=arguments.queries, refresh=arguments.refresh, power_limit=not arguments.no_power_limit)
+    if arguments.quirks is not None or arguments.channels is not None:
+        raise ConfigError(f"--{'channels' if arguments.quirks is None else 'quirks'} is for a file or a system; "
+                          f"{arguments.target} is a unit")
+    result = time_step(selection, memory=arguments.memory or "hbm3-5.2", tokens=arguments.tokens,
+                       head_dim=arguments.head_dim or 128, queries=arguments.queries or 1, refresh=arguments.refresh,
+                       power_limit=not arguments.no_power_limit, outputs=outputs)
     if arguments.json:
         emit(result)
     else:
@@ -507,11 +591,11 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
-    "list": ("units, presets, systems, memories, models and libraries", _list_arguments, _list),
+    "list": ("units, presets, systems, memories, models, libraries, and formats of traces", _list_arguments, _list),
     "gen": ("write Verilog, constraints (SDC) and a JSON description of a unit", _gen_arguments, _gen),
     "sim": ("co-simulate a unit against its functional model, with real memory timing or vectors", _sim_arguments, _sim),
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
-    "time": ("memory timing of one channel's work for a unit's decode step", _time_arguments, _time),
+    "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
     "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),

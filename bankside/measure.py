@@ -12,6 +12,7 @@ from bankside.constraints.records import Record
 from . import generate
 from .records import RecordFolder, generator_digest
 from .selection import Selection
+from .trace import Outputs, Setting, write_program, write_view
 
 __all__ = ["simulate", "synthesise", "time_step"]
 
@@ -101,7 +102,7 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
 
 
 def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, queries: int, refresh: bool,
-              power_limit: bool) -> dict[str, Any]:
+              power_limit: bool, outputs: Outputs | None = None) -> dict[str, Any]:
     """Memory timing of one channel's reads for a decode step; keys as in ``bankside time --json``."""
     from bankside.constraints.memory import load_memory
     from bankside.constraints.units.pam_pu import Step
@@ -111,9 +112,19 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
     device = load_memory(memory)
     steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
     program = attention_program(selection.config, device, steps)  # type: ignore[arg-type]
+    outputs = outputs or Outputs()
+    outputs.check()
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
+    files: dict[str, Any] = {"timeline": None, "export": None}
+    if outputs.log:
+        from bankside.models.memory.issue_log import engine_log
+
+        log = engine_log(program, timing.memory, timing.cycles, outputs.first, outputs.last, refresh=refresh)
+        files["timeline"] = write_view(log, f"{selection.unit.name} {selection.label}, {tokens} tokens a bank", outputs)
+    if outputs.export is not None:
+        files["export"] = write_program(program, outputs, device, Setting(power_limit=power_limit))
     return {**_header(selection), "memory": device.name, "tokens": tokens, "head_dim": head_dim, "queries": queries,
             "refresh": refresh, "power_limit": power_limit, "cycles": int(timing.cycles),
             "time_ns": round(float(timing.time_ns), 3), "commands": {k: int(v) for k, v in timing.commands.items()},
-            "energy_pj": timing.energy_pj.get("total"), "energy_breakdown_pj": timing.energy_pj or None,
+            "energy_pj": timing.energy_pj.get("total"), "energy_breakdown_pj": timing.energy_pj or None, **files,
             "tools": generate.tool_versions()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["evaluation_text", "simulation_text", "synthesis_table", "synthesis_text", "timing_text"]
+__all__ = ["evaluation_text", "simulation_text", "synthesis_table", "synthesis_text", "timing_text",
+           "trace_text"]
 
 
 def _block(rows: Iterable[tuple[str, Any]]) -> str:
@@ -94,7 +95,57 @@ def timing_text(r: dict[str, Any]) -> str:
         ("memory", f"{r['memory']}: {r['cycles']} cycles, {r['time_ns']:.1f} ns"),
         ("commands", ", ".join(f"{count} {name}" for name, count in r["commands"].items())),
         ("energy (pJ, one channel)", energy),
+        *_files(r),
     ])
+
+
+def trace_text(r: dict[str, Any]) -> str:
+    what = f"{r['file']} (format {r['format']})" if r["file"] else f"{r['system']}, {r['tokens']} tokens"
+    how = [f"quirks of {r['quirks']}"] if r["quirks"] else []
+    how += ["with refresh"] if r["refresh"] else ["no refresh"]
+    how += [] if r["power_limit"] else ["no power limit"]
+    rows: list[tuple[str, Any]] = [("cycles", f"{r['cycles']:,}"), ("time", _time(r["time_ns"])),
+                                   ("requests", f"{r['requests']:,}" + (f" in {r['lines']:,} lines" if r["lines"] else ""))]
+    kinds = [("hits", r["row_hits"]), ("misses", r["row_misses"]), ("conflicts", r["row_conflicts"])]
+    rows.append(("rows", ", ".join(f"{value:,} {name}" for name, value in kinds if value is not None)))
+    if r["energy_pj"] is None:
+        rows.append(("energy", "not modelled"))
+    else:
+        rows.append(("energy", _energy(r["energy_pj"])))
+        rows += [(f"  {name}", _energy(value)) for name, value in r["energy_breakdown_pj"].items()]
+        rows.append(("  not modelled", ", ".join(r["energy_not_modelled"])))
+    rows += [(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:,.4g}")
+             for name, value in (r["details"] or {}).items()]
+    rows.append(("commands", f"{sum(r['commands'].values()):,}"))
+    rows += [(f"  {name}", f"{count:,}") for name, count in r["commands"].items()]
+    if r["stages"]:
+        rows.append(("stages (cycles)", f"{sum(r['stages'].values()):,}"))
+        rows += [(f"  {name}", f"{cycles:,} ({100 * cycles / max(r['cycles'], 1):.1f} %)")
+                 for name, cycles in r["stages"].items()]
+    return f"{what} on {r['memory']}, {', '.join(how)}\n" + _block([*rows, *_files(r)])
+
+
+def _files(r: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was written."""
+    rows = []
+    view, export = r["timeline"], r["export"]
+    if view:
+        shown = f"cycles {view['first_cycle']:,} to {view['last_cycle']:,}, {view['commands']:,} commands"
+        named = (("timeline", view["file"]), ("picture", view["picture"]))
+        rows += [(name, f"{file}: {shown}") for name, file in named if file]
+    if export:
+        rows.append(("exported", f"{export['file']}: {export['lines']:,} lines, format {export['format']}"))
+    return rows
+
+
+def _time(ns: float) -> str:
+    unit, factor = ("ns", 1.0) if ns < 1e4 else ("us", 1e-3) if ns < 1e7 else ("ms", 1e-6)
+    return f"{ns * factor:,.3f} {unit}"
+
+
+def _energy(pj: float) -> str:
+    unit, factor = ("pJ", 1.0) if pj < 1e4 else ("nJ", 1e-3) if pj < 1e7 else ("uJ", 1e-6) if pj < 1e10 else ("mJ", 1e-9)
+    return f"{pj * factor:,.3f} {unit}"
 
 
 def _area(area: dict[str, Any]) -> str:

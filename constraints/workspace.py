@@ -8,10 +8,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from .errors import ConfigError
 
-__all__ = ["cache_folder", "locked", "write_files"]
+__all__ = ["cache_folder", "locked", "write_files", "writing"]
 
 
 def cache_folder() -> Path:
@@ -64,3 +65,29 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]
             with contextlib.suppress(OSError):
                 source.unlink()
     return [folder / name for name in files]
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece; it is put in place when the ``with`` block ends without an error.
+
+    Raises :exc:`ConfigError` if it can't be written.
+    """
+    target = Path(path)
+    temporary: str | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        raise ConfigError(f"can't write {path}: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)

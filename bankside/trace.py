@@ -1,0 +1,426 @@
+"""Time of traces and programs on a memory: formats of files, and what the command line makes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bankside.constraints.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from bankside.constraints.memory import Memory
+    from bankside.models.memory.issue_log import IssueLog, Recorder
+    from bankside.models.memory.lines import Progress
+    from bankside.models.program import Program
+
+__all__ = ["EXPORTS", "FORMATS", "Outputs", "Setting", "TraceFormat", "detect", "is_system", "time_file", "time_system",
+           "write_program", "write_view"]
+
+EXPORTS = ("aim", "ramulator", "program")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How something is timed.
+
+    Attributes
+    ----------
+    memory : name or file; None: the format's own
+    quirks : simulator whose quirks are switched on
+    mapping, channels : of plain requests: parts of an address, channels that take part
+    """
+
+    memory: str | None = None
+    quirks: str | None = None
+    refresh: bool = False
+    power_limit: bool = True
+    mapping: str | None = None
+    channels: int | None = None
+
+
+@dataclass
+class Timed:
+    """What a format's timer answers; ``rows``: hits, misses, conflicts, None where the timer cannot tell them."""
+
+    memory: Memory
+    cycles: int
+    commands: dict[str, int]
+    lines: int
+    requests: int
+    rows: tuple[int | None, int | None, int | None]
+    channels: int = 1
+    stages: dict[str, int] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    program: Program | None = None
+
+
+@dataclass
+class Outputs:
+    """What else is wanted: files, and cycles that a timeline shows."""
+
+    timeline: str | None = None
+    picture: str | None = None
+    first: int = 0
+    last: int | None = None
+    export: str | None = None
+    output: str | None = None
+
+    @property
+    def log(self) -> bool:
+        return self.timeline is not None or self.picture is not None
+
+    def recorder(self, memory: Memory) -> Recorder | None:
+        if not self.log:
+            return None
+        from bankside.models.memory.issue_log import Recorder
+
+        return Recorder(memory, self.first, self.last)
+
+    def check(self) -> None:
+        """Tell before the long part what cannot be written."""
+        if (self.export is None) != (self.output is None):
+            raise ConfigError("--export FORMAT and --output FILE go together")
+        if self.picture is not None:
+            from .picture import FORMATS as pictures
+
+            if Path(self.picture).suffix[1:].lower() not in pictures:
+                raise ConfigError(f"--picture {self.picture}: must end with .{', .'.join(pictures)}")
+        for path in (self.timeline, self.picture, self.output):
+            if path is not None:
+                folder = Path(path).parent
+                if Path(path).is_dir():
+                    raise ConfigError(f"{path}: is a directory")
+                if folder.exists() and not folder.is_dir():
+                    raise ConfigError(f"{folder}: not a directory")
+
+
+Timer = Callable[[str, Setting, Outputs, "Progress | None"], tuple[Timed, "IssueLog | None"]]
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of trace files: a new one is an entry in :data:`FORMATS`.
+
+    Attributes
+    ----------
+    name, title : for people
+    memory : the memory that is meant if none is named; None if there is no such
+    line : pattern of its lines
+    needs : pattern that one of the first lines has to match too, for lines that several formats have
+    example : some lines
+    time : its timer
+    """
+
+    name: str
+    title: str
+    memory: str | None
+    line: str
+    example: tuple[str, ...]
+    time: Timer
+    needs: str | None = None
+
+
+def detect(path: str) -> TraceFormat:
+    """The format of a file, by its first lines.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it can't be read, is empty, or no format has such lines.
+    """
+    from bankside.models.memory.lines import first_lines, shown
+
+    if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
+        raise ConfigError(f"{path}: not a file that can be read twice: its format must be named (--format "
+                          f"{'|'.join(FORMATS)})")
+    lines = first_lines(path)
+    if not lines:
+        raise ConfigError(f"{path}: an empty file" if not os.path.getsize(path) else f"{path}: nothing but empty lines")
+    for most in (len(lines), 1):  # a file with a wrong line is of the format of its first one
+        for one in FORMATS.values():
+            if all(re.match(one.line, text) for _, text in lines[:most]) and (
+                    one.needs is None or any(re.match(one.needs, text) for _, text in lines)):
+                return one
+    number, text = lines[0]
+    raise ConfigError(f"{path}:{number}: '{shown(text.encode())}' begins no known format (formats: {', '.join(FORMATS)}; "
+                      "examples: bankside list)")
+
+
+# ---- Timers ---------------------------------------------------------------------------------------------------------
+
+
+def _hits(memory: Memory, commands: dict[str, int]) -> int:
+    """Accesses to rows that an access before them has opened: all that need a row, less those that opened one."""
+    count = {"needs": 0, "opens": 0}
+    for name, number in commands.items():
+        rule = memory.commands[name].row
+        count[rule] = count.get(rule, 0) + number
+    return max(count["needs"] - count["opens"], 0)
+
+
+def _time_aim(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+    from bankside.models.memory.aim_trace import read_trace
+    from bankside.models.memory.issue_log import LoggedFrontEnd
+
+    front_end = LoggedFrontEnd(setting.memory or "gddr6-aim", quirks=setting.quirks, refresh=setting.refresh)
+    recorder = outputs.recorder(front_end.memory)
+    blocks = read_trace(path, front_end, progress)
+    timing = front_end.run(blocks) if recorder is None else front_end.record(blocks, recorder)
+    timed = Timed(timing.memory, timing.cycles, timing.commands, timing.instructions, timing.instructions,
+                  (_hits(timing.memory, timing.commands), None, None), timing.memory.channels)
+    return timed, recorder and recorder.log(timing.cycles, timing.memory.channels)
+
+
+def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+                  ) -> tuple[Timed, IssueLog | None]:
+    from bankside.constraints.memory import load_memory
+    from bankside.models.memory.aim import INSTRUCTIONS
+    from bankside.models.memory.aim_trace import check_command
+    from bankside.models.memory.engine import Engine
+    from bankside.models.program.reader import read_program
+
+    memory = load_memory(setting.memory or _missing_memory("program"))
+    quirked = memory.with_quirks(setting.quirks).at(setting.power_limit)
+    machines: list[Any] = []
+
+    def check(command: Any, loops: tuple[int, ...]) -> None:
+        """Each command by what will time it: the first one says what that is."""
+        if not machines:
+            from bankside.models.memory.aim import FrontEnd
+
+            host = command.op in INSTRUCTIONS and command.op not in memory.commands
+            machines.append(FrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh) if host else Engine(quirked))
+        if not all(loops):
+            return
+        if isinstance(machines[0], Engine):
+            machines[0].step(command, loops)
+        else:
+            check_command(machines[0], command.op, [(name, value.bounds(loops)) for name, value in command.operands])
+
+    program = read_program(path, check)
+    if not machines and not program.body:
+        raise ConfigError(f"{path}: no command in the program")
+    timed, log = time_program(program, memory, setting, outputs)
+    with open(path, "rb") as file:
+        timed.lines = sum(bool(line.split(b"#", 1)[0].strip()) for line in file)
+    return timed, log
+
+
+def time_program(program: Program, memory: Memory, setting: Setting, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
+    """A program: of instructions for AiM's host, or of the memory's commands for one channel, in order."""
+    from bankside.models.memory import time_program as engine_time
+    from bankside.models.memory.aim import INSTRUCTIONS
+    from bankside.models.memory.issue_log import LoggedFrontEnd, engine_log
+
+    counts = program.counts()
+    if counts and all(op in INSTRUCTIONS and op not in memory.commands for op in counts):
+        front_end = LoggedFrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh)
+        whole = front_end.time(program)
+        timed = Timed(whole.memory, whole.cycles, whole.commands, 0, whole.instructions,
+                      (_hits(whole.memory, whole.commands), None, None), memory.channels, whole.stages, program=program)
+        recorder = outputs.recorder(front_end.memory)
+        if recorder is None:
+            return timed, None
+        front_end.record_program(program, recorder)
+        return timed, recorder.log(whole.cycles, memory.channels)
+    quirked = memory.with_quirks(setting.quirks)
+    timing = engine_time(program, quirked, refresh=setting.refresh, power_limit=setting.power_limit)
+    timed = Timed(timing.memory, timing.cycles, timing.commands, 0, sum(counts.values()),
+                  (timing.row_hits, timing.row_misses, timing.row_conflicts), 1, timing.stages, program=program,
+                  details={"bank_utilisation": round(timing.bank_utilisation, 6),
+                           **{f"{bus}_bus_utilisation": round(share, 6) for bus, share in timing.bus_utilisation.items()}})
+    log = engine_log(program, timing.memory, timing.cycles, outputs.first, outputs.last,
+                     refresh=setting.refresh) if outputs.log else None
+    return timed, log
+
+
+def _missing_memory(form: str) -> str:
+    from bankside.constraints.memory import available
+
+    raise ConfigError(f"a file of the format {form} needs --memory (valid: {', '.join(available())}, or a .yaml file)")
+
+
+#: Formats by name, in the order in which they are tried.
+FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
+    TraceFormat("aim", "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
+                "gddr6-aim", r"(AiM\s|[WR]\s+(MEM|GPR|CFR)\b)",
+                ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"), _time_aim),
+    TraceFormat("program", "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
+                None, r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
+                ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program),
+)}
+
+
+# ---- The command ----------------------------------------------------------------------------------------------------
+
+
+def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -> dict[str, Any]:
+    """Time of a file; keys as in ``bankside time FILE --json``."""
+    if form is not None and form not in FORMATS:
+        raise ConfigError(nearest("format", form, FORMATS))
+    outputs.check()
+    what = detect(path) if form is None else FORMATS[form]
+    if outputs.export is not None and what.name != "program":
+        raise ConfigError(f"{path}: --export writes programs, and this is a trace of the format {what.name}")
+    with _progress(path) as progress:
+        timed, log = what.time(path, setting, outputs, progress)
+    return _result({"file": path, "format": what.name}, timed, log, setting, outputs, os.path.basename(path))
+
+
+SYSTEMS = ("cent",)
+
+
+def is_system(text: str) -> bool:
+    """Whether a target is ``SYSTEM:MODEL``."""
+    return ":" in text and text.split(":", 1)[0] in SYSTEMS
+
+
+def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int, channels: int | None, devices: int,
+                stage: str | None) -> dict[str, Any]:
+    """Time of one token through a block of ``SYSTEM:MODEL``; keys as in ``bankside time SYSTEM:MODEL --json``."""
+    from bankside.constraints.memory import load_memory
+    from bankside.models.cent import BlockMapping, block_program
+    from bankside.models.llm import load_model
+    from bankside.models.program import Program
+
+    outputs.check()
+    model = load_model(target.split(":", 1)[1])
+    if channels is None:
+        channels = 32 // min(-(-model.layers // 32), 32)
+    mapping = BlockMapping(model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, channels, devices,
+                           max(tokens, 4096), model.head_dim)
+    program = block_program(mapping, tokens)
+    if stage is not None:
+        names = [node.name for node in program.body]  # type: ignore[union-attr]
+        if stage not in names:
+            raise ConfigError(nearest("stage", stage, names))
+        program = Program(node for node in program.body if node.name == stage)  # type: ignore[union-attr]
+    memory = load_memory(setting.memory or "gddr6-aim")
+    timed, log = time_program(program, memory, setting, outputs)
+    timed.details = {"channels": channels, "devices": devices}
+    title = f"{target}, {tokens} tokens" + (f", {stage}" if stage else "")
+    return _result({"system": target, "tokens": tokens}, timed, log, setting, outputs, title)
+
+
+def _result(head: dict[str, Any], timed: Timed, log: IssueLog | None, setting: Setting, outputs: Outputs,
+            title: str) -> dict[str, Any]:
+    from bankside.models.memory.energy import energy_pj
+
+    memory = timed.memory
+    energy = energy_pj(timed.commands, memory)
+    # A precharge is charged with the activation that it follows.
+    silent = [name for name in timed.commands
+              if not memory.commands[name].energy_pj and memory.commands[name].row != "closes"]
+    hits, misses, conflicts = timed.rows
+    result: dict[str, Any] = {
+        "schema": 1, "file": None, "format": None, "system": None, "tokens": None, **head, "lines": timed.lines or None,
+        "memory": memory.name, "quirks": setting.quirks, "refresh": setting.refresh, "power_limit": setting.power_limit,
+        "cycles": int(timed.cycles), "time_ns": round(timed.cycles * memory.clock_ps * 1e-3, 3), "requests": timed.requests,
+        "commands": {name: int(n) for name, n in timed.commands.items()},
+        "row_hits": hits, "row_misses": misses, "row_conflicts": conflicts,
+        "energy_pj": energy.get("total"), "energy_breakdown_pj": {k: v for k, v in energy.items() if k != "total"} or None,
+        "energy_not_modelled": [*silent, "standby"] if energy else ["all"],
+        "stages": {name: int(cycles) for name, cycles in timed.stages.items()} or None, "details": timed.details or None,
+        "timeline": None, "export": None}
+    if log is not None:
+        result["timeline"] = write_view(log, title, outputs)
+    if outputs.export is not None and timed.program is not None:
+        result["export"] = write_program(timed.program, outputs, memory, setting)
+    return result
+
+
+# ---- Files that are written -----------------------------------------------------------------------------------------
+
+
+def write_view(log: IssueLog, title: str, outputs: Outputs) -> dict[str, Any]:
+    """The timeline and the picture of a log; what to say of them."""
+    from bankside.models.memory.timeline import chrome_trace, timeline
+
+    view = timeline(log, title)
+    out: dict[str, Any] = {"file": None, "picture": None, **view.as_dict()}
+    if outputs.timeline is not None:
+        _write(outputs.timeline, chrome_trace(view))
+        out["file"] = outputs.timeline
+    if outputs.picture is not None:
+        from .picture import render
+
+        _write(outputs.picture, render(view, Path(outputs.picture).suffix[1:].lower()))
+        out["picture"] = outputs.picture
+    return out
+
+
+def write_program(program: Program, outputs: Outputs, memory: Memory, setting: Setting) -> dict[str, Any]:
+    """A program in the format of a simulator, written line by line: it may be longer than the computer's memory."""
+    assert outputs.export is not None and outputs.output is not None
+    if outputs.export == "program":
+        lines: Iterable[str] = str(program).split("\n")
+    elif outputs.export == "aim":
+        from bankside.models.memory.aim_trace import trace_lines
+
+        lines = trace_lines(program)
+    else:
+        lines = _ramulator_lines(program, memory, setting)
+    return {"file": outputs.output, "format": outputs.export, "lines": _write_lines(outputs.output, lines)}
+
+
+def _write(path: str, content: str | bytes) -> None:
+    from bankside.constraints.workspace import write_files
+
+    target = Path(path)
+    write_files(target.parent, {target.name: content})
+
+
+def _write_lines(path: str, lines: Iterable[str]) -> int:
+    """Write lines, the file whole or not at all; answers how many they are."""
+    from bankside.constraints.workspace import writing
+
+    count = 0
+    with writing(path) as file:
+        for line in lines:
+            file.write(line.encode() + b"\n")
+            count += 1
+    return count
+
+
+def _ramulator_lines(program: Program, memory: Memory, setting: Setting) -> Iterator[str]:
+    raise ConfigError("--export ramulator")
+
+
+# ---- Progress -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _progress(path: str) -> Iterator[Progress | None]:
+    """A bar on standard error, if that is a terminal and it takes longer than a second."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    began, bar, task = time.monotonic(), None, None
+
+    def tell(done: int, size: int) -> None:
+        nonlocal bar, task
+        if bar is None:
+            if time.monotonic() - began < 1:
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            bar = Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn(),
+                           console=Console(stderr=True), transient=True)
+            bar.start()
+            task = bar.add_task(os.path.basename(path), total=size or None)
+        assert task is not None
+        bar.update(task, completed=done)
+
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.stop()
