@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from ...constraints.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
-from ..program import Loop, Node, Program, Stage
+from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from ..program.program import Operand
 
@@ -215,16 +215,15 @@ class _Builder:
         for bursts, row in both:
             self.each_bank("W_MEM", bursts, 2, 4, row)
 
-    def append_key(self, tokens: int) -> None:
+    def append_key(self, bank: int) -> None:
+        """Into the first row of a bank's keys."""
         p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
-        turn, bank = divmod(tokens - 1, m.matrix_banks)
-        bank %= m.banks
         with p.loop(spans) as span:
             with p.loop(m.replicas) as replica:
                 with p.loop(COLUMNS):
                     p.command("W_MEM", channel=bank // BANKS + m.channels * replica, bank=bank % BANKS,
-                              row=self.rows["cache_k"] + turn * spans + span)
+                              row=self.rows["cache_k"] + span)
 
     def append_value(self, number: int) -> None:
         """The number of its row among those of a head's values."""
@@ -304,7 +303,7 @@ _STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_w
 
 
 @lru_cache(maxsize=1 << 10)
-def _part(mapping: BlockMapping, name: str, which: int) -> Node:
+def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
     """Part of the stage of rotation and cache: the first is always the same, the last the same for many tokens."""
     b = _Builder(mapping)
     if name == "rotary":
@@ -313,14 +312,16 @@ def _part(mapping: BlockMapping, name: str, which: int) -> Node:
         b.append_key(which)
     else:
         b.append_value(which)
-    return Loop(1, tuple(shift(b.p.body, 1, {})))
+    return (Loop(1, tuple(shift(b.p.body, 1, {}))),)
 
 
 @lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
-        return Stage(name, (_part(mapping, "rotary", 0), _part(mapping, "append_key", tokens),
-                            _part(mapping, "append_value", (tokens - 1) // ROW)))
+        turn, bank = divmod(tokens - 1, mapping.matrix_banks)
+        turns = {"row": Affine(turn * _ceil(mapping.kv_width, ROW))}
+        return Stage(name, (*_part(mapping, "rotary", 0), *shift(_part(mapping, "append_key", bank % mapping.banks), 0, turns),
+                            *_part(mapping, "append_value", (tokens - 1) // ROW)))
     b = _Builder(mapping)
     m, rows = mapping, b.rows
     if name == "rmsnorm1":

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
-from ..program import Command, Loop, Node, Program, Stage
+from ..program import Affine, Command, Loop, Node, Program, Stage
+from ..program.nodes import shift
 from . import aim_kernel as kernel
 from .compiled import compiled
 from .energy import energy_pj
@@ -28,7 +29,7 @@ ALL_CHANNELS = (1 << CHANNELS) - 1
 LEAF, PIECE = 64, 8
 
 #: Compiled parts of programs that are kept, at least.
-KEPT = 1 << 10
+KEPT = 1 << 13
 
 #: Row that the activation function's table is addressed with: far above the rows of a bank.
 AF_ROW = 1 << 29
@@ -130,6 +131,9 @@ class FrontEndTiming:
 # The state between two pieces ------------------------------------------------------------------------------------------
 
 
+_LONG_AGO = -(1 << 30)
+
+
 @compiled
 def _name(names, count, row):
     """Number of a row in the list of names, which it joins if it is new; a closed row stays -1."""
@@ -166,11 +170,11 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer,
             n += 1
         for k in range(len(horizon)):
             age = s[layout[1] + k] - clock
-            buffer[n] = age if age + horizon[k] > 1 else -(1 << 60)
+            buffer[n] = age if age + horizon[k] > 1 else _LONG_AGO
             n += 1
         for k in range(len(ring_horizon)):
             age = s[layout[2] + k] - clock
-            buffer[n] = age if age + ring_horizon[k] > 1 else -(1 << 60)
+            buffer[n] = age if age + ring_horizon[k] > 1 else _LONG_AGO
             n += 1
         for k in range(10):
             value = s[c + k]
@@ -210,7 +214,7 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size, name
     c = layout[3]
     while n < size:
         s = state[which]
-        members[which] = buffer[n]
+        members[which] = buffer[n] & 0xFFFFFFFF
         n += 1
         for k in range(layout[1]):
             s[k] = _row(names, buffer[n])
@@ -377,7 +381,7 @@ class FrontEnd:
         switch = self.memory.mode_switch
         self.mode_switch = int(self.numbering.targets[switch][0]) if switch else -1
         self.state, self.members, self.host = kernel.fresh_state(self.layout, self.interval)
-        self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int64)
+        self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int32)
         self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
         self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
         self.shapes: dict[bytes, bytes] = {}
@@ -408,7 +412,7 @@ class FrontEnd:
         return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()))
 
     def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
-        values = np.frombuffer(shape, np.int64)
+        values = np.frombuffer(shape, np.int32)
         self.host[:] = 0
         self.host[kernel.CLASSES] = _unpack(self.state, self.members, self.layout.array, self.numbering.slots,
                                             self.numbering.ring_times, 0, values, len(values), np.array(rows, np.int64))
@@ -545,7 +549,12 @@ class FrontEnd:
                 if isinstance(what, Stage):
                     pieces = [_joined(self._compile(what.body))]
                 elif isinstance(what, Loop):
-                    pieces = [self._loop(what)]
+                    base = min(_bases(what.body), default=0)
+                    if base:  # programs at other rows have it too
+                        first = self._seen(Loop(what.count, tuple(shift(what.body, 0, {"row": Affine(-base)}))))[0]
+                        pieces = [first.at([row + base for row in first.rows])]
+                    else:
+                        pieces = [self._loop(what)]
                 else:
                     code = self._unrolled(what)
                     pieces = [_Leaf(code, self.codes)] if len(code) else []
@@ -638,6 +647,15 @@ _NO_LOG = np.zeros((0, 4), np.int64)
 def _apart(loop: Loop) -> bool:
     """Whether a loop is not unrolled."""
     return _size(loop.body, True) * loop.count > LEAF and (_size(loop.body) >= PIECE or _strides(loop.body, 0) == {0})
+
+
+def _bases(body: Sequence[Node]) -> Iterator[int]:
+    """First rows of the commands of a body."""
+    for node in body:
+        if isinstance(node, Loop | Stage):
+            yield from _bases(node.body)
+        elif isinstance(node, Command) and (row := node.get("row")) is not None:
+            yield row.base
 
 
 def _strides(body: Sequence[Node], level: int) -> set[int | None]:

@@ -178,7 +178,8 @@ def shift(body: Sequence[Node], depth: int, offsets: Mapping[str, Affine]) -> It
     """``body`` moved below ``depth`` further loops, with ``offsets`` added to operands of the same name."""
     for node in body:
         if isinstance(node, Command):
-            moved = {name: Affine(value.base, (0,) * depth + value.strides) for name, value in node.operands}
+            moved = {name: Affine(value.base, (0,) * depth + value.strides) if depth and value.strides else value
+                     for name, value in node.operands}
             yield Command(node.op, {name: value + offsets[name] if name in offsets else value
                                     for name, value in moved.items()})
         elif isinstance(node, Loop):
