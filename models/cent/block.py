@@ -320,8 +320,8 @@ def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
         turn, bank = divmod(tokens - 1, mapping.matrix_banks)
         turns = {"row": Affine(turn * _ceil(mapping.kv_width, ROW))}
-        return Stage(name, (*_part(mapping, "rotary", 0), *shift(_part(mapping, "append_key", bank % mapping.banks), 0, turns),
-                            *_part(mapping, "append_value", (tokens - 1) // ROW)))
+        key = shift(_part(mapping, "append_key", bank % mapping.banks), 0, turns)
+        return Stage(name, (*_part(mapping, "rotary", 0), *key, *_part(mapping, "append_value", (tokens - 1) // ROW)))
     b = _Builder(mapping)
     m, rows = mapping, b.rows
     if name == "rmsnorm1":
