@@ -50,17 +50,17 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
         return ConfigError(f"{where}:{places[at][1]}: {message}")
 
     base = _base(document["based_on"], path, folder, fail)
+    try:
+        base.open("rb").close()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise fail(f"based_on: {base}: {reason}", "based_on") from None
     chain = (*above, path.resolve())
     if base.resolve() in chain:
         names = " -> ".join(p.name for p in [*chain[chain.index(base.resolve()):], base.resolve()])
         raise fail(f"based on itself: {names}", "based_on")
     if len(chain) == MAX_FILES:
         raise fail(f"more than {MAX_FILES} files based on each other", "based_on")
-    try:
-        readable = base.open("rb")
-    except OSError as error:
-        raise fail(f"based_on: {base}: {(error.strerror or str(error)).lower()}", "based_on") from None
-    readable.close()
     below, below_places = _read(base, model, folder, chain)
     below = {key: value for key, value in below.items() if key not in ("name", "source")}
     below_places = {at: place for at, place in below_places.items() if at[:1] not in ((), ("name",), ("source",))}
@@ -102,7 +102,7 @@ def _base(given: Any, path: Path, folder: Path, fail: Any) -> Path:
 
 def _merge(at: tuple[Any, ...], value: Any, below: Any, places: Places) -> Any:
     """``value`` over ``below``; places of what is gone are forgotten."""
-    if isinstance(value, dict) and isinstance(below, dict) and at[-1] != "levels":
+    if isinstance(value, dict) and isinstance(below, dict) and at != ("organisation", "levels"):
         return below | {key: _merge((*at, key), entry, below.get(key), places) for key, entry in value.items()}
     for path in [path for path in places if path[:len(at)] == at]:
         del places[path]

@@ -255,6 +255,8 @@ def test_what_ships_can_be_based_on_by_name(tmp_path):
     ("refresh: null", "clock: 5", r"fast\.yaml:10: key 'clock' appears twice"),
     ("based_on: small.yaml", "based_on: smal.yaml", r"fast\.yaml:2: based_on: .*smal\.yaml: no such file or directory$"),
     ("based_on: small.yaml", "based_on: hbm3-9", r"fast\.yaml:2: based_on: unknown memory 'hbm3-9'; did you mean"),
+    ("based_on: small.yaml", 'based_on: "a\\0b.yaml"', r"fast\.yaml:2: based_on: .*embedded null byte$"),
+    ("based_on: small.yaml", "based_on: ./", r"fast\.yaml:2: based_on: .*is a directory$"),
     ("based_on: small.yaml", "based_on: 5", r"fast\.yaml:2: based_on: must be the name of a memory or the path of a \.yaml "
                                             r"file, not 5$"),
     ("based_on: small.yaml", "based_on: fast.yaml", r"fast\.yaml:2: based on itself: fast\.yaml -> fast\.yaml$"),
@@ -316,10 +318,11 @@ def test_a_file_based_on_another_is_the_file_written_out(tmp_path_factory, timin
     assert replace(other, file="") == replace(whole, file="")
 
 
-@given(st.integers(0, SMALL.count("\n") - 1), st.sampled_from(["drop", "twice", "word", "number", "indent"]), st.data())
-@settings(max_examples=150, deadline=None)
-def test_a_damaged_file_is_a_memory_or_one_line_of_error(tmp_path_factory, number, damage, data):
-    lines = SMALL.splitlines()
+@given(st.booleans(), st.integers(0, 1000), st.sampled_from(["drop", "twice", "word", "number", "indent"]), st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_damaged_file_is_a_memory_or_one_line_of_error(tmp_path_factory, based, number, damage, data):
+    lines = (FAST if based else SMALL).splitlines()
+    number %= len(lines)
     if damage == "drop":
         del lines[number]
     elif damage == "twice":
@@ -330,15 +333,17 @@ def test_a_damaged_file_is_a_memory_or_one_line_of_error(tmp_path_factory, numbe
         places = [m.span() for m in re.finditer(r"[A-Za-z_]+" if damage == "word" else r"\d+", lines[number])]
         if places:
             a, b = data.draw(st.sampled_from(places))
-            words = ["nRCD", "ACT", "bank", "null", "{", "]", "&x", "*x", "!!python/object:os.system"]
+            words = ["nRCD", "ACT", "bank", "null", "{", "]", "&x", "*x", "!!python/object:os.system", '"\\0"']
             new = data.draw(st.sampled_from(words if damage == "word" else ["-1", "0", "1e99", ".nan", "99999999999", "'"]))
             lines[number] = lines[number][:a] + new + lines[number][b:]
-    path = tmp_path_factory.mktemp("damaged") / "m.yaml"
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "small.yaml").write_text(SMALL)
+    path = folder / ("fast.yaml" if based else "small.yaml")
     path.write_text("\n".join(lines) + "\n")
     try:
         load_memory(path)
     except ConfigError as error:
-        assert str(error).startswith(str(path)) and "\n" not in str(error)
+        assert str(error).startswith(str(folder)) and "\n" not in str(error)
 
 
 def test_unknown_names_and_unreadable_files(tmp_path):
