@@ -514,9 +514,23 @@ def _time_unit(arguments: argparse.Namespace, outputs: Any) -> int:
 # ---- eval -----------------------------------------------------------------------------------------------------------
 
 
+#: Options of ``eval`` for a single layer of AttAcc.
+EVAL_LAYER: dict[str, dict[str, Any]] = {
+    "--tokens": {"metavar": "L", "type": positive, "help": "tokens of K and V"},
+    "--heads-per-stack": {"metavar": "N", "type": positive, "help": "heads on the stack"},
+    "--placement": {"metavar": "P", "help": "where the units are: bank, bank-group or buffer (default: bank)"},
+    "--power-limit": {"action": argparse.BooleanOptionalAction, "help": "whether the memory's power limit holds (default: yes)"},
+    "--bytes": {"metavar": "B", "type": positive, "dest": "element_bytes", "help": "of an element: 1 or 2 (default: 2)"},
+    "--head-dim": {"metavar": "D", "type": positive, "help": "head dimension (default: 128)"},
+    "--quirks": {"metavar": "Q", "help": "attacc-simulator (the default) does as the public simulator, defects included; "
+                 "none does without them"},
+    "--trace": {"metavar": "FILE", "help": "write the layer as a trace of that simulator"},
+}
+
+
 def _eval_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list)")
-    parser.add_argument("--model", metavar="NAME|FILE", required=True, help="language model, or a Hugging Face config.json")
+    parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list), or attacc with --layer")
+    parser.add_argument("--model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
     parser.add_argument("--context", metavar="N", type=positive, default=4096, help="tokens in the KV cache of a request")
     parser.add_argument("--batch", metavar="B", type=positive, default=16, help="requests that decode together")
     parser.add_argument("--output-tokens", metavar="N", type=positive, default=1,
@@ -524,10 +538,32 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
+    layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
+    layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
+    for flags, options in EVAL_LAYER.items():
+        layer.add_argument(flags, default=None, **options)
     _json_argument(parser)
 
 
 def _eval(arguments: argparse.Namespace) -> int:
+    names = {options.get("dest", flag[2:].replace("-", "_")): flag for flag, options in EVAL_LAYER.items()}
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    if arguments.layer:
+        if arguments.model is not None:
+            raise ConfigError("a layer has no --model: its shape is given by --tokens, --heads-per-stack and --head-dim")
+        from .attention import evaluate_layer, layer_text
+
+        timed = evaluate_layer(arguments.system, **{"tokens": None, "heads_per_stack": None, **given})
+        if arguments.json:
+            emit(timed)
+        else:
+            print(layer_text(timed))
+        return 0
+    if given or arguments.system == "attacc":
+        what = names[next(iter(given))] if given else "attacc"
+        raise ConfigError(f"{what} needs --layer")
+    if arguments.model is None:
+        raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
     from .evaluate import evaluate
 
     result = evaluate(arguments.system, arguments.model, context=arguments.context, batch=arguments.batch,
