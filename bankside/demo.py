@@ -51,10 +51,10 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}")
         sim = measure.simulate(selection, memory=MEMORY, tokens=TOKENS, head_dim=128, seed=1,
                                progress=lambda text: log(f"           {text}"))
-        _require(sim)
+        measure.require_equal(sim)
         tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
         channel = _channel(selection, sim)
-        _require(channel)
+        measure.require_equal(channel)
         if background.poll() is None:
             log("           waiting for synthesis")
         answer, errors = background.communicate()
@@ -109,9 +109,3 @@ def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
     largest = evaluation["capacity"]["largest_batch"]
     batches = sorted({b for b in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if b <= largest} | {largest})
     return [evaluate(evaluation["system"], MODEL, context=CONTEXT, batch=batch) for batch in batches]
-
-
-def _require(result: dict[str, Any]) -> None:
-    if result["mismatches"]:
-        raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: "
-                          f"{result['first_mismatch']}")

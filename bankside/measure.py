@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.errors import ConfigError
+from bankside.constraints.errors import CheckFailed, ConfigError
 from bankside.constraints.records import Record
 
 from . import generate
@@ -14,7 +14,7 @@ from .records import RecordFolder, generator_digest
 from .selection import Selection
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["simulate", "synthesise", "time_step"]
+__all__ = ["require_equal", "simulate", "synthesise", "time_step"]
 
 Progress = Callable[[str], None]
 
@@ -128,3 +128,10 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
             "time_ns": round(float(timing.time_ns), 3), "commands": {k: int(v) for k, v in timing.commands.items()},
             "energy_pj": timing.energy_pj.get("total"), "energy_breakdown_pj": timing.energy_pj or None, **files,
             "tools": generate.tool_versions()}
+
+
+def require_equal(result: dict[str, Any]) -> None:
+    """:exc:`CheckFailed` if a simulation found results that differ from the model's."""
+    if result["mismatches"]:
+        raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: "
+                          f"{result['first_mismatch']}")

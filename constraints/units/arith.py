@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -60,9 +61,9 @@ class OperatorConfig(Strict):
         return float_format(self.format)
 
     @property
+    @abstractmethod
     def operands(self) -> dict[str, Operand]:
         """Fields of the operands' payload, the lowest first."""
-        raise NotImplementedError
 
     @property
     def results(self) -> dict[str, Operand]:

@@ -29,8 +29,8 @@ def corners(fmt: Format) -> np.ndarray:
 
     Zeros; the smallest and largest subnormal and normal numbers and their neighbours; powers of two around 1, around the
     precision, and at both ends of the range, with their neighbours; 1.5; fractions of alternating bits, and with their
-    upper or lower half set; infinities; quiet and signalling NaN. Of integers: zero, the ends of the range, powers of two,
-    and their neighbours.
+    upper or lower half set; infinities; quiet and signalling NaN, also those of a single bit. Of integers: zero, the ends
+    of the range, powers of two, and their neighbours.
     """
     if isinstance(fmt, IntegerFormat):
         low = -(1 << (fmt.width - 1)) if fmt.signed else 0
@@ -46,7 +46,8 @@ def corners(fmt: Format) -> np.ndarray:
            last & ~(last >> (fraction // 2))}
     edges = {x << fraction | y for x in (0, 1, fmt.bias, fmt.exponent_max - 1) for y in few}
     edges |= {(x << fraction) + d for x in exponents if 0 <= x < fmt.exponent_max for d in (-1, 0, 1)}
-    special = {fmt.infinity, fmt.nan, fmt.infinity + 1, fmt.nan - 1, fmt.nan | last, fmt.sign_mask - 1}
+    special = {fmt.infinity, fmt.nan - 1, fmt.nan | last, fmt.sign_mask - 1,
+               *(fmt.infinity | 1 << n for n in range(fraction))}
     kept = {x for x in edges if 0 <= x < fmt.infinity} | {x for x in special if x >= fmt.infinity}
     return np.array(sorted({x | sign for x in kept for sign in (0, fmt.sign_mask)}), np.int64)
 
