@@ -193,25 +193,21 @@ class RequestFrontEnd:
         self.channels = self.mapping.sizes["channel"]
         tables, numbering = make_tables(_hurried(memory) if controller.quirks == "attacc" else memory)
         self.targets = numbering.targets
-        self.ring_times = numbering.ring_times
         self.names = list(memory.commands)
-        refresh = memory.refresh
-        dual = memory.dual_issue if controller.dual_issue is None else controller.dual_issue
-        limits = [0] * 9
-        limits[kernel.READS], limits[kernel.WRITES], limits[kernel.OPENED] = (
-            controller.reads, controller.writes, controller.opened)
-        limits[kernel.HIGH], limits[kernel.LOW] = controller.high, controller.low
-        limits[kernel.RATE] = 1 << 60 if controller.per_cycle is None else controller.per_cycle
-        limits[kernel.DUAL], limits[kernel.DRAIN] = dual, controller.drain
-        limits[kernel.INTERVAL] = refresh.interval if controller.refresh and refresh else 0
-        self.limits = np.array(limits, np.int64)
-        ramulator, attacc = controller.quirks is not None, controller.quirks == "attacc"
-        self.flags = np.array([controller.protect_hits, controller.order == "in-order", controller.forward, ramulator, attacc,
-                               attacc, ramulator], np.int64)
-        self.refreshes = self.targets[refresh.command] if refresh else np.zeros(1, np.int64)
-        used = np.concatenate([self.targets["RD"], self.targets["WR"], *([self.refreshes] if limits[kernel.INTERVAL] else [])])
+        refresh = memory.refresh if controller.refresh else None
+        refreshes = self.targets[refresh.command] if refresh else np.zeros(1, np.int64)
+        used = np.concatenate([self.targets["RD"], self.targets["WR"], *([refreshes] if refresh else [])])
         used = np.unique(np.concatenate([used, tables.activate[used], tables.precharge[used]]))
-        self.plan, self.groups = kernel.make_plan(tables, used[used >= 0])
+        self.plan, groups = kernel.make_plan(tables, used[used >= 0])
+        quirks, attacc = controller.quirks is not None, controller.quirks == "attacc"
+        self.options = kernel.make_options(
+            {"protects_hits": controller.protect_hits, "in_order": controller.order == "in-order",
+             "forwards": controller.forward, "wastes_turns": quirks, "answers_in_order": quirks, "pairs_strictly": attacc,
+             "refreshes_ruthlessly": attacc},
+            {"reads": controller.reads, "writes": controller.writes, "opened": controller.opened, "high": controller.high,
+             "low": controller.low, "rate": controller.per_cycle or 1 << 60, "interval": refresh.interval if refresh else 0,
+             "dual": memory.dual_issue if controller.dual_issue is None else controller.dual_issue,
+             "drain": controller.drain}, refreshes, memory.banks, groups, numbering.ring_times)
 
     def run(self, blocks: Requests | Iterable[Requests], *, log: bool = False) -> RequestTiming:
         """Time of a stream that comes in blocks, from an idle memory with all rows closed.
@@ -223,9 +219,7 @@ class RequestFrontEnd:
         :exc:`ConfigError`
             For an address outside the memory.
         """
-        state, host, totals = kernel.fresh_state(self.channels, self.memory.banks, self.groups, self.ring_times,
-                                                 self.limits)
-        counts = np.zeros(len(self.names), np.int64)
+        state, host = kernel.fresh_state(self.channels, self.options, len(self.names))
         lines = np.zeros((_LOG_LINES + 2 * self.channels if log else 0, 5), np.int64)
         logged: list[np.ndarray] = []
         accesses = [0, 0]
@@ -238,8 +232,8 @@ class RequestFrontEnd:
             address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
             host[kernel.HEAD] = 0
             while True:
-                kernel.advance(self.plan, state, host, self.flags, self.limits, self.refreshes, write, where.channel,
-                               targets, where.row, address, cycles, finish, totals, counts, lines)
+                kernel.advance(*self.plan, state, self.options, host, write, where.channel, targets, where.row, address, cycles,
+                               finish, lines)
                 if log:
                     logged.append(lines[:host[kernel.LOGGED]].copy())
                     host[kernel.LOGGED] = 0
@@ -261,11 +255,11 @@ class RequestFrontEnd:
                 advance(part, self.mapping.locations(part.addresses), False)
         nothing = np.zeros(0, np.int64)
         advance(Requests(nothing, nothing), Location(nothing, nothing, nothing, nothing), True)
-        answered = int(totals[kernel.ANSWERED])
+        answered = int(host[kernel.ANSWERED])
         return RequestTiming(
-            self.memory, int(host[kernel.CLOCK]), {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
-            *accesses, int(totals[kernel.HITS]), int(totals[kernel.MISSES]), int(totals[kernel.CONFLICTS]),
-            int(totals[kernel.FORWARDED]), int(totals[kernel.LATENCY]) / answered if answered else 0.0,
+            self.memory, int(host[kernel.CLOCK]), {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS:], strict=True) if n},
+            *accesses, int(host[kernel.HITS]), int(host[kernel.MISSES]), int(host[kernel.CONFLICTS]),
+            int(host[kernel.FORWARDED]), int(host[kernel.LATENCY]) / answered if answered else 0.0,
             self.mapping.access_bytes, self._log(np.concatenate(logged)) if log else None)
 
     def _log(self, lines: np.ndarray) -> IssueLog:
