@@ -319,7 +319,7 @@ def _sim_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _sim(arguments: argparse.Namespace) -> int:
-    from .measure import simulate
+    from .measure import require_equal, simulate
 
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
@@ -333,15 +333,8 @@ def _sim(arguments: argparse.Namespace) -> int:
         from .text import simulation_text
 
         print(simulation_text(result))
-    if result["mismatches"]:
-        raise_check(result)
+    require_equal(result)
     return 0
-
-
-def raise_check(result: dict[str, Any]) -> NoReturn:
-    from bankside.constraints.errors import CheckFailed
-
-    raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: {result['first_mismatch']}")
 
 
 # ---- synth ----------------------------------------------------------------------------------------------------------
