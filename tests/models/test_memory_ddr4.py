@@ -33,7 +33,8 @@ def test_near_bank_reads_move_8_bytes_per_bank_every_5_ns():
     within_a_row = 128 * 8 / (8 * 0.625e-9)
     assert within_a_row == pytest.approx(204.8e9)                     # the 204 GFLOPS of section 7.1
     assert timing.bank_utilisation == pytest.approx(128 * 8 / (127 * 8 + 60), rel=1e-2)
-    assert timing.energy_pj == {}
+    rows, columns = 100 * 128 * 555.0, 100 * 128 * 128 * 348.0        # pJ of each bank
+    assert timing.energy_pj == pytest.approx({"row": rows, "column": columns, "refresh": 0, "total": rows + columns})
 
 
 def test_switching_ranks_and_bank_groups():

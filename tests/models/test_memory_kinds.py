@@ -72,6 +72,34 @@ def test_a_row_conflict_costs_what_the_timings_say(name):
         assert issued[-1] - issued[0] == 99 * period
 
 
+#: Chips, nRFC in ns, and currents in mA: IDD0, IDD2N, IDD3N, IDD4R, IDD4W, IDD5 of DDR4-3200 chips of 8 Gb.
+CURRENTS = {"ddr4-3200": (8, 550, 57, 37, 52, 168, 150, 250), "ddr4-3200-jedec": (8, 360, 57, 37, 52, 168, 150, 250),
+            "ddr4-3200-jedec-x16": (4, 360, 95, 37, 56, 302, 278, 280)}
+
+
+@pytest.mark.parametrize("name", CURRENTS)
+def test_energy_of_ddr4_is_that_of_its_currents(name):
+    chips, refresh_ns, idd0, idd2n, idd3n, idd4r, idd4w, idd5 = CURRENTS[name]
+    memory = load_memory(name)
+    ns = {key: memory.parameters[key] * 0.625 for key in ("nRC", "nRAS", "nRP", "nBL", "nRFC")}
+    assert ns["nRFC"] == refresh_ns
+    row = chips * 1.2 * (idd0 * ns["nRC"] - idd3n * ns["nRAS"] - idd2n * ns["nRP"])
+    expected = {"ACT": {"row": row}, "RD": {"column": chips * 1.2 * (idd4r - idd3n) * ns["nBL"]},
+                "WR": {"column": chips * 1.2 * (idd4w - idd3n) * ns["nBL"]},
+                "REFAB": {"refresh": chips * 1.2 * (idd5 - idd3n) * ns["nRFC"]}, "PRE": {}}
+    for op, energy in expected.items():
+        assert memory.commands[op].energy_pj == pytest.approx(energy), op
+
+
+@pytest.mark.parametrize("name", [name for name in available()
+                                  if not any(c.energy_pj for c in load_memory(name).commands.values())])
+def test_energy_that_no_source_states_is_not_zero_but_absent(name):
+    memory = load_memory(name)
+    p = Program()
+    p.command("RD", **dict.fromkeys(memory.commands["RD"].scope, 0), row=0, column=0)
+    assert time_program(p, memory).energy_pj == {}
+
+
 # The speed grades of HBM3 -------------------------------------------------------------------------------------------
 
 #: Presets of the AttAcc simulator: clock (ps), refresh (cycles), one row of 32 all-bank MACs with and without power limit.
