@@ -52,12 +52,12 @@ def render(view: Timeline, form: str = "png") -> bytes:
     ticks: list[tuple[float, str]] = []
     y = 0.0
     if view.stages:
-        for k, (began, cycles, name, _, _) in enumerate(view.stages):
+        for k, (began, cycles, name, *_) in enumerate(view.stages):
             axes.broken_barh([(began * scale, cycles * scale)], (y - 0.45, 0.9), facecolor=_STAGE if k % 2 else "#e6dcb9",
                              edgecolor="#b8a878", linewidth=0.5)
             labels.append(((began + cycles / 2) * scale, y, name))
-            for at in (began, began + cycles):
-                axes.axvline(at * scale, color="#b8a878", linewidth=0.4, zorder=0)
+            for edge in (began, began + cycles):
+                axes.axvline(edge * scale, color="#b8a878", linewidth=0.4, zorder=0)
         ticks.append((y, "stages"))
         y += 1.5
     numbers: list[tuple[float, float, float, str]] = []
@@ -76,7 +76,7 @@ def render(view: Timeline, form: str = "png") -> bytes:
         y += 1.0
     axes.set_xlim(first, last)
     axes.set_ylim(y - 0.2, -0.9)
-    axes.set_yticks([at for at, _ in ticks], [text for _, text in ticks], fontsize=8)
+    axes.set_yticks([at for at, _ in ticks], [name for _, name in ticks], fontsize=8)
     axes.set_xlabel(f"time ({unit}; a cycle is {view.log.memory.clock_ps:g} ps)", fontsize=9)
     axes.tick_params(axis="x", labelsize=8)
     axes.tick_params(axis="y", length=0)

@@ -111,8 +111,8 @@ def trace_text(r: dict[str, Any]) -> str:
     if r["energy_pj"] is None:
         rows.append(("energy", "not modelled"))
     else:
-        rows.append(("energy", _energy(r["energy_pj"])))
-        rows += [(f"  {name}", _energy(value)) for name, value in r["energy_breakdown_pj"].items()]
+        parts = {"energy": r["energy_pj"], **{f"  {name}": value for name, value in r["energy_breakdown_pj"].items()}}
+        rows += zip(parts, _energies(list(parts.values())), strict=True)
         rows.append(("  not modelled", ", ".join(r["energy_not_modelled"])))
     rows += [(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:,.4g}")
              for name, value in (r["details"] or {}).items()]
@@ -143,9 +143,11 @@ def _time(ns: float) -> str:
     return f"{ns * factor:,.3f} {unit}"
 
 
-def _energy(pj: float) -> str:
-    unit, factor = ("pJ", 1.0) if pj < 1e4 else ("nJ", 1e-3) if pj < 1e7 else ("uJ", 1e-6) if pj < 1e10 else ("mJ", 1e-9)
-    return f"{pj * factor:,.3f} {unit}"
+def _energies(pj: list[float]) -> list[str]:
+    """In the unit of the first, which is the largest."""
+    units = (("pJ", 1.0), ("nJ", 1e-3), ("uJ", 1e-6), ("mJ", 1e-9))
+    unit, factor = next((u for u in units if pj[0] * u[1] < 1e4), units[-1])
+    return [f"{value * factor:,.3f} {unit}" for value in pj]
 
 
 def _area(area: dict[str, Any]) -> str:

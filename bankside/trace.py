@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bankside.constraints.errors import ConfigError, nearest
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from bankside.constraints.memory import Memory
     from bankside.models.memory.issue_log import IssueLog, Recorder
     from bankside.models.memory.lines import Progress
-    from bankside.models.program import Program
+    from bankside.models.memory.pim_queue import QueueController
+    from bankside.models.program import Command, Program
 
 __all__ = ["EXPORTS", "FORMATS", "Outputs", "Setting", "TraceFormat", "detect", "is_system", "time_file", "time_system",
            "write_program", "write_view"]
@@ -55,7 +56,6 @@ class Timed:
     lines: int
     requests: int
     rows: tuple[int | None, int | None, int | None]
-    channels: int = 1
     stages: dict[str, int] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     program: Program | None = None
@@ -174,71 +174,166 @@ def _time_aim(path: str, setting: Setting, outputs: Outputs, progress: Progress 
     blocks = read_trace(path, front_end, progress)
     timing = front_end.run(blocks) if recorder is None else front_end.record(blocks, recorder)
     timed = Timed(timing.memory, timing.cycles, timing.commands, timing.instructions, timing.instructions,
-                  (_hits(timing.memory, timing.commands), None, None), timing.memory.channels)
-    return timed, recorder and recorder.log(timing.cycles, timing.memory.channels)
+                  (_hits(timing.memory, timing.commands), None, None))
+    return timed, None if recorder is None else recorder.log(timing.cycles, timing.memory.channels)
 
 
 def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progress | None
                   ) -> tuple[Timed, IssueLog | None]:
+    from bankside.constraints.document import read_text
     from bankside.constraints.memory import load_memory
-    from bankside.models.memory.aim import INSTRUCTIONS
-    from bankside.models.memory.aim_trace import check_command
-    from bankside.models.memory.engine import Engine
-    from bankside.models.program.reader import read_program
+    from bankside.models.program.reader import MAX_BYTES, parse_program
 
     memory = load_memory(setting.memory or _missing_memory("program"))
-    quirked = memory.with_quirks(setting.quirks).at(setting.power_limit)
-    machines: list[Any] = []
-
-    def check(command: Any, loops: tuple[int, ...]) -> None:
-        """Each command by what will time it: the first one says what that is."""
-        if not machines:
-            from bankside.models.memory.aim import FrontEnd
-
-            host = command.op in INSTRUCTIONS and command.op not in memory.commands
-            machines.append(FrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh) if host else Engine(quirked))
-        if not all(loops):
-            return
-        if isinstance(machines[0], Engine):
-            machines[0].step(command, loops)
-        else:
-            check_command(machines[0], command.op, [(name, value.bounds(loops)) for name, value in command.operands])
-
-    program = read_program(path, check)
-    if not machines and not program.body:
+    text = read_text(path, "a program", MAX_BYTES)
+    program = parse_program(text, path)
+    if not program.body:
         raise ConfigError(f"{path}: no command in the program")
-    timed, log = time_program(program, memory, setting, outputs)
-    with open(path, "rb") as file:
-        timed.lines = sum(bool(line.split(b"#", 1)[0].strip()) for line in file)
+    machine = _machine(program, memory, setting)
+    parse_program(text, path, machine.check)  # once more, now that it is known by what each command is to be checked
+    timed, log = machine.time(program, outputs)
+    timed.lines = sum(bool(line.split("#", 1)[0].strip()) for line in text.split("\n"))
     return timed, log
 
 
-def time_program(program: Program, memory: Memory, setting: Setting, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
-    """A program: of instructions for AiM's host, or of the memory's commands for one channel, in order."""
-    from bankside.models.memory import time_program as engine_time
-    from bankside.models.memory.aim import INSTRUCTIONS
-    from bankside.models.memory.issue_log import LoggedFrontEnd, engine_log
+class _Machine(Protocol):
+    """What executes a program: checks a command with the counts of the loops around it, and times the whole."""
 
-    counts = program.counts()
-    if counts and all(op in INSTRUCTIONS and op not in memory.commands for op in counts):
-        front_end = LoggedFrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh)
-        whole = front_end.time(program)
+    def check(self, command: Command, loops: tuple[int, ...]) -> None: ...
+
+    def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]: ...
+
+    def ramulator(self, program: Program, setting: Setting) -> Iterator[str]: ...
+
+
+def _machine(program: Program, memory: Memory, setting: Setting) -> _Machine:
+    """The host of an AiM device for its instructions; AttAcc's channel controllers for requests with a barrier or a mask of
+    channels; else one channel, commands in order."""
+    from bankside.models.memory.aim import INSTRUCTIONS
+
+    commands = [command for command, loops in program.commands() if all(loops)]
+    if commands and all(c.op in INSTRUCTIONS and c.op not in memory.commands for c in commands):
+        return _AimMachine(memory, setting)
+    if any(c.op == "BARRIER" or {"mask", "offset"} & set(c.names) for c in commands):
+        return _QueueMachine(memory, setting)
+    return _ChannelMachine(memory, setting)
+
+
+class _AimMachine:
+    def __init__(self, memory: Memory, setting: Setting) -> None:
+        from bankside.models.memory.issue_log import LoggedFrontEnd
+
+        self.front_end = LoggedFrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh)
+
+    def check(self, command: Command, loops: tuple[int, ...]) -> None:
+        from bankside.models.memory.aim_trace import check_command
+
+        if all(loops):
+            check_command(self.front_end, command.op, [(name, value.bounds(loops)) for name, value in command.operands])
+
+    def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
+        whole = self.front_end.time(program)
+        channels = whole.memory.channels
         timed = Timed(whole.memory, whole.cycles, whole.commands, 0, whole.instructions,
-                      (_hits(whole.memory, whole.commands), None, None), memory.channels, whole.stages, program=program)
-        recorder = outputs.recorder(front_end.memory)
+                      (_hits(whole.memory, whole.commands), None, None), whole.stages, program=program)
+        recorder = outputs.recorder(whole.memory)
         if recorder is None:
             return timed, None
-        front_end.record_program(program, recorder)
-        return timed, recorder.log(whole.cycles, memory.channels)
-    quirked = memory.with_quirks(setting.quirks)
-    timing = engine_time(program, quirked, refresh=setting.refresh, power_limit=setting.power_limit)
-    timed = Timed(timing.memory, timing.cycles, timing.commands, 0, sum(counts.values()),
-                  (timing.row_hits, timing.row_misses, timing.row_conflicts), 1, timing.stages, program=program,
-                  details={"bank_utilisation": round(timing.bank_utilisation, 6),
-                           **{f"{bus}_bus_utilisation": round(share, 6) for bus, share in timing.bus_utilisation.items()}})
-    log = engine_log(program, timing.memory, timing.cycles, outputs.first, outputs.last,
-                     refresh=setting.refresh) if outputs.log else None
-    return timed, log
+        self.front_end.record_program(program, recorder)
+        return timed, recorder.log(whole.cycles, channels)
+
+    def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
+        raise ConfigError("--export ramulator: instructions of an AiM device; their trace is --export aim")
+
+
+class _QueueMachine:
+    def __init__(self, memory: Memory, setting: Setting) -> None:
+        from bankside.models.memory.pim_queue import QueueController
+
+        self.controller = QueueController(memory, quirks=setting.quirks, power_limit=setting.power_limit,
+                                          refresh=setting.refresh)
+
+    def check(self, command: Command, loops: tuple[int, ...]) -> None:
+        from bankside.models.memory.pim_queue import KINDS
+
+        memory = self.controller.memory
+        if command.op not in KINDS:
+            raise ConfigError(f"{memory.name}: {nearest('request', command.op, KINDS)}")
+        sizes = {**memory.levels, "row": memory.rows, "column": memory.columns, "offset": memory.column_bytes,
+                 "mask": 1 << memory.channels}
+        for name, value in command.operands:
+            if name not in sizes:
+                raise ConfigError(f"{memory.name}: {command.op}: {nearest('operand', name, sizes)}")
+            low, high = value.bounds(loops) if all(loops) else (0, 0)
+            if not 0 <= low <= high < sizes[name]:
+                raise ConfigError(f"{memory.name}: {command.op}: {name} must be 0 to {sizes[name] - 1}, not "
+                                  f"{low if low < 0 else high}")
+
+    def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
+        controller = self.controller
+        timing = controller.time(program)
+        timed = Timed(timing.memory, timing.cycles, timing.commands, 0, timing.requests, (timing.row_hits, None, None),
+                      program=program)
+        return timed, _queue_log(controller, controller.requests(program), timing.cycles, outputs)
+
+    def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
+        from bankside.models.memory.pim_queue import trace_lines
+
+        for requests in self.controller.requests(program):
+            yield from (line.rstrip() for line in trace_lines(requests, self.controller))
+
+
+class _ChannelMachine:
+    def __init__(self, memory: Memory, setting: Setting) -> None:
+        from bankside.models.memory.engine import Engine
+
+        self.setting = setting
+        self.memory = memory.with_quirks(setting.quirks)
+        self.engine = Engine(self.memory.at(setting.power_limit), refresh=setting.refresh)
+
+    def check(self, command: Command, loops: tuple[int, ...]) -> None:
+        if all(loops):
+            self.engine.step(command, loops)
+
+    def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
+        from bankside.models.memory import time_program
+        from bankside.models.memory.issue_log import engine_log
+
+        refresh = self.setting.refresh
+        timing = time_program(program, self.memory, refresh=refresh, power_limit=self.setting.power_limit)
+        timed = Timed(timing.memory, timing.cycles, timing.commands, 0, sum(program.counts().values()),
+                      (timing.row_hits, timing.row_misses, timing.row_conflicts), timing.stages, program=program,
+                      details={"bank_utilisation": round(timing.bank_utilisation, 6)})
+        timed.details |= {f"{bus}_bus_utilisation": round(share, 6) for bus, share in timing.bus_utilisation.items()}
+        if not outputs.log:
+            return timed, None
+        return timed, engine_log(program, timing.memory, timing.cycles, outputs.first, outputs.last, refresh=refresh)
+
+    def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
+        from bankside.models.memory.request_trace import program_lines
+
+        return program_lines(program, self.memory, setting.mapping)
+
+
+def _queue_log(controller: QueueController, blocks: Iterable[Any], cycles: int, outputs: Outputs) -> IssueLog | None:
+    from bankside.models.memory.issue_log import record_queue
+
+    recorder = outputs.recorder(controller.memory)
+    if recorder is None:
+        return None
+    record_queue(controller, blocks, recorder)
+    return recorder.log(cycles, controller.memory.channels)
+
+
+def _time_attacc(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+    from bankside.models.memory.pim_queue import QueueController, read_trace
+
+    controller = QueueController(setting.memory or "hbm3-5.2", quirks=setting.quirks, power_limit=setting.power_limit,
+                                 refresh=setting.refresh)
+    timing = controller.run(read_trace(path, controller, progress))
+    timed = Timed(timing.memory, timing.cycles, timing.commands, timing.requests, timing.requests,
+                  (timing.row_hits, None, None))
+    return timed, _queue_log(controller, read_trace(path, controller), timing.cycles, outputs)
 
 
 def _missing_memory(form: str) -> str:
@@ -252,6 +347,9 @@ FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
     TraceFormat("aim", "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
                 "gddr6-aim", r"(AiM\s|[WR]\s+(MEM|GPR|CFR)\b)",
                 ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"), _time_aim),
+    TraceFormat("attacc", "requests to AttAcc's HBM (AttAcc simulator): near-bank commands, plain accesses, barriers",
+                "hbm3-5.2", r"(PIM_\w+|LD|ST)\s",
+                ("PIM_WR_GB 0x00000000", "PIM_MAC_AB 0x00000020", "PIM_BARRIER 0x00000000"), _time_attacc, needs=r"PIM_"),
     TraceFormat("program", "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
                 None, r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
                 ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program),
@@ -303,7 +401,7 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
             raise ConfigError(nearest("stage", stage, names))
         program = Program(node for node in program.body if node.name == stage)  # type: ignore[union-attr]
     memory = load_memory(setting.memory or "gddr6-aim")
-    timed, log = time_program(program, memory, setting, outputs)
+    timed, log = _machine(program, memory, setting).time(program, outputs)
     timed.details = {"channels": channels, "devices": devices}
     title = f"{target}, {tokens} tokens" + (f", {stage}" if stage else "")
     return _result({"system": target, "tokens": tokens}, timed, log, setting, outputs, title)
@@ -366,7 +464,7 @@ def write_program(program: Program, outputs: Outputs, memory: Memory, setting: S
 
         lines = trace_lines(program)
     else:
-        lines = _ramulator_lines(program, memory, setting)
+        lines = _machine(program, memory, setting).ramulator(program, setting)
     return {"file": outputs.output, "format": outputs.export, "lines": _write_lines(outputs.output, lines)}
 
 
@@ -387,10 +485,6 @@ def _write_lines(path: str, lines: Iterable[str]) -> int:
             file.write(line.encode() + b"\n")
             count += 1
     return count
-
-
-def _ramulator_lines(program: Program, memory: Memory, setting: Setting) -> Iterator[str]:
-    raise ConfigError("--export ramulator")
 
 
 # ---- Progress -------------------------------------------------------------------------------------------------------

@@ -15,9 +15,11 @@ from . import aim_kernel as kernel
 from .aim import FrontEnd, FrontEndTiming, Instructions
 from .channel import Target
 from .engine import Engine, _Part, _Step
+from .pim_queue import QueueController
+from .pim_queue import Requests as QueueRequests
 from .tables import Numbering, Tables, make_tables
 
-__all__ = ["IssueLog", "LoggedFrontEnd", "MAX_ISSUES", "Recorder", "engine_log"]
+__all__ = ["IssueLog", "LoggedFrontEnd", "MAX_ISSUES", "Recorder", "engine_log", "record_queue"]
 
 #: Commands that a log keeps.
 MAX_ISSUES = 200_000
@@ -207,3 +209,26 @@ def engine_log(program: Program, memory: Memory, cycles: int, first: int = 0, la
     recorder = Recorder(memory, first, last, limit)
     LoggedEngine(memory, recorder, refresh=refresh).record(program)
     return recorder.log(cycles)
+
+
+def record_queue(controller: QueueController, blocks: Iterable[QueueRequests], recorder: Recorder) -> None:
+    """What the channels of an AttAcc device issue for these requests."""
+    names, levels = controller.names, controller.memory.levels
+    for part in controller.logs(blocks):
+        if recorder.full or (len(part) and part[0, 0] > recorder.last):
+            return
+        cycles, masks, commands, addresses = part.T
+        refreshes = addresses < 0   # of a node of the outermost level
+        bank = np.where(refreshes, 0, addresses >> controller.bank_shift)
+        place = dict(zip(levels, np.unravel_index(bank, tuple(levels.values())), strict=True))
+        outermost = next(iter(levels))
+        place[outermost] = np.where(refreshes, -1 - addresses, place[outermost])
+        targets = np.zeros(len(part), np.int64)
+        for number in np.unique(commands).tolist():
+            here = commands == number
+            index = np.zeros(int(here.sum()), np.int64)
+            for level in controller.memory.commands[names[number]].scope:
+                index = index * levels[level] + place[level][here]
+            targets[here] = controller.numbering.targets[names[number]][index]
+        rows = np.where(refreshes, 0, addresses >> controller.row_shift & (controller.memory.rows - 1))
+        recorder.add(np.stack([cycles, masks, targets, rows], axis=1))

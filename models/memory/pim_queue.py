@@ -15,6 +15,8 @@ from ...constraints.memory import Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel
 from .energy import energy_pj
+from .request_kernel import make_plan
+from .lines import Progress, line_blocks
 from .tables import Numbering, Tables, make_tables
 
 __all__ = ["OPERATIONS", "Issue", "QueueController", "QueueTiming", "Requests", "read_trace", "trace_lines"]
@@ -123,22 +125,28 @@ class QueueController:
             raise ConfigError(f"{memory.name}: addresses of traces need sizes that are powers of two, and at most 32 channels")
         self.names = list(self.memory.commands)
         tables, self.numbering = make_tables(self.memory)
-        tables = tables._replace(returns=tables.command == self.names.index("RD"))
         # Bits of an address, from below: byte of a column, column, row, bank (outermost level on top), channel.
         self.row_shift = (memory.columns * memory.column_bytes).bit_length() - 1
         self.bank_shift = self.row_shift + memory.rows.bit_length() - 1
         self.channel_shift = self.bank_shift + memory.banks.bit_length() - 1
-        self.shifts = np.array([self.row_shift, memory.rows.bit_length() - 1, self.bank_shift,
-                                memory.banks.bit_length() - 1], np.int64)
+        bits = [self.row_shift, memory.rows.bit_length() - 1, self.bank_shift, memory.banks.bit_length() - 1]
         self.lookup = self._lookup()
-        self.flags = np.full(len(kernel.FLAGS), quirks is not None)
         refreshing = self.memory.refresh
-        self.interval = refreshing.interval if refresh and refreshing else 0
-        self.refreshes = self.numbering.targets[refreshing.command] if refreshing else np.zeros(1, np.int64)
-        self.tables = _as_simulated(tables, self.numbering, self.memory, self.refreshes) if quirks else tables
-        self.layout = kernel.Layout(self.memory.banks, self.numbering.slots, self.numbering.ring_times)
-        self._fresh = kernel.fresh_state(self.layout, self.interval, memory.channels)
+        interval = refreshing.interval if refresh and refreshing else 0
+        refreshes = self.numbering.targets[refreshing.command] if refreshing else np.zeros(1, np.int64)
+        if quirks:
+            tables = _as_simulated(tables, self.numbering, self.memory, refreshes)
+        self.plan, groups = make_plan(tables, self._used(tables, refreshes))
+        self.options = kernel.make_options([quirks is not None] * len(kernel.FLAGS), interval, bits, refreshes, memory.banks,
+                                           groups, self.numbering.ring_times)
+        self._fresh = kernel.fresh_state(self.options, memory.channels, len(self.names), self.names.index("RD"))
         self.state, self.members, self.host = (part.copy() for part in self._fresh)
+
+    def _used(self, tables: Tables, refreshes: np.ndarray) -> np.ndarray:
+        """Targets that can issue."""
+        used = set(refreshes.tolist()) | set(self.lookup[:, 1:].ravel().tolist()) - {-1}
+        used |= {int(x[target]) for target in used for x in (tables.activate, tables.precharge)} - {-1}
+        return np.array(sorted(used), np.int64)
 
     def _lookup(self) -> np.ndarray:
         """For each kind of request its queue, and its target by the bank of its address (-1: a barrier)."""
@@ -163,15 +171,15 @@ class QueueController:
 
     def run(self, blocks: Iterable[Requests]) -> QueueTiming:
         """Time of requests that come block by block, as :func:`read_trace` gives them."""
-        counts = np.zeros(len(self.names), np.int64)
+        self._reset(separate=False)
         total = 0
         for block, final in _marked(blocks):
-            if not total:
-                self._reset()
-            self._advance(block, final, counts, False, _NO_LOG)
+            self._advance(block, final, _NO_LOG)
             total += block.total
-        return QueueTiming(self.memory, int(self.host[kernel.CLOCK]) if total else 0,
-                           {name: int(n) for name, n in zip(self.names, counts, strict=True) if n}, total)
+        return QueueTiming(self.memory, int(self.host[kernel.CLOCK]), self._issued(), total)
+
+    def _issued(self) -> dict[str, int]:
+        return {name: n for name, n in zip(self.names, self.host[kernel.ISSUED:].tolist(), strict=True) if n}
 
     def issues(self, blocks: Iterable[Requests], lines: int = 1 << 16) -> Iterator[Issue]:
         """The issue log: every command of every channel, in order of time."""
@@ -184,15 +192,13 @@ class QueueController:
 
     def logs(self, blocks: Iterable[Requests], lines: int = 1 << 16) -> Iterator[np.ndarray]:
         """The issue log as arrays of cycle, mask of channels, number of the command, address within the channel."""
-        counts = np.zeros(len(self.names), np.int64)
         log = np.zeros((lines + 2 * self.memory.channels, 4), np.int64)
-        self._reset()
+        self._reset(separate=True)
         for block, final in _marked(blocks):
-            self.host[kernel.HEAD] = 0
             through = False
             while not through:
                 self.host[kernel.LOGGED] = 0
-                through = self._kernel(block, final, counts, True, log)
+                through = self._advance(block, final, log)
                 yield log[:self.host[kernel.LOGGED]].copy()
 
     def _where(self, address: int) -> dict[str, int]:
@@ -204,19 +210,17 @@ class QueueController:
                 "row": address >> self.row_shift & (self.memory.rows - 1),
                 "column": (address & ((1 << self.row_shift) - 1)) // self.memory.column_bytes}
 
-    def _reset(self) -> None:
+    def _reset(self, separate: bool) -> None:
         self.state[0], self.members[:], self.host[:] = self._fresh[0][0], self._fresh[1], self._fresh[2]
+        self.options[kernel.APART] = separate
 
-    def _advance(self, block: Requests, final: bool, counts: np.ndarray, separate: bool, log: np.ndarray) -> None:
-        self.host[kernel.HEAD] = 0
-        self._kernel(block, final, counts, separate, log)
-
-    def _kernel(self, block: Requests, final: bool, counts: np.ndarray, separate: bool, log: np.ndarray) -> bool:
-        through = kernel.advance(self.tables, self.state, self.members, self.host, self.layout.array,
-                                 self.numbering.slot_horizon, self.numbering.ring_horizon, *block, final, self.lookup,
-                                 self.shifts, self.refreshes, self.interval, self.flags, counts, separate, log)
+    def _advance(self, block: Requests, final: bool, log: np.ndarray) -> bool:
+        """Go on with a block; whether it is through, or the log full."""
+        through = kernel.advance(*self.plan, self.state, self.members, self.host, self.options, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
             raise ConfigError(f"{self.memory.name}: request {int(self.host[kernel.HEAD]) + 1} waits for ever")
+        if through:
+            self.host[kernel.HEAD] = 0
         return bool(through)
 
     # Programs --------------------------------------------------------------------------------------------------------
@@ -338,13 +342,11 @@ def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshe
 
 # Trace files -----------------------------------------------------------------------------------------------------------
 
-#: Bytes that are read at a time.
-BLOCK = 1 << 20
-
 _KIND = {name.encode(): number for number, name in enumerate(OPERATIONS)}
 
 
-def read_trace(path: str | os.PathLike[str], controller: QueueController) -> Iterator[Requests]:
+def read_trace(path: str | os.PathLike[str], controller: QueueController, progress: Progress | None = None
+               ) -> Iterator[Requests]:
     """Requests of a trace file of the AttAcc simulator, block by block: lines ``OP 0xADDRESS``.
 
     Raises
@@ -354,33 +356,18 @@ def read_trace(path: str | os.PathLike[str], controller: QueueController) -> Ite
         or no request at all.
     """
     end = controller.memory.channels << controller.channel_shift
-    number = 0
     any_request = False
-    try:
-        with open(path, "rb") as file:
-            rest = b""
-            while True:
-                chunk = file.read(BLOCK)
-                text = rest + chunk
-                cut = text.rfind(b"\n") + 1 if chunk else len(text)
-                if not cut and len(text) > BLOCK:
-                    raise ConfigError(f"{path}:{number + 1}: more than {BLOCK} bytes in a line; not an AttAcc trace")
-                lines, rest = text[:cut].splitlines(), text[cut:]
-                try:
-                    pairs = [(_KIND[op], int(address, 0)) for op, address in map(bytes.split, lines)]
-                except (ValueError, KeyError):
-                    pairs = _slowly(path, lines, number)
-                values = np.array(pairs, np.object_ if any(p[1] >> 62 for p in pairs) else np.int64).reshape(-1, 2)
-                if len(values) and not (values[:, 1].min() >= 0 and values[:, 1].max() < end):
-                    _slowly(path, lines, number, end)
-                number += len(lines)
-                if len(values):
-                    any_request = True
-                    yield _gathered(values, controller)
-                if not chunk:
-                    break
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    for first, lines in line_blocks(path, progress):
+        try:
+            pairs = [(_KIND[op], int(address, 0)) for op, address in map(bytes.split, lines)]
+        except (ValueError, KeyError):
+            pairs = _slowly(path, lines, first - 1)
+        values = np.array(pairs, np.object_ if any(p[1] >> 62 for p in pairs) else np.int64).reshape(-1, 2)
+        if len(values) and not (values[:, 1].min() >= 0 and values[:, 1].max() < end):
+            _slowly(path, lines, first - 1, end)
+        if len(values):
+            any_request = True
+            yield _gathered(values, controller)
     if not any_request:
         raise ConfigError(f"{path}: no request in the file; lines of an AttAcc trace are like PIM_MAC_AB 0x00000000")
 

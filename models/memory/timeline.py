@@ -262,11 +262,11 @@ def _nested(slices: list[Slice]) -> list[Slice]:
     outer = [s[0] for s in slices if s[3] not in _INNER]
     for inside in (False, True):
         level = [s for s in slices if (s[3] in _INNER) == inside]
-        for (first, cycles, *rest), (following, *_) in pairwise([*level, (_NEVER, 0, "", "", {})]):
+        for (first, cycles, name, category, details), (following, *_) in pairwise([*level, (_NEVER, 0, "", "", {})]):
             place = bisect_right(outer, first)
             end = min(first + cycles, following, outer[place] if place < len(outer) else _NEVER)
             if end > first:
-                out.append((first, end - first, *rest))
+                out.append((first, end - first, name, category, details))
     return sorted(out, key=lambda s: (s[0], -s[1], s[3] in _INNER))
 
 
