@@ -74,7 +74,7 @@ class AddressMapping:
             rest = _divided(rest, size)
             out[name] = out[name] + value * weight[name] if name in out else value
             weight[name] *= size
-        for name, size in self.sizes.items():
+        for name in self.sizes:
             if name not in out:
                 out[name] = np.zeros(len(rest), np.int64)
         return self._excluded(out)

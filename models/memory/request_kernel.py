@@ -84,8 +84,8 @@ class Plan(NamedTuple):
     bank: np.ndarray
 
 
-(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS, _BANKS_END,
- _GROUPS) = range(14)
+(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS,
+ _BANKS_END, _GROUPS) = range(14)
 
 #: Most entries of a plan's list of groups to tell, before targets share groups.
 _TELLS = 1 << 18
@@ -99,10 +99,10 @@ def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
     count = len(t.command)
     watchers: dict[tuple[int, int, int, int], list[int]] = {}
     for target in used.tolist():
-        for kind, start, what, cycles in ((0, t.check_start, t.check_slot, t.check_cycles),
-                                          (1, t.ring_check_start, t.ring_check, t.ring_check_cycles)):
+        for kind, start, seen, times in ((0, t.check_start, t.check_slot, t.check_cycles),
+                                         (1, t.ring_check_start, t.ring_check, t.ring_check_cycles)):
             for k in range(start[target], start[target + 1]):
-                key = kind, int(what[k]), int(t.command[target]), int(cycles[k])
+                key = kind, int(seen[k]), int(t.command[target]), int(times[k])
                 watchers.setdefault(key, []).append(target)
     # Targets that tell a time, times the targets that look at it.
     setters = np.bincount(t.set_slot, minlength=1 + max((what for kind, what, _, _ in watchers if not kind), default=0))
@@ -134,9 +134,9 @@ def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
         first = len(tells)
         if n in chosen:
             tells += told(t.set_slot[t.set_start[n]:t.set_start[n + 1]].tolist())
-        rows.append([t.command[n], t.bus[n], t.rule[n], t.activate[n], t.precharge[n], t.latency[n], t.bank[t.bank_start[n]],
-                     first, len(tells), t.ring_set_start[n], t.ring_set_start[n + 1], t.bank_start[n], t.bank_start[n + 1],
-                     *looks[n], *[0] * (width - len(looks[n]))])
+        rows.append([t.command[n], t.bus[n], t.rule[n], t.activate[n], t.precharge[n], t.latency[n],
+                     t.bank[t.bank_start[n]], first, len(tells), t.ring_set_start[n], t.ring_set_start[n + 1],
+                     t.bank_start[n], t.bank_start[n + 1], *looks[n], *[0] * (width - len(looks[n]))])
     rings: list[list[int]] = []
     for n in range(len(t.ring_size)):
         first = len(tells)

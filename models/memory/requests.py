@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .energy import energy_pj
 from .mapping import AddressMapping, Location, address_mapping
 from .tables import make_tables
 
-__all__ = ["CONTROLLERS", "Controller", "IssueLog", "RequestFrontEnd", "RequestTiming", "Requests"]
+__all__ = ["CONTROLLERS", "Controller", "RequestFrontEnd", "RequestTiming", "Requests"]
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Controller:
         Whether time ends when all requests are through, or already when the last one is accepted.
     quirks :
         ``ramulator``: rarities of Ramulator 2.0 (a precharge that may not be issued takes the cycle; answers leave one a
-        cycle; writes are done when issued). ``attacc``: also of AttAcc's HBM3 controller (the second command of a cycle
-        must be the scheduler's next choice; a refresh closes rows that are waited for, in the whole channel, and waits
-        for no timing of a bank).
+        cycle; writes are done when issued). ``attacc-simulator``: also of AttAcc's HBM3 controller (the second command of a
+        cycle must be the scheduler's next choice; a refresh closes rows that are waited for, in the whole channel). The
+        memory's own quirks of that name are switched on too, if it has such.
     """
 
     reads: int = 32
@@ -73,16 +73,17 @@ class Controller:
                               "0 <= low < high <= writes")
         if self.order not in ("fr-fcfs", "in-order"):
             raise ConfigError(f"controller: {nearest('order', self.order, ['fr-fcfs', 'in-order'])}")
-        if self.quirks not in (None, "ramulator", "attacc"):
-            raise ConfigError(f"controller: {nearest('quirks', self.quirks, ['ramulator', 'attacc'])}")
+        if self.quirks not in (None, "ramulator", "attacc-simulator"):
+            raise ConfigError(f"controller: {nearest('quirks', self.quirks, ['ramulator', 'attacc-simulator'])}")
 
 
-#: Controllers with a name. ``ramulator``: Ramulator 2.0's generic one with its load/store front end; ``attacc``: HBM3
-#: controller and front end of the AttAcc simulator. Their queues take one entry more than their size of 32.
+#: Controllers with a name. ``ramulator``: Ramulator 2.0's generic one with its load/store front end;
+#: ``attacc-simulator``: HBM3 controller and front end of the AttAcc simulator. Their queues take one entry more than their
+#: size of 32.
 CONTROLLERS: dict[str, Controller] = {
     "default": Controller(),
     "ramulator": Controller(33, 33, 33, per_cycle=1, protect_hits=False, dual_issue=False, drain=False, quirks="ramulator"),
-    "attacc": Controller(33, 33, 33, dual_issue=True, quirks="attacc"),
+    "attacc-simulator": Controller(33, 33, 33, dual_issue=True, quirks="attacc-simulator"),
 }
 
 
@@ -92,17 +93,6 @@ class Requests(NamedTuple):
     addresses: np.ndarray
     writes: np.ndarray
     cycles: np.ndarray | None = None
-
-
-class IssueLog(NamedTuple):
-    """Issued commands in order of cycle, as arrays; row and column are -1 where a command has none."""
-
-    cycle: np.ndarray
-    channel: np.ndarray
-    command: np.ndarray
-    bank: np.ndarray
-    row: np.ndarray
-    column: np.ndarray
 
 
 @dataclass
@@ -118,7 +108,6 @@ class RequestTiming:
         requests served with a command that found their row open, their bank closed, another row open
     forwarded : reads answered from queued writes
     read_latency : mean cycles from acceptance to the last data, over the reads that were answered (0 without)
-    log : the issued commands, if they were asked for
     """
 
     memory: Memory
@@ -132,7 +121,6 @@ class RequestTiming:
     forwarded: int
     read_latency: float
     access_bytes: int
-    log: IssueLog | None = field(default=None, repr=False)
 
     @property
     def time_ns(self) -> float:
@@ -183,15 +171,14 @@ class RequestFrontEnd:
             memory = memory.with_quirks(controller.quirks)
         for name in ("RD", "WR"):
             if name not in memory.commands or memory.commands[name].row != "needs":
-                raise ConfigError(f"{memory.name}: no plain reads and writes: needs the commands RD and WR with the row rule "
-                                  "'needs'")
+                raise ConfigError(f"{memory.name}: no plain accesses: no command {name} with the row rule 'needs'")
         if memory.commands["RD"].scope != memory.commands["WR"].scope:
             raise ConfigError(f"{memory.name}: RD and WR must have the same scope")
         self.memory = memory
         self.controller = controller
         self.mapping = address_mapping(memory, mapping, channels=channels) if isinstance(mapping, str) else mapping
         self.channels = self.mapping.sizes["channel"]
-        tables, numbering = make_tables(_hurried(memory) if controller.quirks == "attacc" else memory)
+        tables, numbering = make_tables(memory)
         self.targets = numbering.targets
         self.names = list(memory.commands)
         refresh = memory.refresh if controller.refresh else None
@@ -199,7 +186,7 @@ class RequestFrontEnd:
         used = np.concatenate([self.targets["RD"], self.targets["WR"], *([refreshes] if refresh else [])])
         used = np.unique(np.concatenate([used, tables.activate[used], tables.precharge[used]]))
         self.plan, groups = kernel.make_plan(tables, used[used >= 0])
-        quirks, attacc = controller.quirks is not None, controller.quirks == "attacc"
+        quirks, attacc = controller.quirks is not None, controller.quirks == "attacc-simulator"
         self.options = kernel.make_options(
             {"protects_hits": controller.protect_hits, "in_order": controller.order == "in-order",
              "forwards": controller.forward, "wastes_turns": quirks, "answers_in_order": quirks, "pairs_strictly": attacc,
@@ -209,20 +196,23 @@ class RequestFrontEnd:
              "dual": memory.dual_issue if controller.dual_issue is None else controller.dual_issue,
              "drain": controller.drain}, refreshes, memory.banks, groups, numbering.ring_times)
 
-    def run(self, blocks: Requests | Iterable[Requests], *, log: bool = False) -> RequestTiming:
+    def run(self, blocks: Requests | Iterable[Requests], *,
+            log: Callable[[np.ndarray], object] | None = None) -> RequestTiming:
         """Time of a stream that comes in blocks, from an idle memory with all rows closed.
 
-        ``log``: keep every issued command.
+        ``log`` is given what issues, in order: int64 rows of cycle, channels (bit k: channel k), target (a command at an
+        address, numbered as :func:`make_tables` does), row.
 
         Raises
         ------
         :exc:`ConfigError`
             For an address outside the memory.
         """
+        if log is not None and self.channels > 64:
+            raise ConfigError(f"{self.memory.name}: a log of {self.channels} channels; at most 64")
         state, host = kernel.fresh_state(self.channels, self.options, len(self.names))
-        lines = np.zeros((_LOG_LINES + 2 * self.channels if log else 0, 5), np.int64)
-        logged: list[np.ndarray] = []
-        accesses = [0, 0]
+        lines = np.zeros((_LOG_LINES + 2 * self.channels if log is not None else 0, 5), np.int64)
+        reads, writes = 0, 0
 
         def advance(requests: Requests, where: Location, finish: bool) -> None:
             write = np.ascontiguousarray(requests.writes, np.int64)
@@ -232,10 +222,12 @@ class RequestFrontEnd:
             address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
             host[kernel.HEAD] = 0
             while True:
-                kernel.advance(*self.plan, state, self.options, host, write, where.channel, targets, where.row, address, cycles,
-                               finish, lines)
-                if log:
-                    logged.append(lines[:host[kernel.LOGGED]].copy())
+                kernel.advance(*self.plan, state, self.options, host, write, where.channel, targets, where.row, address,
+                               cycles, finish, lines)
+                if log is not None and host[kernel.LOGGED]:
+                    issued = lines[:host[kernel.LOGGED], :4].copy()
+                    issued[:, 1] = 1 << issued[:, 1]
+                    log(issued)
                     host[kernel.LOGGED] = 0
                 if host[kernel.STUCK]:
                     raise ConfigError(f"{self.memory.name}: the controller waits for ever")
@@ -250,40 +242,15 @@ class RequestFrontEnd:
                     raise ConfigError(f"{self.memory.name}: address {low if low < 0 else high:#x} is outside the memory of "
                                       f"{self.mapping.bytes:#x} bytes")
                 wrote = int(np.count_nonzero(part.writes))
-                accesses[0] += len(part.addresses) - wrote
-                accesses[1] += wrote
+                reads += len(part.addresses) - wrote
+                writes += wrote
                 advance(part, self.mapping.locations(part.addresses), False)
         nothing = np.zeros(0, np.int64)
         advance(Requests(nothing, nothing), Location(nothing, nothing, nothing, nothing), True)
         answered = int(host[kernel.ANSWERED])
         return RequestTiming(
-            self.memory, int(host[kernel.CLOCK]), {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS:], strict=True) if n},
-            *accesses, int(host[kernel.HITS]), int(host[kernel.MISSES]), int(host[kernel.CONFLICTS]),
+            self.memory, int(host[kernel.CLOCK]),
+            {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS:], strict=True) if n},
+            reads, writes, int(host[kernel.HITS]), int(host[kernel.MISSES]), int(host[kernel.CONFLICTS]),
             int(host[kernel.FORWARDED]), int(host[kernel.LATENCY]) / answered if answered else 0.0,
-            self.mapping.access_bytes, self._log(np.concatenate(logged)) if log else None)
-
-    def _log(self, lines: np.ndarray) -> IssueLog:
-        cycle, channel, target, row, line = lines.T
-        rule = np.array([self.memory.commands[name].row for name in self.names])[self.plan.what[target, 0]]
-        has_row = (rule == "needs") | (rule == "opens")
-        column = np.where(rule == "needs", self.mapping.parts(line * self.mapping.access_bytes)["column"], -1)
-        first = np.zeros(len(self.plan.what), np.int64)
-        for numbers in self.targets.values():
-            first[numbers] = np.arange(len(numbers))
-        return IssueLog(cycle, channel, np.array(self.names)[self.plan.what[target, 0]], first[target],
-                        np.where(has_row, row, -1), column)
-
-
-def _hurried(memory: Memory) -> Memory:
-    """The memory in which a refresh and its precharge look only at timings of the whole channel, as AttAcc's do."""
-    if memory.refresh is None:
-        return memory
-    refresh = memory.commands[memory.refresh.command]
-    hurried = {refresh.name, refresh.precharge}
-    constraints: list[Any] = []
-    for constraint in memory.constraints:
-        if constraint.level != "channel" and constraint.to & hurried:
-            constraint = replace(constraint, to=constraint.to - hurried)
-        if constraint.to:
-            constraints.append(constraint)
-    return replace(memory, constraints=tuple(constraints))
+            self.mapping.access_bytes)

@@ -1,0 +1,241 @@
+"""Trace files of plain reads and writes: read block by block, whole blocks at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from .lines import LONGEST, Progress, first_lines, line_blocks, shown
+from .requests import RequestFrontEnd, Requests
+
+__all__ = ["FORMATS", "RequestFormat", "read_requests"]
+
+
+@dataclass(frozen=True)
+class RequestFormat:
+    """A format of lines.
+
+    Attributes
+    ----------
+    title : for people
+    operations : words for a read (False) and a write (True)
+    operation, address : places of the operation and the address in a line
+    timed : whether a third word may say the cycle before which the request is not sent
+    """
+
+    title: str
+    operations: dict[bytes, bool]
+    operation: int
+    address: int
+    timed: bool = False
+
+    @property
+    def text(self) -> str:
+        words = "|".join(word.decode() for word in self.operations)
+        return f"{words} ADDRESS" if self.operation == 0 else f"ADDRESS {words} [CYCLE]"
+
+
+#: Formats by name, in the order in which they are tried. Addresses are in bytes, decimal or with 0x.
+FORMATS: dict[str, RequestFormat] = {
+    "load-store": RequestFormat("Ramulator 2's load/store traces", {b"LD": False, b"ST": True}, 0, 1),
+    "read-write": RequestFormat("reads and writes by letter", {b"R": False, b"W": True}, 0, 1),
+    "address-first": RequestFormat("DRAMsim's and Ramulator 1's traces",
+                                   {b"READ": False, b"WRITE": True, b"R": False, b"W": True}, 1, 0, True),
+}
+
+_MOST = (1 << 62) - 1
+
+# What a byte is: 0 part of no line of a request, 1 space, 2 the end of a line, 3 part of a word.
+_KIND = np.zeros(256, np.int8)
+_KIND[33:127] = 3
+_KIND[ord("#")] = 0
+_KIND[[9, 13, 32]] = 1
+_KIND[10] = 2
+
+_DIGIT = np.full(256, 99, np.int64)
+_DIGIT[48:58] = range(10)
+_DIGIT[65:71] = _DIGIT[97:103] = range(10, 16)
+
+
+def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | None = None, *, form: str | None = None,
+                  progress: Progress | None = None) -> Iterator[Requests]:
+    """Requests of a trace file, block by block; ``#`` begins a comment.
+
+    Parameters
+    ----------
+    front_end : what they are for: addresses must be in its memory
+    form : name in :data:`FORMATS`; None: by the first line
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        ``file:line: reason``: not text, an unknown operation, words that are missing or too many, an address or cycle that
+        is no number or out of range, a last line without its end, nothing in the file.
+    """
+    if form is not None and form not in FORMATS:
+        raise ConfigError(nearest("format", form, FORMATS))
+    what = _detect(path) if form is None else FORMATS[form]
+    size = _MOST if front_end is None else front_end.mapping.bytes
+    found = False
+    for number, lines in line_blocks(path, progress):
+        block = _parse(lines, what)
+        if block is None:
+            block, numbers = _parse_lines(path, number, lines, what)
+        else:
+            numbers = None
+        wrong = (block.addresses < 0) | (block.addresses >= size)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise ConfigError(f"{path}:{number + place if numbers is None else numbers[place]}: address "
+                              f"{int(block.addresses[place]):#x} is outside the memory of {size:#x} bytes")
+        if len(block.addresses):
+            found = True
+            yield block
+        last = number + len(lines) - 1
+    if not found:
+        raise ConfigError(f"{path}: no request in the file")
+    if os.path.isfile(path) and not _ended(path):
+        raise ConfigError(f"{path}:{last}: the last line has no end: the trace is cut off")
+
+
+def _detect(path: str | os.PathLike[str]) -> RequestFormat:
+    lines = first_lines(path, 1)
+    if not lines:
+        raise ConfigError(f"{path}: an empty file" if not os.path.getsize(path) else f"{path}: nothing but empty lines")
+    number, text = lines[0]
+    words = [word.encode() for word in text.split()]
+    for what in FORMATS.values():
+        if len(words) > what.operation and words[what.operation].upper() in what.operations:
+            return what
+    for what in FORMATS.values():
+        if words[0].upper() in what.operations or _integer(words[0]) is not None:
+            if what.operation == 1 or len(words) == 1:
+                return what
+    raise ConfigError(f"{path}:{number}: '{shown(words[0])}' begins no request ("
+                      f"{', '.join(what.text for what in FORMATS.values())})")
+
+
+def _ended(path: str | os.PathLike[str]) -> bool:
+    """Whether a file ends with the end of a line; of a compressed one that is not known."""
+    with open(path, "rb") as file:
+        if file.read(2) == b"\x1f\x8b":
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
+
+
+# Whole blocks ----------------------------------------------------------------------------------------------------------
+
+
+def _parse(lines: list[bytes], what: RequestFormat) -> Requests | None:
+    """Requests of lines that are all alike; None if one is not as it should be or not so simple."""
+    text = np.frombuffer(b"\n".join(lines) + b"\n        ", np.uint8)
+    kind = _KIND[text[:-8]]
+    if not kind.all():
+        return None
+    inside = kind == 3
+    starts = np.flatnonzero(inside & ~np.concatenate([[False], inside[:-1]]))
+    ends = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]])) + 1
+    words = len(starts) // len(lines)
+    if len(starts) != words * len(lines) or not (words == 2 or (words == 3 and what.timed)):
+        return None
+    stops = np.flatnonzero(kind == 2)
+    if len(stops) != len(lines) or (starts[words::words] < stops[:-1]).any() or (ends[words - 1::words] > stops).any():
+        return None
+    writes = _operations(text, starts[what.operation::words], ends[what.operation::words], what)
+    addresses = _numbers(text, starts[what.address::words], ends[what.address::words])
+    if writes is None or addresses is None:
+        return None
+    if words == 2:
+        return Requests(addresses, writes)
+    cycles = _numbers(text, starts[2::3], ends[2::3])
+    return None if cycles is None else Requests(addresses, writes, cycles)
+
+
+def _operations(text: np.ndarray, starts: np.ndarray, ends: np.ndarray, what: RequestFormat) -> np.ndarray | None:
+    lengths = ends - starts
+    if lengths.max() > 7:
+        return None
+    code = np.zeros(len(starts), np.int64)
+    for n in range(int(lengths.max())):
+        code += np.where(n < lengths, text[starts + n], 0).astype(np.int64) << (8 * n)
+    known = np.zeros(len(code), bool)
+    writes = np.zeros(len(code), bool)
+    for word, write in what.operations.items():
+        same = code == int.from_bytes(word, "little")
+        known |= same
+        if write:
+            writes |= same
+    return writes if known.all() else None
+
+
+def _numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
+    prefixed = (text[starts] == 48) & (text[starts + 1] | 32 == 120)
+    base = 16 if prefixed[0] else 10
+    if not (prefixed == prefixed[0]).all():
+        return None
+    lengths = ends - starts - (2 if base == 16 else 0)
+    longest = int(lengths.max())
+    if lengths.min() < 1 or longest > (15 if base == 16 else 18):
+        return None
+    values = np.zeros(len(starts), np.int64)
+    for n in range(longest):
+        digit = _DIGIT[text[ends - 1 - n]]
+        used = n < lengths
+        if (digit[used] >= base).any():
+            return None
+        values += np.where(used, digit, 0) * base ** n
+    return values
+
+
+# Line by line ----------------------------------------------------------------------------------------------------------
+
+
+def _parse_lines(path: str | os.PathLike[str], first: int, lines: list[bytes],
+                 what: RequestFormat) -> tuple[Requests, list[int]]:
+    """Requests of lines, and their line numbers: what :func:`_parse` leaves, and where the error is."""
+    addresses: list[int] = []
+    writes: list[bool] = []
+    cycles: list[int] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines, first):
+
+        def fail(reason: str, number: int = number) -> ConfigError:
+            return ConfigError(f"{path}:{number}: {reason}")
+
+        if len(line) > LONGEST:
+            raise fail(f"more than {LONGEST} bytes in a line; not a trace")
+        words = line.split(b"#", 1)[0].split()
+        if not words:
+            continue
+        if not 2 <= len(words) <= 2 + what.timed:
+            raise fail(f"{len(words)} word{'s' * (len(words) != 1)} from '{shown(words[0])}' on; must be {what.text}")
+        operation = words[what.operation].upper()
+        if operation not in what.operations:
+            raise fail(nearest("operation", shown(words[what.operation]), [word.decode() for word in what.operations]))
+        for name, word in (("address", words[what.address]), *(("cycle", word) for word in words[2:])):
+            value = _integer(word)
+            if value is None:
+                raise fail(f"{name} must be a number, not '{shown(word)}'")
+            if not 0 <= value <= _MOST:
+                raise fail(f"{name} {shown(word)} is {'negative' if value < 0 else 'more than 62 bits'}")
+            (addresses if name == "address" else cycles).append(value)
+        writes.append(what.operations[operation])
+        if len(words) == 2:
+            cycles.append(0)
+        numbers.append(number)
+    bounds = np.array(cycles, np.int64) if any(cycles) else None
+    return Requests(np.array(addresses, np.int64), np.array(writes, bool), bounds), numbers
+
+
+def _integer(word: bytes) -> int | None:
+    try:
+        if word[:2].lower() == b"0x":
+            return int(word[2:], 16) if word[2:3].isalnum() else None
+        return int(word)
+    except ValueError:
+        return None
