@@ -1,12 +1,15 @@
 """Each kind of memory that ships: a stream reaches its peak, a row conflict costs what the timings say; flash and NVMe
 in closed form."""
 
+import math
 from itertools import product
 
 import pytest
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.program import Program
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
 
@@ -72,17 +75,18 @@ def test_a_row_conflict_costs_what_the_timings_say(name):
         assert issued[-1] - issued[0] == 99 * period
 
 
-#: Chips, nRFC in ns, and currents in mA: IDD0, IDD2N, IDD3N, IDD4R, IDD4W, IDD5 of DDR4-3200 chips of 8 Gb.
+#: Chips, nRFC in ns, and currents in mA: IDD0, IDD2N, IDD3N, IDD4R, IDD4W, IDD5 of DDR4 chips of 8 Gb.
 CURRENTS = {"ddr4-3200": (8, 550, 57, 37, 52, 168, 150, 250), "ddr4-3200-jedec": (8, 360, 57, 37, 52, 168, 150, 250),
-            "ddr4-3200-jedec-x16": (4, 360, 95, 37, 56, 302, 278, 280)}
+            "ddr4-3200-jedec-x16": (4, 360, 95, 37, 56, 302, 278, 280),
+            "ddr4-2400": (4, 360, 80, 34, 47, 243, 228, 280)}
 
 
 @pytest.mark.parametrize("name", CURRENTS)
 def test_energy_of_ddr4_is_that_of_its_currents(name):
     chips, refresh_ns, idd0, idd2n, idd3n, idd4r, idd4w, idd5 = CURRENTS[name]
     memory = load_memory(name)
-    ns = {key: memory.parameters[key] * 0.625 for key in ("nRC", "nRAS", "nRP", "nBL", "nRFC")}
-    assert ns["nRFC"] == refresh_ns
+    ns = {key: memory.parameters[key] * memory.clock_ps / 1000 for key in ("nRC", "nRAS", "nRP", "nBL", "nRFC")}
+    assert ns["nRFC"] == pytest.approx(refresh_ns)
     row = chips * 1.2 * (idd0 * ns["nRC"] - idd3n * ns["nRAS"] - idd2n * ns["nRP"])
     expected = {"ACT": {"row": row}, "RD": {"column": chips * 1.2 * (idd4r - idd3n) * ns["nBL"]},
                 "WR": {"column": chips * 1.2 * (idd4w - idd3n) * ns["nBL"]},
@@ -144,6 +148,15 @@ def test_lpddr5x_is_half_a_terabyte_at_one_terabyte_per_second():
     memory = load_memory("lpddr5x-8533")
     assert memory.channels * memory.banks * memory.rows * memory.row_bytes == 512 << 30
     assert memory.channels * memory.channel_bytes_per_s == pytest.approx(1.0923e12, rel=1e-4)
+
+
+def test_lpddr5x_has_the_nanoseconds_of_lpddr5():
+    """In whole cycles of 0.9375 ns; latencies are 17 and 9 cycles of 1.25 ns at 6400 Mb/s."""
+    ns = {"nRCD": 18, "nRP": 18, "nRPab": 21, "nRAS": 42, "nWR": 34, "nWTRS": 6.25, "nWTRL": 12, "nRTP": 7.5, "nRRD": 5,
+          "nFAW": 20, "nCL": 21.25, "nCWL": 11.25, "nRFCab": 280, "nRFCpb": 140, "nPBR2PBR": 90, "nPBR2ACT": 7.5}
+    memory = load_memory("lpddr5x-8533")
+    assert {name: memory.parameters[name] for name in ns} == {name: math.ceil(t / 0.9375) for name, t in ns.items()}
+    assert memory.parameters["nREFI"] == int(3906 / 0.9375)           # no later than that
 
 
 def test_a_burst_of_32_is_two_of_16_in_the_places_that_interleave():
@@ -236,6 +249,21 @@ def cached(count, pages):
             page(p, "RD", die, row)
             p.command("NEXT", die=die, plane=0, row=row + 1)
     return p
+
+
+def test_latency_of_a_cache_read():
+    p = Program()
+    p.command("READ", die=0, plane=0, row=0)
+    p.command("NEXT", die=0, plane=0, row=0)
+    page(p, "RD", 0, 0)
+    p.command("LAST", die=0, plane=0, row=1)
+    page(p, "RD", 0, 1)
+    timing = time_program(p, FLASH)
+    first, second = timing.issue_cycles("NEXT")[0], timing.issue_cycles("LAST")[0]
+    assert first == READ + 240 + ARRAY + 1                            # 1: FREE
+    assert second == first + ARRAY                                    # the array read on meanwhile
+    copy = SHORT + 7200 + 48 + 72
+    assert timing.issue_cycles("RD")[::32].tolist() == [first + copy, second + copy]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
@@ -334,6 +362,17 @@ def test_latency_of_one_block_at_a_time():
     assert (timing.cycles - issued[1]) * NVME.clock_ps == pytest.approx(15e6, rel=1e-4)   # sequential: from the buffer
 
 
+def test_pages_of_one_die_in_turn():
+    p = Program()
+    with p.loop(20) as row:
+        p.command("RD", die=3, row=row, column=0)
+    timing = time_program(p, NVME)
+    issued = timing.issue_cycles("RD")
+    t = NVME.parameters
+    assert set((issued[1:] - issued[:-1]).tolist()) == {t["nBLOCK"] + 1 + t["nREAD"]}     # 1: FREE
+    assert timing.row_conflicts == 19
+
+
 def test_a_stream_fills_the_link():
     p = Program()
     for die in range(64):
@@ -386,3 +425,39 @@ def test_reading_and_writing_use_different_directions_of_the_link():
     p.command("WR", die=1, row=0, column=0)
     timing = time_program(p, NVME)
     assert timing.issue_cycles("WR")[0] - timing.issue_cycles("RDC")[0] == 1
+
+
+# Jumping is exact ---------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def programs(draw):
+    """A memory, and loops of its commands at addresses and rows that move or do not."""
+    memory = load_memory(draw(st.sampled_from(["flash-nand", "nvme-smartssd", "lpddr5x-8533", "ddr4-2400", "hbm3-6.4"])))
+    p = Program()
+
+    def body(indices, depth):
+        for _ in range(draw(st.integers(1, 3))):
+            if depth < 2 and draw(st.booleans()):
+                with p.loop(draw(st.integers(1, 9))) as index:
+                    body([*indices, index], depth + 1)
+            else:
+                command = memory.commands[draw(st.sampled_from(sorted(memory.commands)))]
+                operands = {level: draw(st.integers(0, min(memory.levels[level], 3) - 1)) for level in command.scope}
+                if command.has_row or "row" in command.operands:
+                    operands["row"] = draw(st.integers(0, 2)) + sum(draw(st.integers(0, 1)) * index for index in indices)
+                p.command(command.name, **operands | dict.fromkeys(set(command.operands) - {"row"}, 0))
+
+    body([], 0)
+    return memory, p
+
+
+@given(programs(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_jumping_gives_what_stepping_gives(case, refresh):
+    memory, program = case
+    refresh = refresh and memory.refresh is not None
+    a, b = (time_program(program, memory, refresh=refresh, mode=mode) for mode in ("jump", "step"))
+    assert a == b
+    for op in memory.commands:
+        assert a.issue_cycles(op).tolist() == b.issue_cycles(op).tolist()
