@@ -59,14 +59,14 @@ class Timeline:
                 "last_cycle": self.log.last, "truncated": self.log.truncated}
 
 
-def timeline(log: IssueLog, title: str, limit: int = MAX_SLICES) -> Timeline:
+def timeline(log: IssueLog, title: str, limit: int | None = None) -> Timeline:
     """A channel's buses: every command for one cycle. Its banks: the open rows, in them the activation and the column
     accesses, and between them precharges and refreshes.
 
-    Channels (and banks of a channel) that did the same share one. If it has more than about ``limit`` slices, it ends
-    earlier.
+    Channels (and banks of a channel) that did the same share one. If it has more than about ``limit`` slices
+    (:data:`MAX_SLICES`), it ends earlier.
     """
-    log, groups = _limited(log, limit)
+    log, groups = _limited(log, MAX_SLICES if limit is None else limit)
     tracks: dict[str, dict[str, list[Slice]]] = {}
     for channels in groups:
         places = log.channel(channels[0])

@@ -11,7 +11,7 @@ from ...constraints.errors import ConfigError
 from .nodes import Affine, Command, Loop, Node, Stage, Wait
 from .program import Program
 
-__all__ = ["PROGRAM_LINE", "parse_program", "read_program"]
+__all__ = ["parse_program", "read_program"]
 
 #: Size of a file, and loops and stages within each other.
 MAX_BYTES = 1 << 26
@@ -21,9 +21,6 @@ _DIGITS = 20                  # of a number: far beyond what any operand can be
 _LOOP = re.compile(r"loop\s+i(\d+)\s*<\s*(\S+)")
 _TERM = re.compile(r"([+-]?)(?:(\d+)(?:\*i(\d+))?|i(\d+))")
 _OPERAND = re.compile(r"([^\s=]+)=(\S+)")
-
-#: What a line of a program may be.
-PROGRAM_LINE = re.compile(r"(loop\s+i\d+\s*<\s*\d+|stage\s+\S.*|wait\s+\d+|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=[\d+*i-]+)*)")
 
 #: Told every command with the counts of the loops around it; raises :exc:`ConfigError` if it is not possible.
 Check = Callable[[Command, tuple[int, ...]], None]
