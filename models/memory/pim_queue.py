@@ -136,10 +136,11 @@ class QueueController:
         refreshes = self.numbering.targets[refreshing.command] if refreshing else np.zeros(1, np.int64)
         if quirks:
             tables = _as_simulated(tables, self.numbering, self.memory, refreshes)
-        self.plan, groups = make_plan(tables, self._used(tables, refreshes))
-        self.options = kernel.make_options([quirks is not None] * len(kernel.FLAGS), interval, bits, refreshes, memory.banks,
-                                           groups, self.numbering.ring_times)
-        self._fresh = kernel.fresh_state(self.options, memory.channels, len(self.names), self.names.index("RD"))
+        plan, groups = make_plan(tables, self._used(tables, refreshes))
+        self.image, self.lookup[:, 1:] = kernel.make_image(
+            plan, groups, self.lookup[:, 1:], [quirks is not None] * len(kernel.FLAGS), interval, bits, self.names.index("RD"),
+            refreshes, memory.banks, self.numbering.ring_times)
+        self._fresh = kernel.fresh_state(self.image, memory.channels, len(self.names))
         self.state, self.members, self.host = (part.copy() for part in self._fresh)
 
     def _used(self, tables: Tables, refreshes: np.ndarray) -> np.ndarray:
@@ -212,11 +213,11 @@ class QueueController:
 
     def _reset(self, separate: bool) -> None:
         self.state[0], self.members[:], self.host[:] = self._fresh[0][0], self._fresh[1], self._fresh[2]
-        self.options[kernel.APART] = separate
+        self.image[kernel.APART] = separate
 
     def _advance(self, block: Requests, final: bool, log: np.ndarray) -> bool:
         """Go on with a block; whether it is through, or the log full."""
-        through = kernel.advance(*self.plan, self.state, self.members, self.host, self.options, *block, final, self.lookup, log)
+        through = kernel.advance(self.image, self.state, self.members, self.host, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
             raise ConfigError(f"{self.memory.name}: request {int(self.host[kernel.HEAD]) + 1} waits for ever")
         if through:

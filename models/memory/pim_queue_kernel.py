@@ -6,7 +6,9 @@ full queue holds up everything behind. Cycles in which nothing can happen are sk
 are one *class*: one row of the state with a mask of members. A class is divided when requests come to part of it, and
 classes that have become alike are joined again. Equal requests in a row are one *segment* of a queue with a count.
 
-With its flags this is the public AttAcc simulator; :data:`FLAGS` has the differences.
+With its flags this is the public AttAcc simulator; :data:`FLAGS` has the differences. As in the controller of plain
+requests, a command that issues tells others when they will be ready. Functions take two arrays, the *image* of all that
+does not change and the state, since compiled code counts references to every array that it passes on.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import compiled
-from .tables import CLOSES, NEEDS, OPENS, earliest, issue, next_command
+from .tables import CLOSES, NEEDS, OPENS
 
-__all__ = ["CAPACITY", "FLAGS", "Layout", "advance", "fresh_state"]
+__all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
 
-#: Quirks, in the order of the flags' array:
+#: Quirks, in the order of the options' array:
 #: - a buffer command, too, waits while a queued request hits the row of the bank that its address names
 #: - a barrier right behind a barrier takes the turn of a command
 FLAGS = ("buffers_wait_for_hits", "barriers_take_turns")
@@ -31,51 +33,70 @@ PIM, READS, WRITES, ACTIVE = range(4)
 #: A segment: target of its command (-1: barrier), row, bank that its address names, requests, address, next command or -1.
 TARGET, ROW, WHERE, COUNT, ADDRESS, NEXT, FIELDS = range(7)
 SPACE = 3 * CAPACITY   # places for segments of a queue; those in use move through them
+_ROOM = SPACE * FIELDS
 
 _FAR = 1 << 60
 
-
-class Layout:
-    """Where things are in a class's row of the state."""
-
-    def __init__(self, banks, slots, ring_times):
-        place = 0
-        self.parts = {}
-        for name, size in (("rows", banks), ("last", slots), ("rings", ring_times), ("scalars", 17),
-                           ("queues", 4 * SPACE * FIELDS)):
-            self.parts[name] = place
-            place += size
-        self.size = place
-        self.array = np.array([*self.parts.values(), place], np.int64)
-
-
-# Indices of the layout's array.
-_ROWS, _LAST, _RINGS, _SCALARS, _QUEUES = range(5)
-# Scalars: of each queue the first segment's place, segments, requests; then whether writes have their turn, whether the
-# request that was found last was a near-bank one, when refreshes are due, how many wait, when the last read has returned.
+# A class's row of the state begins with numbers: of each queue the first segment's place, segments, requests; then
+# whether writes have their turn, whether the request that was found last was a near-bank one, when refreshes are due,
+# how many wait, when the last read has returned. Then open rows by bank, when groups are ready, windows, queues.
 _FIRST, _SEGMENTS, _REQUESTS = range(3)
-_WRITING, _NEAR, _DUE, _WAITING, _DONE = range(12, 17)
+_WRITING, _NEAR, _DUE, _WAITING, _DONE, _PARTS = range(12, 18)
+
+# The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); of an
+# address the bits below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
+# reads; how many groups a target has at most; refresh targets, and how many. Then targets, what they tell, windows, banks.
+(_ROWS, _READY, _RINGS, _QUEUES, _END, _BUFFERS_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK, _BANK_BITS,
+ APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
+
+# A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
+(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS, _BANKS_END,
+ _GROUPS) = range(14)
 
 # The front end: next request, how often it has been given to all of its channels, channels that it is still to be given to
-# (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log.
-HEAD, GIVEN, LEFT, CLOCK, CLASSES, POPPED, STUCK, LOGGED = range(8)
-
-# What :func:`_best` found: segment or -1, its next command (-1: a barrier), whether that is ready, when the first of all is.
-_AT, _COMMAND, _READY, _SOON = range(4)
-# What :func:`_choose` chose: queue (4: refresh) or -1, segment, command; command bus of whoever was looked at last (-1:
-# nobody), when something can happen next.
-_QUEUE, _SEGMENT, _CHOICE, _BUS, _NEXT = range(5)
+# (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log. Commands by
+# number behind.
+HEAD, GIVEN, LEFT, CLOCK, CLASSES, POPPED, STUCK, LOGGED, ISSUED = range(9)
 
 
-def fresh_state(layout, interval, channels):
+def make_image(plan, groups, targets, flags, interval, bits, read, refreshes, banks, ring_times):
+    """The image of a controller, and the places of ``targets`` in it (-1 stays)."""
+    rows, ready, rings, queues, end = np.cumsum([_PARTS, banks, groups, ring_times, 4 * _ROOM]).tolist()
+    count, width = plan.what.shape
+    first = _REFRESHED + len(refreshes)
+    tell = first + count * width
+    windows = tell + plan.tell.size
+    entered = windows + plan.rings.size
+    acted = entered + plan.ring.size
+
+    def placed(numbers):
+        return np.where(numbers < 0, -1, first + numbers * width)
+
+    what = plan.what.copy()
+    for column, place, step in ((_TELL, tell, 2), (_TELL_END, tell, 2), (_RING, entered, 1), (_RING_END, entered, 1),
+                                (_BANKS, acted, 1), (_BANKS_END, acted, 1)):
+        what[:, column] = place + step * plan.what[:, column]
+    for column in (_ACTIVATE, _PRECHARGE):
+        what[:, column] = placed(plan.what[:, column])
+    what[:, _GROUPS:] += ready
+    ring = plan.rings.copy()
+    ring[:, 0] += rings
+    ring[:, 1] += ring[:, 0] - 1
+    ring[:, 2:] = tell + 2 * plan.rings[:, 2:]
+    image = [np.array([rows, ready, rings, queues, end, *flags, interval, *bits, 0, read, width - _GROUPS, len(refreshes)]),
+             placed(refreshes), what, plan.tell + np.array([ready, 0]), ring, windows + 4 * plan.ring, rows + plan.bank]
+    return np.concatenate([part.ravel() for part in image]).astype(np.int64), placed(targets)
+
+
+def fresh_state(image, channels, commands):
     """All rows closed, nothing issued: state of the classes, their members, and the front end."""
-    state = np.zeros((channels, layout.size), np.int64)
-    state[0, layout.parts["rows"]:layout.parts["last"]] = -1
-    state[0, layout.parts["last"]:layout.parts["scalars"]] = -_FAR
-    state[0, layout.parts["scalars"] + _DUE] = interval
+    state = np.zeros((channels, image[_END]), np.int64)
+    state[0, image[_ROWS]:image[_READY]] = -1
+    state[0, image[_READY]:image[_QUEUES]] = -_FAR
+    state[0, _DUE] = image[_INTERVAL]
     members = np.zeros(channels, np.int64)
     members[0] = (1 << channels) - 1
-    host = np.zeros(8, np.int64)
+    host = np.zeros(ISSUED + commands, np.int64)
     host[CLASSES] = 1
     return state, members, host
 
@@ -89,277 +110,312 @@ def _ones(x):
     return n
 
 
+# Commands --------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _when(p, s, c, target):
+    """First cycle in which the timings allow a command."""
+    at = s[c, p[target + _GROUPS]]
+    for k in range(1, p[_WIDTH]):
+        at = max(at, s[c, p[target + _GROUPS + k]])
+    return at
+
+
+@compiled
+def _record(p, s, c, target, row, at):
+    """Record that a command issues in cycle ``at``, and open or close its rows."""
+    for k in range(p[target + _TELL], p[target + _TELL_END], 2):
+        group = p[k]
+        s[c, group] = max(s[c, group], at + p[k + 1])
+    for k in range(p[target + _RING], p[target + _RING_END]):
+        window = p[k]
+        first, last = p[window], p[window + 1]
+        for n in range(first, last):
+            s[c, n] = s[c, n + 1]
+        s[c, last] = at
+        for n in range(p[window + 2], p[window + 3], 2):
+            group = p[n]
+            s[c, group] = max(s[c, group], s[c, first] + p[n + 1])
+    rule = p[target + _RULE]
+    if rule == OPENS or rule == CLOSES:
+        now = row if rule == OPENS else -1
+        for k in range(p[target + _BANKS], p[target + _BANKS_END]):
+            s[c, p[k]] = now
+        for queue in range(4):
+            place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
+            for k in range(s[c, 3 * queue + _SEGMENTS]):
+                s[c, place + FIELDS * k + NEXT] = -1
+
+
+@compiled
+def _next(p, s, c, place):
+    """The command that a segment's first request needs next; looked up again when rows have changed."""
+    command = s[c, place + NEXT]
+    if command >= 0:
+        return command
+    command = s[c, place + TARGET]
+    if p[command + _RULE] == NEEDS:
+        row = s[c, place + ROW]
+        opened, closed, other = False, False, False
+        for k in range(p[command + _BANKS], p[command + _BANKS_END]):
+            found = s[c, p[k]]
+            if found == row:
+                opened = True
+            elif found == -1:
+                closed = True
+            else:
+                other = True
+        if other or (opened and closed):
+            command = p[command + _PRECHARGE]
+        elif closed:
+            command = p[command + _ACTIVATE]
+    s[c, place + NEXT] = command
+    return command
+
+
 # Queues ----------------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def _push(s, layout, queue, target, row, where, count, address, merge):
+def _push(p, s, c, queue, target, row, where, count, address, merge):
     """Put requests at the end of a queue; whether they are a segment of their own."""
-    c = layout[_SCALARS] + 3 * queue
-    base = layout[_QUEUES] + queue * SPACE * FIELDS
-    s[c + _REQUESTS] += count
-    place = base + FIELDS * (s[c + _FIRST] + s[c + _SEGMENTS])
-    if merge and s[c + _SEGMENTS] > 0:
+    base = p[_QUEUES] + queue * _ROOM
+    s[c, 3 * queue + _REQUESTS] += count
+    first, segments = s[c, 3 * queue + _FIRST], s[c, 3 * queue + _SEGMENTS]
+    place = base + FIELDS * (first + segments)
+    if merge and segments > 0:
         last = place - FIELDS
-        if s[last + TARGET] == target and s[last + ROW] == row and s[last + WHERE] == where:
-            s[last + COUNT] += count
+        if s[c, last + TARGET] == target and s[c, last + ROW] == row and s[c, last + WHERE] == where:
+            s[c, last + COUNT] += count
             return False
-    if s[c + _FIRST] + s[c + _SEGMENTS] == SPACE:
-        first = base + FIELDS * s[c + _FIRST]
-        for k in range(FIELDS * s[c + _SEGMENTS]):
-            s[base + k] = s[first + k]
-        s[c + _FIRST] = 0
-        place = base + FIELDS * s[c + _SEGMENTS]
-    s[place + TARGET], s[place + ROW], s[place + WHERE] = target, row, where
-    s[place + COUNT], s[place + ADDRESS], s[place + NEXT] = count, address, -1
-    s[c + _SEGMENTS] += 1
+    if first + segments == SPACE:
+        for k in range(FIELDS * segments):
+            s[c, base + k] = s[c, base + FIELDS * first + k]
+        s[c, 3 * queue + _FIRST] = 0
+        place = base + FIELDS * segments
+    s[c, place + TARGET], s[c, place + ROW], s[c, place + WHERE] = target, row, where
+    s[c, place + COUNT], s[c, place + ADDRESS], s[c, place + NEXT] = count, address, -1
+    s[c, 3 * queue + _SEGMENTS] = segments + 1
     return True
 
 
 @compiled
-def _remove(s, layout, queue, segment):
+def _remove(p, s, c, queue, segment):
     """Take the first request of a segment out of its queue."""
-    c = layout[_SCALARS] + 3 * queue
-    base = layout[_QUEUES] + queue * SPACE * FIELDS
-    s[c + _REQUESTS] -= 1
+    base = p[_QUEUES] + queue * _ROOM
+    s[c, 3 * queue + _REQUESTS] -= 1
     place = base + FIELDS * segment
-    s[place + COUNT] -= 1
-    if s[place + COUNT] == 0:
-        s[c + _SEGMENTS] -= 1
-        if segment == s[c + _FIRST]:
-            s[c + _FIRST] += 1
+    s[c, place + COUNT] -= 1
+    if s[c, place + COUNT] == 0:
+        s[c, 3 * queue + _SEGMENTS] -= 1
+        if segment == s[c, 3 * queue + _FIRST]:
+            s[c, 3 * queue + _FIRST] += 1
         else:
-            for k in range(place, base + FIELDS * (s[c + _FIRST] + s[c + _SEGMENTS])):
-                s[k] = s[k + FIELDS]
+            for k in range(place, base + FIELDS * (s[c, 3 * queue + _FIRST] + s[c, 3 * queue + _SEGMENTS])):
+                s[c, k] = s[c, k + FIELDS]
 
 
 @compiled
-def _next(t, s, layout, place):
-    """The command that a segment's first request needs next; looked up again when rows have changed."""
-    command = s[place + NEXT]
-    if command < 0:
-        command = next_command(t, s[:layout[_LAST]], s[place + TARGET], s[place + ROW], False)
-        s[place + NEXT] = command
-    return command
-
-
-@compiled
-def _hit_in_bank(t, s, layout, queue, where):
+def _hit_in_bank(p, s, c, queue, where):
     """Whether a request of the queue that has its row open names this bank in its address."""
-    c = layout[_SCALARS] + 3 * queue
-    place = layout[_QUEUES] + (queue * SPACE + s[c + _FIRST]) * FIELDS
-    for _ in range(s[c + _SEGMENTS]):
-        target = s[place + TARGET]
-        if target >= 0 and s[place + WHERE] == where and t.rule[target] == NEEDS and _next(t, s, layout, place) == target:
-            return True
+    place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
+    for _ in range(s[c, 3 * queue + _SEGMENTS]):
+        target = s[c, place + TARGET]
+        if target >= 0 and s[c, place + WHERE] == where and p[target + _RULE] == NEEDS:
+            if _next(p, s, c, place) == target:
+                return True
         place += FIELDS
     return False
 
 
 @compiled
-def _best(t, s, layout, queue, clock, flags, found):
-    """First ready, then first come. Behind a barrier only row commands; no row command against a queued row hit."""
-    c = layout[_SCALARS] + 3 * queue
-    found[_AT], found[_READY], found[_SOON] = -1, 0, _FAR
+def _best(p, s, c, queue, clock):
+    """First ready, then first come. Behind a barrier only row commands; no row command against a queued row hit.
+
+    Answers the segment or -1, its next command (-1: a barrier), whether that is ready, and when the first of all is.
+    """
+    base = p[_QUEUES] + queue * _ROOM
+    first = s[c, 3 * queue + _FIRST]
     dropped = False
-    base = layout[_QUEUES] + queue * SPACE * FIELDS
-    while s[c + _SEGMENTS] > 0 and s[base + FIELDS * s[c + _FIRST] + TARGET] < 0:
-        if flags[1] and dropped:
-            found[_AT], found[_COMMAND], found[_READY] = s[c + _FIRST], -1, 1
-            return
+    while s[c, 3 * queue + _SEGMENTS] > 0 and s[c, base + FIELDS * first + TARGET] < 0:
+        if dropped and p[_BARRIERS_TURN]:
+            return first, -1, True, _FAR
         dropped = True
-        _remove(s, layout, queue, s[c + _FIRST])
-    if s[c + _SEGMENTS] == 0:
-        return
-    last, rings = s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:layout[_SCALARS]]
-    place = base + FIELDS * s[c + _FIRST]
-    command = _next(t, s, layout, place)
-    at = earliest(t, last, rings, command)
-    found[_AT], found[_COMMAND] = s[c + _FIRST], command
-    if at <= clock:
-        found[_READY] = 1
-        return
-    soon = at
-    barrier = False
-    for n in range(s[c + _FIRST] + 1, s[c + _FIRST] + s[c + _SEGMENTS]):
+        _remove(p, s, c, queue, first)
+        first = s[c, 3 * queue + _FIRST]
+    segments = s[c, 3 * queue + _SEGMENTS]
+    if segments == 0:
+        return -1, -1, False, _FAR
+    place = base + FIELDS * first
+    head = _next(p, s, c, place)
+    soon = _when(p, s, c, head)
+    if soon <= clock:
+        return first, head, True, _FAR
+    barrier, several = False, p[_WIDTH] > 1
+    for n in range(first + 1, first + segments):
         place += FIELDS
-        target = s[place + TARGET]
-        if target < 0:
+        if s[c, place + TARGET] < 0:
             barrier = True
             continue
-        command = _next(t, s, layout, place)
-        rule = t.rule[command]
-        if barrier and rule != OPENS and rule != CLOSES:
+        command = s[c, place + NEXT]  # not by calls: this is where time goes
+        if command < 0:
+            command = _next(p, s, c, place)
+        rule = p[command + _RULE]
+        row_command = rule == OPENS or rule == CLOSES
+        if barrier and not row_command:
             continue
-        at = earliest(t, last, rings, command)
+        at = s[c, p[command + _GROUPS]]
+        if several:
+            at = _when(p, s, c, command)
         if at > clock:
             soon = min(soon, at)
-            continue
-        if (rule != NEEDS and (flags[0] or rule == OPENS or rule == CLOSES)
-                and _hit_in_bank(t, s, layout, queue, s[place + WHERE])):
-            continue
-        found[_AT], found[_COMMAND], found[_READY] = n, command, 1
-        return
-    found[_SOON] = soon
+        elif not (row_command or (rule != NEEDS and p[_BUFFERS_WAIT])):
+            return n, command, True, _FAR
+        elif not _hit_in_bank(p, s, c, queue, s[c, place + WHERE]):
+            return n, command, True, _FAR
+    return first, head, False, soon
 
 
 # A cycle of a channel --------------------------------------------------------------------------------------------------
 
 
 @compiled
-def _interrupts(t, s, layout, queue, segment, command):
+def _interrupts(p, s, c, queue, segment, command):
     """Whether a command closes the row of a plain request that has opened it and waits for its access."""
-    c = layout[_SCALARS] + 3 * ACTIVE
-    if t.rule[command] != CLOSES or s[c + _SEGMENTS] == 0:
+    if s[c, 3 * ACTIVE + _SEGMENTS] == 0 or p[command + _RULE] != CLOSES:
         return False
-    where = s[layout[_QUEUES] + (queue * SPACE + segment) * FIELDS + WHERE]
-    place = layout[_QUEUES] + (ACTIVE * SPACE + s[c + _FIRST]) * FIELDS
-    for _ in range(s[c + _SEGMENTS]):
-        if s[place + WHERE] == where:
+    where = s[c, p[_QUEUES] + queue * _ROOM + FIELDS * segment + WHERE]
+    place = p[_QUEUES] + ACTIVE * _ROOM + FIELDS * s[c, 3 * ACTIVE + _FIRST]
+    for _ in range(s[c, 3 * ACTIVE + _SEGMENTS]):
+        if s[c, place + WHERE] == where:
             return True
         place += FIELDS
     return False
 
 
 @compiled
-def _refresh_command(t, s, layout, refreshes):
+def _refresh_command(p, s, c):
     """What the first waiting refresh needs: the precharge of all banks while one is open, or itself."""
-    refresh = refreshes[-s[layout[_SCALARS] + _WAITING] % len(refreshes)]
-    for k in range(layout[_LAST]):
-        if s[k] != -1:
-            return t.precharge[refresh]
+    refresh = p[_REFRESHED + -s[c, _WAITING] % p[_REFRESHES]]
+    for k in range(p[_ROWS], p[_READY]):
+        if s[c, k] != -1:
+            return p[refresh + _PRECHARGE]
     return refresh
 
 
 @compiled
-def _choose(t, s, layout, clock, refreshes, flags, found, other, pick):
+def _choose(p, s, c, clock, other):
     """Which command has its turn. ``other``: only one of the other command bus, if this is 0 or 1.
 
     A refresh that waits goes before all but requests that have opened their row; it leaves turns only to the column
-    commands that are second choice.
+    commands that are second choice. Answers queue (4: refresh) or -1, segment, command; the command bus of whoever was
+    looked at last (-1: nobody); when something can happen next.
     """
-    c = layout[_SCALARS]
-    pick[_QUEUE], pick[_BUS], pick[_NEXT] = -1, -1, _FAR
-    if s[c + 3 * ACTIVE + _SEGMENTS] > 0:
-        _best(t, s, layout, ACTIVE, clock, flags, found)
-        pick[_BUS] = t.bus[found[_COMMAND]]
-        pick[_NEXT] = min(pick[_NEXT], found[_SOON])
-        if found[_READY]:
-            if pick[_BUS] != other:
-                pick[_QUEUE], pick[_SEGMENT], pick[_CHOICE] = ACTIVE, found[_AT], found[_COMMAND]
+    bus, soon = -1, _FAR
+    if s[c, 3 * ACTIVE + _SEGMENTS] > 0:
+        at, command, ready, soon = _best(p, s, c, ACTIVE, clock)
+        bus = p[command + _BUS]
+        if ready:
+            if bus == other:
+                soon = clock + 1
+            elif _interrupts(p, s, c, ACTIVE, at, command):
+                return -1, 0, 0, bus, clock + 1
             else:
-                pick[_NEXT] = clock + 1
-    if pick[_QUEUE] < 0 and s[c + _WAITING] > 0:
-        command = _refresh_command(t, s, layout, refreshes)
-        pick[_BUS] = t.bus[command]
-        if pick[_BUS] != other:
-            at = earliest(t, s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:c], command)
-            if at > clock:
-                pick[_NEXT] = min(pick[_NEXT], at)
-                return
-            pick[_QUEUE], pick[_CHOICE] = 4, command
+                return ACTIVE, at, command, bus, soon
+    if s[c, _WAITING] > 0:
+        command = _refresh_command(p, s, c)
+        bus = p[command + _BUS]
+        if bus == other:
+            soon = clock + 1
         else:
-            pick[_NEXT] = clock + 1
+            ready_at = _when(p, s, c, command)
+            if ready_at > clock:
+                return -1, 0, 0, bus, min(soon, ready_at)
+            return 4, 0, command, bus, soon
+    s[c, _NEAR] = 0
     for step in range(2):
-        if pick[_QUEUE] >= 0:
-            break
         queue = PIM
-        if step == 0:
-            s[c + _NEAR] = 0
-        else:
-            reads, writes = s[c + 3 * READS + _REQUESTS], s[c + 3 * WRITES + _REQUESTS]
-            if s[c + _WRITING] == 0:
+        if step == 1:
+            reads, writes = s[c, 3 * READS + _REQUESTS], s[c, 3 * WRITES + _REQUESTS]
+            if s[c, _WRITING] == 0:
                 if writes > HIGH or reads == 0:
-                    s[c + _WRITING] = 1
+                    s[c, _WRITING] = 1
             elif writes < LOW and reads != 0:
-                s[c + _WRITING] = 0
-            queue = WRITES if s[c + _WRITING] else READS
-        pick[_BUS] = -1
-        if s[c + 3 * queue + _SEGMENTS] == 0:
+                s[c, _WRITING] = 0
+            queue = WRITES if s[c, _WRITING] else READS
+        bus = -1
+        if s[c, 3 * queue + _SEGMENTS] == 0:
             continue
-        _best(t, s, layout, queue, clock, flags, found)
-        pick[_NEXT] = min(pick[_NEXT], found[_SOON])
-        if found[_AT] < 0:
+        at, command, ready, after = _best(p, s, c, queue, clock)
+        soon = min(soon, after)
+        if at < 0:
             continue
-        if found[_COMMAND] >= 0:
-            pick[_BUS] = t.bus[found[_COMMAND]]
-        if found[_READY]:
-            if other < 0 or (pick[_BUS] >= 0 and pick[_BUS] != other):
-                pick[_QUEUE], pick[_SEGMENT], pick[_CHOICE] = queue, found[_AT], found[_COMMAND]
-                s[c + _NEAR] = queue == PIM
-            else:
-                pick[_NEXT] = clock + 1
-    if 0 <= pick[_QUEUE] < 4 and pick[_CHOICE] >= 0:
-        if _interrupts(t, s, layout, pick[_QUEUE], pick[_SEGMENT], pick[_CHOICE]):
-            pick[_QUEUE] = -1
-            pick[_NEXT] = clock + 1
+        if command >= 0:
+            bus = p[command + _BUS]
+        if ready:
+            if other < 0 or (bus >= 0 and bus != other):
+                s[c, _NEAR] = queue == PIM
+                if command >= 0 and _interrupts(p, s, c, queue, at, command):
+                    return -1, 0, 0, bus, clock + 1
+                return queue, at, command, bus, soon
+            soon = clock + 1
+    return -1, 0, 0, bus, soon
 
 
 @compiled
-def _issue(t, s, layout, clock, refreshes, pick, members, counts, log, host):
+def _issue(p, s, c, queue, segment, command, clock, members, host, log):
     """Issue the chosen command and move its request on."""
-    c = layout[_SCALARS]
-    queue, segment, command = pick[_QUEUE], pick[_SEGMENT], pick[_CHOICE]
-    place = layout[_QUEUES] + (queue * SPACE + segment) * FIELDS
     if command < 0:
-        _remove(s, layout, queue, segment)  # a barrier that takes a turn
+        _remove(p, s, c, queue, segment)  # a barrier that takes a turn
         return
-    target, row, where, address = -1, 0, 0, -1
+    place = p[_QUEUES] + queue * _ROOM + FIELDS * segment
     if queue == 4:
-        which = -s[c + _WAITING] % len(refreshes)
-        target, address = refreshes[which], -1 - which
+        which = -s[c, _WAITING] % p[_REFRESHES]
+        target, row, address = p[_REFRESHED + which], 0, -1 - which
     else:
-        target, row, where, address = s[place + TARGET], s[place + ROW], s[place + WHERE], s[place + ADDRESS]
-    issue(t, s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:c], s[:layout[_LAST]], command, row, clock)
-    counts[t.command[command]] += _ones(members)
+        target, row, address = s[c, place + TARGET], s[c, place + ROW], s[c, place + ADDRESS]
+    _record(p, s, c, command, row, clock)
+    host[ISSUED + p[command + _COMMAND]] += _ones(members)
     if len(log):
         n = host[LOGGED]
-        log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, t.command[command], address
+        log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + _COMMAND], address
         host[LOGGED] += 1
     if command == target:
         if queue == 4:
-            s[c + _WAITING] -= 1
+            s[c, _WAITING] -= 1
         else:
-            if t.returns[target]:
+            if p[target + _COMMAND] == p[_READ]:
                 # Data come back in order, one request a cycle.
-                s[c + _DONE] = max(s[c + _DONE] + 1, clock + t.latency[target])
-            _remove(s, layout, queue, segment)
-    else:
-        rule = t.rule[command]
-        for q in range(4):
-            first = layout[_QUEUES] + (q * SPACE + s[c + 3 * q + _FIRST]) * FIELDS
-            for k in range(s[c + 3 * q + _SEGMENTS]):
-                s[first + FIELDS * k + NEXT] = -1
-        if rule == OPENS and queue < 4 and not s[c + _NEAR]:
-            # A plain request that has opened its row goes before those that have not; one too many is lost.
-            _remove(s, layout, queue, segment)
-            if s[c + 3 * ACTIVE + _REQUESTS] < CAPACITY:
-                _push(s, layout, ACTIVE, target, row, where, 1, address, False)
+                s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + _LATENCY])
+            _remove(p, s, c, queue, segment)
+    elif queue < 4 and p[command + _RULE] == OPENS and not s[c, _NEAR]:
+        # A plain request that has opened its row goes before those that have not; one too many is lost.
+        where = s[c, place + WHERE]
+        _remove(p, s, c, queue, segment)
+        if s[c, 3 * ACTIVE + _REQUESTS] < CAPACITY:
+            _push(p, s, c, ACTIVE, target, row, where, 1, address, False)
 
 
 @compiled
-def _tick(t, s, layout, clock, refreshes, interval, flags, found, pick, members, counts, log, host):
+def _tick(p, s, c, clock, members, host, log):
     """One cycle of a channel; when something can happen to it next."""
-    c = layout[_SCALARS]
     due = _FAR
-    if interval > 0:
-        if clock >= s[c + _DUE]:
-            s[c + _WAITING] += len(refreshes)
-            s[c + _DUE] += interval
-        due = s[c + _DUE]
-    _choose(t, s, layout, clock, refreshes, flags, found, -1, pick)
-    soon, bus = pick[_NEXT], pick[_BUS]
-    if pick[_QUEUE] >= 0:
-        soon = clock + 1
-        bus = -1 if pick[_CHOICE] < 0 else t.bus[pick[_CHOICE]]
-        _issue(t, s, layout, clock, refreshes, pick, members, counts, log, host)
-        if bus >= 0:
-            soon = _FAR  # who waits is looked at again now
+    if p[_INTERVAL] > 0:
+        if clock >= s[c, _DUE]:
+            s[c, _WAITING] += p[_REFRESHES]
+            s[c, _DUE] += p[_INTERVAL]
+        due = s[c, _DUE]
+    queue, segment, command, bus, soon = _choose(p, s, c, clock, -1)
+    if queue >= 0:
+        bus = -1 if command < 0 else p[command + _BUS]
+        _issue(p, s, c, queue, segment, command, clock, members, host, log)
+        soon = clock + 1 if bus < 0 else _FAR  # who waits is looked at again now
     if bus >= 0:
-        _choose(t, s, layout, clock, refreshes, flags, found, bus, pick)
-        soon = min(soon, pick[_NEXT])
-        if pick[_QUEUE] >= 0:
-            _issue(t, s, layout, clock, refreshes, pick, members, counts, log, host)
+        queue, segment, command, _, after = _choose(p, s, c, clock, bus)
+        soon = min(soon, after)
+        if queue >= 0:
+            _issue(p, s, c, queue, segment, command, clock, members, host, log)
             soon = clock + 1
     return min(soon, due)
 
@@ -368,106 +424,100 @@ def _tick(t, s, layout, clock, refreshes, interval, flags, found, pick, members,
 
 
 @compiled
-def _alike(a, b, layout, horizon, ring_horizon, clock):
+def _alike(p, s, a, b, clock):
     """Whether two classes will do the same from now on."""
-    c = layout[_SCALARS]
-    for k in range(layout[_LAST]):
-        if a[k] != b[k]:
+    for k in range(_WRITING, _DONE):
+        if s[a, k] != s[b, k]:
             return False
-    for k in range(12, 16):
-        if a[c + k] != b[c + k]:
-            return False
-    if a[c + _DONE] != b[c + _DONE] and (a[c + _DONE] >= clock or b[c + _DONE] >= clock):
+    if s[a, _DONE] != s[b, _DONE] and (s[a, _DONE] >= clock or s[b, _DONE] >= clock):
         return False
+    for k in range(p[_ROWS], p[_READY]):
+        if s[a, k] != s[b, k]:
+            return False
     for q in range(4):
-        if a[c + 3 * q + _SEGMENTS] != b[c + 3 * q + _SEGMENTS] or a[c + 3 * q + _REQUESTS] != b[c + 3 * q + _REQUESTS]:
+        segments = s[a, 3 * q + _SEGMENTS]
+        if segments != s[b, 3 * q + _SEGMENTS] or s[a, 3 * q + _REQUESTS] != s[b, 3 * q + _REQUESTS]:
             return False
-        x = layout[_QUEUES] + (q * SPACE + a[c + 3 * q + _FIRST]) * FIELDS
-        y = layout[_QUEUES] + (q * SPACE + b[c + 3 * q + _FIRST]) * FIELDS
-        for k in range(FIELDS * a[c + 3 * q + _SEGMENTS]):
-            if k % FIELDS != NEXT and a[x + k] != b[y + k]:
+        x = p[_QUEUES] + q * _ROOM + FIELDS * s[a, 3 * q + _FIRST]
+        y = p[_QUEUES] + q * _ROOM + FIELDS * s[b, 3 * q + _FIRST]
+        for k in range(FIELDS * segments):
+            if k % FIELDS != NEXT and s[a, x + k] != s[b, y + k]:
                 return False
-    for k in range(len(horizon)):
-        x, y = a[layout[_LAST] + k], b[layout[_LAST] + k]
-        if x != y and (x + horizon[k] > clock + 1 or y + horizon[k] > clock + 1):
+    for k in range(p[_READY], p[_RINGS]):
+        if s[a, k] != s[b, k] and (s[a, k] > clock + 1 or s[b, k] > clock + 1):
             return False
-    for k in range(len(ring_horizon)):
-        x, y = a[layout[_RINGS] + k], b[layout[_RINGS] + k]
-        if x != y and (x + ring_horizon[k] > clock + 1 or y + ring_horizon[k] > clock + 1):
+    for k in range(p[_RINGS], p[_QUEUES]):
+        if s[a, k] != s[b, k]:
             return False
     return True
 
 
 @compiled
-def _join(state, members, host, layout, horizon, ring_horizon, asleep):
+def _join(p, s, members, host, asleep):
     i = 0
     while i < host[CLASSES]:
         j = i + 1
         while j < host[CLASSES]:
-            if _alike(state[i], state[j], layout, horizon, ring_horizon, host[CLOCK]):
+            if _alike(p, s, i, j, host[CLOCK]):
                 members[i] |= members[j]
                 asleep[i] = min(asleep[i], asleep[j])
                 host[CLASSES] -= 1
-                state[j] = state[host[CLASSES]]
-                members[j] = members[host[CLASSES]]
-                asleep[j] = asleep[host[CLASSES]]
+                n = host[CLASSES]
+                s[j], members[j], asleep[j] = s[n], members[n], asleep[n]
             else:
                 j += 1
         i += 1
 
 
 @compiled
-def _divide(state, members, host, asleep, k, chosen):
+def _divide(s, members, host, asleep, k, chosen):
     """Make the chosen members of a class a class of their own; answers its number."""
     n = host[CLASSES]
     host[CLASSES] += 1
-    state[n] = state[k]
-    asleep[n] = asleep[k]
-    members[n] = chosen
+    s[n], asleep[n], members[n] = s[k], asleep[k], chosen
     members[k] &= ~chosen
     return n
 
 
 @compiled
-def _forwarded(s, layout, address):
+def _forwarded(p, s, c, address):
     """Whether a queued write of this address answers a read."""
-    c = layout[_SCALARS] + 3 * WRITES
-    place = layout[_QUEUES] + (WRITES * SPACE + s[c + _FIRST]) * FIELDS
-    for _ in range(s[c + _SEGMENTS]):
-        if s[place + ADDRESS] == address:
+    place = p[_QUEUES] + WRITES * _ROOM + FIELDS * s[c, 3 * WRITES + _FIRST]
+    for _ in range(s[c, 3 * WRITES + _SEGMENTS]):
+        if s[c, place + ADDRESS] == address:
             return True
         place += FIELDS
     return False
 
 
 @compiled
-def _give(t, state, members, host, layout, asleep, kind, mask, address, step, count, lookup, shifts, separate):
+def _give(p, s, members, host, asleep, kind, mask, address, step, count, lookup):
     """Give a request, ``count`` times, to the channels of the mask; False if a full queue holds up the rest."""
-    c = layout[_SCALARS]
     queue = lookup[kind, 0]
+    merge = queue == PIM and not p[APART]
     for k in range(host[CLASSES]):
         chosen = members[k] & mask
         if chosen and chosen != members[k]:
-            _divide(state, members, host, asleep, k, chosen)
+            _divide(s, members, host, asleep, k, chosen)
     while host[GIVEN] < count:
         at = address + step * host[GIVEN]
-        where = (at >> shifts[2]) & ((1 << shifts[3]) - 1)
-        row = (at >> shifts[0]) & ((1 << shifts[1]) - 1)
+        where = (at >> p[_BELOW_BANK]) & ((1 << p[_BANK_BITS]) - 1)
+        row = (at >> p[_BELOW_ROW]) & ((1 << p[_ROW_BITS]) - 1)
         target = lookup[kind, 1 + where]
         if target < 0:
             row, where = 0, 0
         left = host[LEFT]
         todo = left if left else mask
         room = 1
-        if not left and queue == PIM and not separate:
+        if merge and not left:
             room = count - host[GIVEN]
             if step > 0:
-                room = min(room, ((at | ((1 << shifts[0]) - 1)) - at) // step + 1)
+                room = min(room, ((at | ((1 << p[_BELOW_ROW]) - 1)) - at) // step + 1)  # to the end of the row
         full = 0
         for k in range(host[CLASSES]):
             if members[k] & todo:
-                free = CAPACITY - state[k, c + 3 * queue + _REQUESTS]
-                if free < room and not (queue == READS and _forwarded(state[k], layout, at)):
+                free = CAPACITY - s[k, 3 * queue + _REQUESTS]
+                if free < room and not (queue == READS and _forwarded(p, s, k, at)):
                     if free == 0:
                         full |= members[k]
                     else:
@@ -479,18 +529,16 @@ def _give(t, state, members, host, layout, asleep, kind, mask, address, step, co
             stopped = full & todo
             stopped &= -stopped
             todo &= stopped - 1
-        n = host[CLASSES]
-        for k in range(n):
+        for k in range(host[CLASSES]):
             chosen = members[k] & todo
             if not chosen:
                 continue
             which = k
             if chosen != members[k]:
-                which = _divide(state, members, host, asleep, k, chosen)
-            s = state[which]
-            if queue == READS and _forwarded(s, layout, at):
-                s[c + _DONE] = max(s[c + _DONE] + 1, host[CLOCK] + 1)
-            elif _push(s, layout, queue, target, row, where, room, at, queue == PIM and not separate):
+                which = _divide(s, members, host, asleep, k, chosen)
+            if queue == READS and _forwarded(p, s, which, at):
+                s[which, _DONE] = max(s[which, _DONE] + 1, host[CLOCK] + 1)
+            elif _push(p, s, which, queue, target, row, where, room, at, merge):
                 asleep[which] = 0
         if stopped:
             host[LEFT] = (left if left else mask) & ~(stopped - 1)
@@ -502,19 +550,14 @@ def _give(t, state, members, host, layout, asleep, kind, mask, address, step, co
 
 
 @compiled
-def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, masks, addresses, steps, counts, final, lookup,
-            shifts, refreshes, interval, flags, issued, separate, log):
+def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, lookup, log):
     """Run until all of these requests are in the queues (``final``: until all channels are through). False if that has to
     go on: ``log`` is nearly full, or nothing can happen any more.
 
-    ``issued``: commands by number, summed over channels, are added to it. ``lookup``: by kind of request the queue, then
-    its target by the bank of its address. ``shifts``: bits below the row and of it, bits below the bank and of it.
-    ``separate``: equal requests are kept apart. ``log``: cycle, members, command, address within the channel.
+    ``p``: the image. ``lookup``: by kind of request the queue, then its target by the bank of its address. ``log``: cycle, members, command,
+    address within the channel.
     """
     total = len(kinds)
-    found = np.zeros(4, np.int64)
-    pick = np.zeros(5, np.int64)
-    c = layout[_SCALARS]
     asleep = np.zeros(len(members), np.int64)
     host[STUCK] = 0
     while True:
@@ -522,8 +565,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, masks
             return False
         while host[HEAD] < total:
             n = host[HEAD]
-            if not _give(t, state, members, host, layout, asleep, kinds[n], masks[n], addresses[n], steps[n], counts[n],
-                         lookup, shifts, separate):
+            if not _give(p, s, members, host, asleep, kinds[n], masks[n], addresses[n], steps[n], counts[n], lookup):
                 break
             host[HEAD] += 1
             host[POPPED] += 1
@@ -532,8 +574,8 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, masks
         soon = _FAR
         for k in range(host[CLASSES]):
             soon = min(soon, asleep[k])
-            if state[k, c + _DONE] > host[CLOCK]:
-                soon = min(soon, state[k, c + _DONE])
+            if s[k, _DONE] > host[CLOCK]:
+                soon = min(soon, s[k, _DONE])
         if soon >= _FAR:
             host[STUCK] = 1
             return False
@@ -541,15 +583,14 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, masks
         host[CLOCK] = clock
         drained = host[HEAD] == total
         for k in range(host[CLASSES]):
-            s = state[k]
             if asleep[k] <= clock:
-                asleep[k] = _tick(t, s, layout, clock, refreshes, interval, flags, found, pick, members[k], issued, log, host)
+                asleep[k] = _tick(p, s, k, clock, members[k], host, log)
             if drained:
-                drained = (s[c + _DONE] <= clock and s[c + _WAITING] == 0 and s[c + _REQUESTS] == 0
-                           and s[c + 3 * READS + _REQUESTS] == 0 and s[c + 3 * WRITES + _REQUESTS] == 0
-                           and s[c + 3 * ACTIVE + _REQUESTS] == 0)
+                drained = (s[k, _DONE] <= clock and s[k, _WAITING] == 0 and s[k, _REQUESTS] == 0
+                           and s[k, 3 * READS + _REQUESTS] == 0 and s[k, 3 * WRITES + _REQUESTS] == 0
+                           and s[k, 3 * ACTIVE + _REQUESTS] == 0)
         if drained:
             return True
         if host[CLASSES] > 1 and host[POPPED] >= 64:
             host[POPPED] = 0
-            _join(state, members, host, layout, horizon, ring_horizon, asleep)
+            _join(p, s, members, host, asleep)
