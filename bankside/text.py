@@ -114,8 +114,9 @@ def trace_text(r: dict[str, Any]) -> str:
         parts = {"energy": r["energy_pj"], **{f"  {name}": value for name, value in r["energy_breakdown_pj"].items()}}
         rows += zip(parts, _energies(list(parts.values())), strict=True)
         rows.append(("  not modelled", ", ".join(r["energy_not_modelled"])))
-    rows += [(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:,.4g}")
-             for name, value in (r["details"] or {}).items()]
+    shapes = {float: "{:,.4g}", int: "{:,}"}
+    rows += [(name.replace("_", " "), shapes.get(type(value), "{}").format(value))
+             for name, value in (r["details"] or {}).items() if value is not None]
     rows.append(("commands", f"{sum(r['commands'].values()):,}"))
     rows += [(f"  {name}", f"{count:,}") for name, count in r["commands"].items()]
     if r["stages"]:

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "FORMATS", "Outputs", "Setting", "TraceFormat", "detect", "is_system", "time_file", "time_system",
            "write_program", "write_view"]
+
+#: Order of the parts of an address, if none is named.
+MAPPING = "RoBaRaCoCh"
 
 EXPORTS = ("aim", "ramulator", "program")
 
@@ -312,7 +315,7 @@ class _ChannelMachine:
     def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
         from bankside.models.memory.request_trace import program_lines
 
-        return program_lines(program, self.memory, setting.mapping)
+        return program_lines(program, self.memory, setting.mapping or MAPPING)
 
 
 def _queue_log(controller: QueueController, blocks: Iterable[Any], cycles: int, outputs: Outputs) -> IssueLog | None:
@@ -336,6 +339,34 @@ def _time_attacc(path: str, setting: Setting, outputs: Outputs, progress: Progre
     return timed, _queue_log(controller, read_trace(path, controller), timing.cycles, outputs)
 
 
+def _time_requests(path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+                   ) -> tuple[Timed, IssueLog | None]:
+    from bankside.constraints.memory import load_memory
+    from bankside.models.memory.request_reader import read_requests
+    from bankside.models.memory.requests import CONTROLLERS, RequestFrontEnd
+
+    memory = load_memory(setting.memory or _missing_memory("requests"))
+    known = {name for name in CONTROLLERS if name != "default"}
+    if setting.quirks is not None and setting.quirks not in known:
+        raise ConfigError(nearest("quirks", setting.quirks, known))
+    if setting.refresh and memory.refresh is None:
+        raise ConfigError(f"{memory.name}: the memory states no refresh")
+    controller = replace(CONTROLLERS[setting.quirks or "default"], refresh=setting.refresh)
+    front_end = RequestFrontEnd(memory.at(setting.power_limit), controller, setting.mapping or MAPPING,
+                                channels=setting.channels)
+    recorder = outputs.recorder(front_end.memory)
+    requests = read_requests(path, front_end, progress=progress)
+    timing = front_end.run(requests, log=None if recorder is None else recorder.add)
+    lines = timing.reads + timing.writes
+    timed = Timed(timing.memory, timing.cycles, timing.commands, lines, lines,
+                  (timing.row_hits, timing.row_misses, timing.row_conflicts), details={
+        "reads": timing.reads, "writes": timing.writes, "forwarded": timing.forwarded,
+        "read_latency_cycles": round(timing.read_latency, 3) if timing.reads else None,
+        "gb_per_s": round(timing.bytes_per_s / 1e9, 6), "mapping": setting.mapping or MAPPING,
+        "channels": front_end.channels})
+    return timed, None if recorder is None else recorder.log(timing.cycles, front_end.channels)
+
+
 def _missing_memory(form: str) -> str:
     from bankside.constraints.memory import available
 
@@ -347,6 +378,9 @@ FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
     TraceFormat("aim", "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
                 "gddr6-aim", r"(AiM\s|[WR]\s+(MEM|GPR|CFR)\b)",
                 ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"), _time_aim),
+    TraceFormat("requests", "plain reads and writes (Ramulator, DRAMsim): also R and W, or 0x1000 READ; # begins a comment",
+                None, r"(?i:(LD|ST|R|W)\s+(0x[0-9a-f]+|\d+)$|(0x[0-9a-f]+|\d+)\s+(READ|WRITE|R|W)\b)",
+                ("LD 0x00001000", "ST 4160"), _time_requests),
     TraceFormat("attacc", "requests to AttAcc's HBM (AttAcc simulator): near-bank commands, plain accesses, barriers",
                 "hbm3-5.2", r"(PIM_\w+|LD|ST)\s",
                 ("PIM_WR_GB 0x00000000", "PIM_MAC_AB 0x00000020", "PIM_BARRIER 0x00000000"), _time_attacc, needs=r"PIM_"),

@@ -20,7 +20,7 @@ BLOCK = 1 << 14
 _PLAIN = {"RD": "LD", "WR": "ST"}
 
 
-def program_lines(program: Program, memory: Memory, mapping: str | None = None) -> Iterator[str]:
+def program_lines(program: Program, memory: Memory, mapping: str) -> Iterator[str]:
     """Lines of a trace for channel 0: ``LD`` and ``ST`` with addresses by ``mapping``; with near-bank commands, those of
     the AttAcc simulator, whose addresses are its own.
 
@@ -41,8 +41,8 @@ def program_lines(program: Program, memory: Memory, mapping: str | None = None) 
     return _queued(program, memory)
 
 
-def _plain(program: Program, memory: Memory, mapping: str | None) -> Iterator[str]:
-    where = address_mapping(memory, mapping or "RoBaRaCoCh")
+def _plain(program: Program, memory: Memory, mapping: str) -> Iterator[str]:
+    where = address_mapping(memory, mapping)
     levels = memory.command("RD").scope
     block: list[tuple[str, int, int, int]] = []
 

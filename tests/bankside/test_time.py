@@ -180,6 +180,11 @@ def test_plain_accesses_as_addresses(cli, place):
     cli("time", name, "--memory", "ddr4-3200-jedec", "--export", "ramulator", "--output", "t")
     kinds, addresses = zip(*(line.split() for line in (place / "t").read_text().splitlines()), strict=True)
     assert kinds == ("LD", "LD", "ST") and len(set(addresses)) == 3
+    result = cli("time", "t", "--memory", "ddr4-3200-jedec", "--json").json
+    assert result["format"] == "requests" and result["commands"] == {"ACT": 2, "RD": 2, "WR": 1}
+    assert (result["row_hits"], result["row_misses"], result["row_conflicts"]) == (1, 2, 0)
+    assert result["details"]["reads"] == 2 and result["details"]["writes"] == 1
+    assert cli("time", "t", "--memory", "ddr4-3200-jedec", "--quirks", "ramulator", "--refresh", "--json").json["refresh"]
     write(place, "w.txt", "RD rank=0 bank_group=1 bank=2 row=3 column=0", "wait 7")
     cli("time", "w.txt", "--memory", "ddr4-3200-jedec", "--export", "ramulator", "--output", "t").failed(2, "cannot wait")
 
@@ -193,7 +198,7 @@ def test_every_format_knows_its_example(cli, place, name):
     one = FORMATS[name]
     path = write(place, "example", *one.example)
     assert detect(path).name == name
-    memory = ("--memory", one.memory or "hbm3-5.2")
+    memory = ("--memory", one.memory or {"requests": "ddr4-3200-jedec"}.get(name, "hbm3-5.2"))
     result = cli("time", path, *memory, "--json").json
     assert result["format"] == name and result["cycles"] > 0 and result["lines"] == len(one.example)
     assert cli("time", path, *memory, "--format", name, "--json").json == result
@@ -235,6 +240,11 @@ BAD_FILES = {
     "another format": (b"AiM EOC\n", ("--format", "attacc"), r"t:1: unknown operation 'AiM'"),
     "attacc": (b"PIM_MAC_AB 0x0\nPIM_MAC_XY 0x0\n", (), r"t:2: unknown operation 'PIM_MAC_XY'; did you mean 'PIM_MAC_"),
     "address": (b"PIM_MAC_AB 0x10000000000\n", (), r"t:1: address 0x10000000000 is beyond the device"),
+    "operation": (b"LD 0\nLE 64\n", ("--memory", "ddr4-3200-jedec"), r"t:2: unknown operation 'LE'; did you mean 'LD'\?"),
+    "beyond the memory": (b"0xfffffffffff READ\n", ("--memory", "ddr4-3200-jedec"), r"t:1: address 0xf+ is outside the "),
+    "no memory for requests": (b"LD 0\n", (), r"a file of the format requests needs --memory \(valid: "),
+    "quirks of requests": (b"LD 0\n", ("--memory", "ddr4-3200", "--quirks", "ram"), r"unknown quirks 'ram'; did you mean"),
+    "mapping": (b"LD 0\n", ("--memory", "ddr4-3200-jedec", "--mapping", "RoBa"), r"address mapping 'RoBa' .* is missing"),
     "no memory": (b"loop i0 < 2\n  RD row=1\n", (), r"a file of the format program needs --memory \(valid: "),
     "program's command": (b"loop i0 < 2\n  RDX row=1\n", ("--memory", "gddr6-aim"),
                           r"t:2: gddr6-aim: unknown command 'RDX'"),
