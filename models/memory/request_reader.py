@@ -112,9 +112,8 @@ def _detect(path: str | os.PathLike[str]) -> RequestFormat:
         if len(words) > what.operation and words[what.operation].upper() in what.operations:
             return what
     for what in FORMATS.values():
-        if words[0].upper() in what.operations or _integer(words[0]) is not None:
-            if what.operation == 1 or len(words) == 1:
-                return what
+        if (words[0].upper() in what.operations) if what.operation == 0 else _integer(words[0]) is not None:
+            return what
     raise ConfigError(f"{path}:{number}: '{shown(words[0])}' begins no request ("
                       f"{', '.join(what.text for what in FORMATS.values())})")
 
