@@ -294,7 +294,7 @@ def test_registers_go_where_the_pipeline_is_narrow():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function, fmt, gates", [(multiply, FP16, 1700), (multiply, BF16, 1200), (add, FP16, 1100),
-                                                  (add, BF16, 1000)], ids=str)
+                                                  (add, BF16, 1000)], ids=lambda x: getattr(x, "__name__", None))
 def test_size(function, fmt, gates, tmp_path, monkeypatch):
     """Gate equivalents in the generic library stay in the range that the documentation gives."""
     from amaranth.back import verilog
