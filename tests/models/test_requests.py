@@ -1,8 +1,9 @@
-"""Plain reads and writes: Ramulator's cycles for streams by formula, legal commands only, and what a trace may look like."""
+"""Plain reads and writes: Ramulator's cycles for streams by formula, legal commands only, what a trace may look like."""
 
 import gzip
 import json
 import os
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available, load_memory
+from bankside.constraints.memory.memory import FOLDER
 from bankside.models.memory import request_kernel
 from bankside.models.memory.channel import Channel
 from bankside.models.memory.mapping import MAPPINGS, Location, address_mapping
@@ -33,26 +35,60 @@ def alternating(addresses):
 
 N = np.arange(8192)
 DDR4, X16, GDDR6, HBM2, HBM5 = "ddr4-3200-jedec", "ddr4-3200-jedec-x16", "gddr6-2000", "hbm3-2.0", "hbm3-5.2"
+GIB = 1 << 30
+
+
+def drawn(count=8192, skip=0, seed=12345, step=1):
+    """Numbers below 2^30 by Python's generator, rounded down to multiples of ``step``."""
+    draw = random.Random(seed)
+    return np.array([draw.randrange(GIB) for _ in range(skip + count)][skip:]) // step * step
+
+
+def anywhere(access):
+    return reads(drawn() // access * access)
+
+
+def mixed(access):
+    """Every third one writes."""
+    return Requests(drawn(skip=8192) // access * access, np.arange(8192) % 3 == 2)
+
+
+def runs(access, skip):
+    """Sixteen neighbours, anywhere."""
+    return reads(np.repeat(drawn(512, skip, step=16 * access), 16) + N % 16 * access)
+
 
 #: Cycles and row hits, misses and conflicts of Ramulator 2.0 (branch legacy/v2.0a, commit be93be7): at most one request a
 #: cycle; the time until the last is accepted.
 RAMULATOR = [
     (DDR4, "RoBaRaCoCh", reads(N * 64), 60401, (8089, 70, 0)),
+    (DDR4, "RoBaRaCoCh", anywhere(64), 38580, (0, 99, 8069)),
     (DDR4, "RoBaRaCoCh", reads(N * 256), 40575, (7894, 116, 149)),
     (DDR4, "RoBaRaCoCh", reads(N * 4096), 34521, (3268, 846, 4048)),
     (DDR4, "RoBaRaCoCh", reads(N * 8192), 36466, (0, 59, 8118)),
     (DDR4, "RoBaRaCoCh", alternating(N * 64), 58864, (8064, 71, 0)),
-    (DDR4, "RoBaRaCoCh", reads(N * 262144 % (1 << 30)), 649961, (0, 36, 8123)),
+    (DDR4, "RoBaRaCoCh", mixed(64), 44490, (1, 953, 7211)),
+    (DDR4, "RoBaRaCoCh", runs(64, 16384), 39701, (7598, 152, 409)),
+    (DDR4, "RoBaRaCoCh", reads(N * 262144 % GIB), 649961, (0, 36, 8123)),
+    (DDR4, "RoBaRaCoCh", reads(N % 2 * 262144 + N // 2 % 128 * 64), 74773, (8031, 5, 123)),
     (DDR4, "MOP4CLXOR", reads(N * 64), 34281, (7816, 137, 206)),
+    (DDR4, "MOP4CLXOR", anywhere(64), 38642, (1, 95, 8070)),
     (DDR4, "ChRaBaRoCo", reads(N * 64), 71705, (8090, 6, 63)),
+    (DDR4, "ChRaBaRoCo", anywhere(64), 329871, (1, 32, 8127)),
     (X16, "RoBaRaCoCh", reads(N * 64), 53713, (8090, 37, 32)),
+    (X16, "RoBaRaCoCh", anywhere(64), 103493, (1, 41, 8120)),
+    (X16, "RoBaRaCoCh", runs(64, 16384), 45817, (7513, 160, 486)),
     (GDDR6, "RoBaRaCoCh", reads(N * 64), 22690, (8094, 32, 0)),
+    (GDDR6, "RoBaRaCoCh", anywhere(64), 56134, (12, 32, 8109)),
     (GDDR6, "RoBaRaCoCh", reads(N * 256), 42609, (8095, 16, 48)),
     (GDDR6, "RoBaRaCoCh", reads(N * 4096), 32982, (7136, 16, 1007)),
     (GDDR6, "RoBaRaCoCh", reads(N * 8192), 44360, (6118, 16, 2032)),
     (GDDR6, "RoBaRaCoCh", alternating(N * 64), 22690, (8095, 32, 0)),
+    (GDDR6, "RoBaRaCoCh", mixed(64), 59683, (11, 497, 7614)),
+    (GDDR6, "RoBaRaCoCh", runs(64, 16384), 21801, (6744, 396, 992)),
     # Ramulator's addresses count 16 bytes for an access of this memory's 32.
     (HBM2, "RoBaRaCoCh", reads(N * 32), 16340, (7903, 32, 224)),
+    (HBM2, "RoBaRaCoCh", reads(drawn(step=16) * 2 % GIB), 30113, (0, 32, 8131)),
     (HBM2, "RoBaRaCoCh", reads(N * 2048), 32629, (0, 16, 8152)),
     (HBM2, "RoBaRaCoCh", alternating(N * 32), 18773, (7835, 87, 224)),
 ]
@@ -68,17 +104,34 @@ def test_cycles_of_ramulator(memory, mapping, requests, cycles, rows):
     assert timing.reads + timing.writes == len(N)
 
 
+def test_cycles_with_other_timings(tmp_path):
+    """PAM's intervals of activations in the same memory."""
+    text = (FOLDER / f"{DDR4}.yaml").read_text()
+    path = tmp_path / "pam.yaml"
+    path.write_text(text.replace("nRRDL: 8, nFAW: 34", "nRRDL: 6, nFAW: 26"))
+    front_end = RequestFrontEnd(load_memory(path), "ramulator")
+    assert front_end.run(reads(N * 64)).cycles == 60401
+    timing = front_end.run(anywhere(64))
+    assert (timing.cycles, timing.row_hits, timing.row_misses, timing.row_conflicts) == (37058, 1, 76, 8090)
+
+
 #: Cycles of the AttAcc simulator's HBM3 (5.2 Gb/s, two ranks): as many requests a cycle as the queues take, to the end.
 ATTACC = [
     (1, "HBM3-Custom", True, reads(N * 32), 8866),
     (1, "HBM3-Custom", False, reads(N * 32), 8451),
+    (1, "HBM3-Custom", True, anywhere(32), 26872),
     (1, "HBM3-Custom", True, reads(N * 128), 17851),
     (1, "HBM3-Custom", True, reads(N * 2048), 18076),
     (1, "HBM3-Custom", True, reads(N * 8192), 72003),
     (1, "HBM3-Custom", True, reads(N * 65536), 576479),
+    (1, "HBM3-Custom", True, reads(N % 32 * 256 + N // 32 * 65536), 47845),
     (1, "HBM3-Custom", True, alternating(N * 32), 17402),
+    (1, "HBM3-Custom", True, mixed(32), 28850),
+    (1, "HBM3-Custom", True, runs(32, 16384), 16923),
     (1, "HBM3-Base", True, reads(N * 32), 47845),
+    (1, "HBM3-Base", True, anywhere(32), 26980),
     (16, "HBM3-Custom", True, reads(np.arange(65536) * 32), 4211),
+    (16, "HBM3-Custom", True, reads(drawn(32768, seed=99, step=32)), 7359),
 ]
 
 
@@ -202,7 +255,7 @@ for name, controller in (("ddr4-3200-jedec", "ramulator"), ("hbm3-5.2", "attacc-
 
 
 def low_first(memory):
-    """Neighbours in other channels, then on other buses, then in other groups of banks; rows of all banks before the next."""
+    """Neighbours in other channels, on other buses, in other groups of banks; then all banks before the next row."""
     levels = [level for level in memory.command("RD").scope if level != "bank_group"]
     bus = list(memory.levels).index(memory.bus) + 1 if memory.bus in memory.levels else 0
     own = [level for level in levels if list(memory.levels).index(level) < bus]
@@ -299,7 +352,8 @@ def test_mappings_are_bijective(data):
     mapping = address_mapping(memory, order, channels=channels)
     assert mapping.bytes == channels * np.prod([memory.levels[x] for x in levels]) * memory.rows * memory.columns \
         * mapping.access_bytes
-    lines = np.array(data.draw(st.lists(st.integers(0, mapping.bytes // mapping.access_bytes - 1), min_size=1, max_size=50)))
+    last = mapping.bytes // mapping.access_bytes - 1
+    lines = np.array(data.draw(st.lists(st.integers(0, last), min_size=1, max_size=50)))
     where = mapping.locations(lines * mapping.access_bytes + mapping.access_bytes - 1)
     assert (mapping.addresses(where) == lines * mapping.access_bytes).all()
     assert where.row.max() < memory.rows and where.column.max() < memory.columns and where.channel.max() < channels
@@ -317,7 +371,7 @@ def test_mappings_by_hand():
     assert parts("RoBaRaCoCh", (1 << 13) + (3 << 14) + (2 << 16) + (9 << 18)) == \
         nothing | {"rank": 1, "bank_group": 3, "bank": 2, "row": 9}
     assert parts("ChRaBaRoCo", 5 << 13) == nothing | {"row": 5}
-    # Two bits of the column, rank, group, bank, five more of the column, row; the column's bits are excluded into the others.
+    # Two bits of the column, rank, group, bank, five of the column, row; the column's are excluded into the others.
     assert parts("MOP4CLXOR", 0b11 << 6) == nothing | {"column": 3, "rank": 1, "bank_group": 1}
     assert parts("MOP4CLXOR", 1 << 13) == nothing | {"column": 4, "bank_group": 2}
     assert parts("Ro Ba BG Ra Co Ch", 1 << 13) == parts("RoBaBgRaCoCh", 1 << 13) == nothing | {"rank": 1}
@@ -428,5 +482,5 @@ def test_wrong_controllers(options, reason):
 
 
 def test_an_address_outside_the_memory():
-    with pytest.raises(ConfigError, match=r"^ddr4-3200-jedec: address 0x400000000 is outside the memory of 0x400000000 bytes"):
+    with pytest.raises(ConfigError, match="^ddr4-3200-jedec: address 0x400000000 is outside the memory of"):
         RequestFrontEnd(DDR4).run(reads([0, 1 << 34]))
