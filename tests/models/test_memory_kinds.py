@@ -7,11 +7,20 @@ from itertools import product
 import pytest
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
+from bankside.models.memory.channel import Channel
 from bankside.models.program import Program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
+
+
+def gap(memory, first, at, second, then):
+    """Cycles from a command to the first in which another may follow it."""
+    channel = Channel(memory)
+    one, other = channel.target(first, at), channel.target(second, then)
+    channel.issue(one, 1000)
+    return channel.earliest(other) - 1000
 
 
 # Reads and writes of DRAM -------------------------------------------------------------------------------------------
@@ -159,6 +168,38 @@ def test_lpddr5x_has_the_nanoseconds_of_lpddr5():
     assert memory.parameters["nREFI"] == int(3906 / 0.9375)           # no later than that
 
 
+#: Commands of LPDDR5X and the cycles between them: in one bank, in another bank of the group, group of the rank, rank.
+LPDDR5X_GAPS = {
+    ("ACT", "ACT"): (65, 6, 6, 2), ("ACT", "RD"): (20, 2, 2, 2), ("ACT", "WR"): (20, 2, 2, 2),
+    ("ACT", "PRE"): (45, 2, 2, 2), ("ACT", "REFPB"): (65, 8, 8, 2), ("PRE", "ACT"): (20, 1, 1, 1), ("PRE", "PRE"): (2, 2, 2, 1),
+    ("PRE", "REFPB"): (20, 1, 1, 1), ("RD", "RD"): (4, 4, 2, 4), ("WR", "WR"): (4, 4, 2, 2), ("RD", "WR"): (15, 15, 15, 4),
+    ("WR", "RD"): (27, 27, 21, 15), ("RD", "PRE"): (8, 1, 1, 1), ("WR", "PRE"): (51, 1, 1, 1),
+    ("RDA", "ACT"): (28, 1, 1, 1), ("WRA", "ACT"): (71, 1, 1, 1), ("RDA", "REFPB"): (28, 1, 1, 1), ("WRA", "REFPB"): (71, 1, 1, 1),
+    ("REFPB", "ACT"): (150, 8, 8, 1), ("REFPB", "REFPB"): (96, 96, 96, 1), ("RDA", "WRA"): (15, 15, 15, 4)}
+#: The same of a bank and a whole rank: from the bank to its rank, from the rank to the bank, to another rank's bank.
+LPDDR5X_RANK_GAPS = {
+    ("ACT", "PREAB"): 45, ("RD", "PREAB"): 8, ("WR", "PREAB"): 51, ("RDA", "PREAB"): 28, ("WRA", "PREAB"): 71,
+    ("PRE", "PREAB"): 2, ("ACT", "REFAB"): 65, ("PRE", "REFAB"): 20, ("RDA", "REFAB"): 28, ("WRA", "REFAB"): 71,
+    ("REFPB", "REFAB"): 150, ("PREAB", "ACT"): 23, ("PREAB", "REFPB"): 23, ("PREAB", "PRE"): 2, ("REFAB", "ACT"): 299,
+    ("REFAB", "REFPB"): 299, ("PREAB", "REFAB"): 23, ("REFAB", "REFAB"): 299}
+
+
+def test_what_follows_what_on_lpddr5x():
+    memory = load_memory("lpddr5x-8533")
+    places = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    assert {(a, b): tuple(gap(memory, a, places[0], b, at) for at in places) for a, b in LPDDR5X_GAPS} == LPDDR5X_GAPS
+    at = {op: [0 if level in command.scope else None for level in memory.levels] for op, command in memory.commands.items()}
+    assert {(a, b): gap(memory, a, at[a], b, at[b]) for a, b in LPDDR5X_RANK_GAPS} == LPDDR5X_RANK_GAPS
+
+
+def test_four_activations_of_a_rank():
+    memory = load_memory("lpddr5x-8533")
+    p = Program()
+    for bank, group in product(range(2), range(4)):
+        p.command("ACT", rank=0, bank_group=group, bank=bank, row=0)
+    assert time_program(p, memory).issue_cycles("ACT").tolist() == [0, 6, 12, 18, 24, 30, 36, 42]    # nFAW 22 < 4 nRRD
+
+
 def test_a_burst_of_32_is_two_of_16_in_the_places_that_interleave():
     memory = load_memory("lpddr5x-8533")
     p = Program()
@@ -203,6 +244,31 @@ def dies(tmp_path, count, planes=1):
     path.write_text(f"name: flash-{count}-{planes}\nbased_on: flash-nand\nsource: test\n"
                     f"organisation: {{levels: {{die: {count}, plane: {planes}}}, source: test}}\n")
     return load_memory(path)
+
+
+#: Cycles from a command of die 0 to one of die 1, and to one of die 0.
+OTHER_DIE = {("READ", "READ"): READ, ("NEXT", "READ"): SHORT, ("LAST", "LOAD"): SHORT, ("PROG", "LOAD"): SHORT,
+             ("LOAD", "READ"): LOAD, ("ERASE", "READ"): 300, ("RD", "NEXT"): COLUMN + TURN, ("RD", "WR"): COLUMN + TURN,
+             ("WR", "LOAD"): COLUMN + POST, ("WR", "WR"): COLUMN, ("READ", "RD"): READ + SELECT,
+             ("LAST", "RD"): SHORT + SELECT, ("PROG", "RD"): SHORT + SELECT, ("LOAD", "RD"): LOAD + SELECT,
+             ("ERASE", "RD"): 300 + SELECT, ("RD", "RD"): COLUMN + TURN + SELECT, ("WR", "RD"): COLUMN + POST + SELECT}
+SAME_DIE = {("RD", "RD"): COLUMN, ("WR", "WR"): COLUMN, ("WR", "RD"): COLUMN + POST, ("READ", "RD"): LATENCY,
+            ("READ", "NEXT"): READ + 240 + ARRAY, ("READ", "ERASE"): READ + 240 + ARRAY, ("NEXT", "LAST"): ARRAY,
+            ("NEXT", "READ"): ARRAY, ("NEXT", "LOAD"): ARRAY, ("NEXT", "ERASE"): ARRAY, ("NEXT", "FREE"): SHORT + 7200,
+            ("RD", "FREE"): COLUMN, ("LOAD", "WR"): LOAD + 168, ("PROG", "READ"): PROGRAM, ("PROG", "ERASE"): PROGRAM,
+            ("ERASE", "LOAD"): 300 + 240 + 4_800_000, ("FREE", "READ"): 1}
+
+
+def test_what_follows_what_on_a_flash_channel():
+    assert {pair: gap(FLASH, pair[0], (0, 0), pair[1], (1, 0)) for pair in OTHER_DIE} == OTHER_DIE
+    assert {pair: gap(FLASH, pair[0], (0, 0), pair[1], (0, 0)) for pair in SAME_DIE} == SAME_DIE
+
+
+def test_planes_of_a_die(tmp_path):
+    memory = dies(tmp_path, 2, planes=2)
+    assert gap(memory, "RD", (0, 0), "RD", (0, 1)) == COLUMN + TURN + SELECT
+    assert gap(memory, "READ", (0, 0), "READ", (0, 1)) == READ        # independent
+    assert gap(memory, "PROG", (0, 0), "READ", (0, 1)) == PROGRAM     # not so
 
 
 def test_the_flash_is_the_one_of_the_paper():
@@ -350,6 +416,14 @@ def test_stepping_through_flash_gives_the_same():
 # NVMe with a peer-to-peer link --------------------------------------------------------------------------------------
 
 NVME = load_memory("nvme-smartssd")
+
+
+def test_what_follows_what_on_the_link():
+    block = 4096 + 16 * 24
+    table = {("RD", "RD", 1): 7293, ("RD", "RDC", 1): block, ("RDC", "RD", 1): block, ("RDC", "RDC", 0): block,
+             ("WR", "WR", 1): block, ("WR", "RD", 1): 1, ("WR", "PROG", 0): block, ("WR", "FREE", 0): block,
+             ("RD", "FREE", 0): block, ("SENSE", "RD", 0): 275_692, ("PROG", "LOAD", 0): 2_064_889, ("PROG", "SENSE", 1): 1}
+    assert {key: gap(NVME, key[0], (0,), key[1], (key[2],)) for key in table} == table
 
 
 def test_latency_of_one_block_at_a_time():
