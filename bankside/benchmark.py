@@ -18,7 +18,8 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     """Measure; one line per figure on standard output (``--json``: the same as data)."""
     rows: list[dict[str, Any]] = []
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
-                           ("operators", _operators), ("timing engine", _timing), ("Verilog generation", _generation),
+                           ("operators", _operators), ("timing engine", _timing),
+                           ("plain requests", _requests), ("Verilog generation", _generation),
                            ("system evaluation", _evaluation)):
         log(f"measuring: {name}")
         for what, value, unit in function():
@@ -111,6 +112,33 @@ def _timing() -> list[tuple[str, float, str]]:
                 continue
             seconds = _cpu(functools.partial(time_program, program, memory, mode=mode))
             out.append((f"{tokens} tokens a bank, {mode}", commands / seconds, "commands/s"))
+    return out
+
+
+def _requests() -> list[tuple[str, float, str]]:
+    """From the trace file to the answer."""
+    import tempfile
+    from pathlib import Path
+
+    from bankside.models.memory.request_reader import read_requests
+    from bankside.models.memory.requests import RequestFrontEnd
+
+    rng = np.random.default_rng(1)
+    count = 200_000
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        for what, lines in (("stream", np.arange(count)), ("random", rng.integers(0, 1 << 24, count))):
+            path = Path(folder) / what
+            path.write_text("".join(f"{'ST' if n % 3 == 2 else 'LD'} {line * 64:#x}\n"
+                                    for n, line in enumerate(lines.tolist())))
+            for memory, controller in (("ddr4-3200-jedec", "ramulator"), ("hbm3-5.2", "attacc-simulator")):
+
+                def run(path: Path = path, memory: str = memory, controller: str = controller) -> None:
+                    front_end = RequestFrontEnd(memory, controller)
+                    front_end.run(read_requests(path, front_end))
+
+                run()  # compiles
+                out.append((f"{what}, {memory}", count / _cpu(run), "requests/s"))
     return out
 
 
