@@ -171,10 +171,12 @@ def test_lpddr5x_has_the_nanoseconds_of_lpddr5():
 #: Commands of LPDDR5X and the cycles between them: in one bank, in another bank of the group, group of the rank, rank.
 LPDDR5X_GAPS = {
     ("ACT", "ACT"): (65, 6, 6, 2), ("ACT", "RD"): (20, 2, 2, 2), ("ACT", "WR"): (20, 2, 2, 2),
-    ("ACT", "PRE"): (45, 2, 2, 2), ("ACT", "REFPB"): (65, 8, 8, 2), ("PRE", "ACT"): (20, 1, 1, 1), ("PRE", "PRE"): (2, 2, 2, 1),
+    ("ACT", "PRE"): (45, 2, 2, 2), ("ACT", "REFPB"): (65, 8, 8, 2), ("PRE", "ACT"): (20, 1, 1, 1),
+    ("PRE", "PRE"): (2, 2, 2, 1),
     ("PRE", "REFPB"): (20, 1, 1, 1), ("RD", "RD"): (4, 4, 2, 4), ("WR", "WR"): (4, 4, 2, 2), ("RD", "WR"): (15, 15, 15, 4),
     ("WR", "RD"): (27, 27, 21, 15), ("RD", "PRE"): (8, 1, 1, 1), ("WR", "PRE"): (51, 1, 1, 1),
-    ("RDA", "ACT"): (28, 1, 1, 1), ("WRA", "ACT"): (71, 1, 1, 1), ("RDA", "REFPB"): (28, 1, 1, 1), ("WRA", "REFPB"): (71, 1, 1, 1),
+    ("RDA", "ACT"): (28, 1, 1, 1), ("WRA", "ACT"): (71, 1, 1, 1), ("RDA", "REFPB"): (28, 1, 1, 1),
+    ("WRA", "REFPB"): (71, 1, 1, 1),
     ("REFPB", "ACT"): (150, 8, 8, 1), ("REFPB", "REFPB"): (96, 96, 96, 1), ("RDA", "WRA"): (15, 15, 15, 4)}
 #: The same of a bank and a whole rank: from the bank to its rank, from the rank to the bank, to another rank's bank.
 LPDDR5X_RANK_GAPS = {
