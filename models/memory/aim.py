@@ -17,7 +17,7 @@ from ..program.nodes import shift
 from . import aim_kernel as kernel
 from .compiled import compiled
 from .energy import energy_pj
-from .tables import make_tables
+from .tables import make_image, make_tables
 
 __all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask"]
 
@@ -372,6 +372,7 @@ class FrontEnd:
         if refresh and memory.refresh is None:
             raise ConfigError(f"{memory.name}: the memory states no refresh")
         self.tables, self.numbering = make_tables(self.memory)
+        self.image = make_image(self.tables)
         self.layout = kernel.Layout(self.memory.banks, self.numbering.slots, self.numbering.ring_times)
         self.names = list(self.memory.commands)
         self.flags = np.full(len(kernel.FLAGS), quirks is not None)
@@ -396,7 +397,7 @@ class FrontEnd:
     def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:
         """Run the kernel over instructions from the present state."""
         self.host[kernel.HEAD] = 0
-        kernel.advance(self.tables, self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
+        kernel.advance(self.image, self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
                        self.numbering.ring_horizon, *code, counts, self.mode_switch, self.refresh_target, self.interval,
                        self.flags, _NO_LOG if log is None else log)
         if self.host[kernel.STUCK]:

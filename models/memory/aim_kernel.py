@@ -14,7 +14,21 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import compiled
-from .tables import earliest, issue, next_command
+from .tables import (
+    ACTIVATE,
+    BANK_START,
+    BANKS,
+    CLOSES,
+    LATENCY,
+    NUMBER,
+    PRECHARGE,
+    REGISTER_MODE,
+    RETURNS,
+    RULE,
+    earliest,
+    issue,
+    next_command,
+)
 
 __all__ = ["FLAGS", "KINDS", "Layout", "advance", "fresh_state"]
 
@@ -31,7 +45,7 @@ FLAGS = ("forwards_reads", "synchronises_early", "activates_open_banks", "loses_
 
 CHANNELS = 32
 CAPACITY = 33          # of every queue
-RETURNS = 160          # reads that have been issued and not returned
+COMING = 160          # reads that have been issued and not returned
 HIGH, LOW = 25.6, 6.4  # queued writes that begin and end their turn
 
 _FAR = 1 << 60
@@ -45,7 +59,7 @@ class Layout:
         self.parts = {}
         for name, size in (("rows", banks), ("last", slots), ("rings", ring_times), ("scalars", 10),
                            ("commands", 2 * CAPACITY), ("reads", 3 * CAPACITY), ("writes", 3 * CAPACITY),
-                           ("active", 3 * CAPACITY), ("returns", 2 * RETURNS)):
+                           ("active", 3 * CAPACITY), ("returns", 2 * COMING)):
             self.parts[name] = place
             place += size
         self.size = place
@@ -112,12 +126,12 @@ def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
 @compiled
 def _waited_for(t, s, layout, command):
     """Whether a precharge of one bank would close the row of a request that has opened it."""
-    if t.rule[command] != 3 or t.bank_start[command + 1] - t.bank_start[command] != 1:
+    if t[t[RULE] + command] != CLOSES or t[t[BANK_START] + command + 1] - t[t[BANK_START] + command] != 1:
         return False
-    bank = t.bank[t.bank_start[command]]
+    bank = t[t[BANKS] + t[t[BANK_START] + command]]
     active = layout[_ACTIVE]
     for n in range(s[layout[_SCALARS] + _NA]):
-        if t.bank[t.bank_start[s[active + 3 * n]]] == bank:
+        if t[t[BANKS] + t[t[BANK_START] + s[active + 3 * n]]] == bank:
             return True
     return False
 
@@ -143,7 +157,7 @@ def _send(s, layout, kind, target, row, blocks, clock, flags):
     if s[c + _NC] > 0:
         return False
     if kind == READ and s[c + _NW] > 0 and flags[0]:
-        if s[c + _NP] >= RETURNS:
+        if s[c + _NP] >= COMING:
             return False
         place = layout[_RETURNS] + 2 * s[c + _NP]
         s[place], s[place + 1] = 0, clock + 1
@@ -183,9 +197,9 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
     source, place, command, target, row = -1, 0, -1, -1, 0
     if interval > 0 and clock >= s[c + _DUE]:
         command = refresh
-        for k in range(t.bank_start[refresh], t.bank_start[refresh + 1]):
-            if rows[t.bank[k]] != -1:
-                command = t.precharge[refresh]
+        for k in range(t[t[BANK_START] + refresh], t[t[BANK_START] + refresh + 1]):
+            if rows[t[t[BANKS] + k]] != -1:
+                command = t[t[PRECHARGE] + refresh]
         at = earliest(t, last, rings, command)
         if at > clock:
             out[3] = min(out[3], at)
@@ -237,10 +251,10 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
     if flags[4] and _waited_for(t, s, layout, command):
         out[3] = clock + 1
         return True
-    if not flags[3] and 1 <= source <= 2 and command == t.activate[target] and s[c + _NA] >= CAPACITY:
+    if not flags[3] and 1 <= source <= 2 and command == t[t[ACTIVATE] + target] and s[c + _NA] >= CAPACITY:
         return happened
 
-    if mode_switch >= 0 and t.register_mode[command] != s[c + _MODE]:
+    if mode_switch >= 0 and t[t[REGISTER_MODE] + command] != s[c + _MODE]:
         s[c + _MODE] = 1 - s[c + _MODE]
         issue(t, last, rings, rows, mode_switch, 0, clock)
         out[1], out[2] = mode_switch, 0
@@ -251,12 +265,12 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
         if command == refresh:
             s[c + _DUE] += interval
     elif command == target:
-        if t.returns[target]:
+        if t[t[RETURNS] + target]:
             end = layout[_RETURNS] + 2 * s[c + _NP]
-            s[end], s[end + 1] = 1 if source == 0 else 0, clock + t.latency[target]
+            s[end], s[end + 1] = 1 if source == 0 else 0, clock + t[t[LATENCY] + target]
             s[c + _NP] += 1
         else:
-            s[c + _DONE] = max(s[c + _DONE], clock + t.latency[target])
+            s[c + _DONE] = max(s[c + _DONE], clock + t[t[LATENCY] + target])
         if source == 0:
             _drop(s, layout[_COMMANDS], 0, s[c + _NC], 2)
             s[c + _NC] -= 1
@@ -269,7 +283,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
         else:
             _drop(s, layout[_ACTIVE], place, s[c + _NA], 3)
             s[c + _NA] -= 1
-    elif 1 <= source <= 2 and command == t.activate[target]:
+    elif 1 <= source <= 2 and command == t[t[ACTIVATE] + target]:
         number, queue = (_NR, layout[_READS]) if source == 1 else (_NW, layout[_WRITES])
         arrived = s[queue + 3 * place + 2]
         _drop(s, queue, place, s[c + number], 3)
@@ -415,7 +429,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                 happened = True
                 size = _ones(members[k])
                 if out[1] >= 0:
-                    counts[t.command[out[1]]] += size
+                    counts[t[t[NUMBER] + out[1]]] += size
                     if len(log):
                         n = host[LOGGED]
                         log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members[k], out[1], out[2]

@@ -11,8 +11,8 @@ from ...constraints.memory import Memory
 from .channel import NEVER, Channel, Target
 from .compiled import compiled
 
-__all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_tables",
-           "next_command"]
+__all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_image",
+           "make_tables", "next_command"]
 
 #: Row rules.
 NONE, NEEDS, OPENS, CLOSES, CLOSED = range(5)
@@ -109,35 +109,50 @@ def make_tables(memory: Memory) -> tuple[Tables, Numbering]:
                              column(channel.horizon), sum(sizes), horizon.astype(np.int64))
 
 
+#: Fields of the tables in the image of them that compiled functions take.
+FIELDS = (NUMBER, CHECK_START, CHECK_SLOT, CHECK_CYCLES, SET_START, SET_SLOT, RING_CHECK_START, RING_CHECK,
+          RING_CHECK_CYCLES, RING_SET_START, RING_SET, RING_FIRST, RING_SIZE, BANK_START, BANKS, ACTIVATE, PRECHARGE, RULE,
+          AUTO_PRECHARGE, LATENCY, RETURNS, REGISTER_MODE, BUS) = range(23)
+
+
+def make_image(tables: Tables) -> np.ndarray:
+    """All tables in one array: entry ``k`` of field ``F`` is ``image[image[F] + k]``.
+
+    Compiled code counts references to an array whenever it passes it on; to one that costs little.
+    """
+    starts = len(tables) + np.cumsum([0] + [len(field) for field in tables[:-1]])
+    return np.concatenate([starts, *tables]).astype(np.int64)
+
+
 @compiled
 def earliest(t, last, rings, target):
     """First cycle in which the timings allow a command; neither rows nor command buses are looked at."""
     at = NEVER
-    for k in range(t.check_start[target], t.check_start[target + 1]):
-        at = max(at, last[t.check_slot[k]] + t.check_cycles[k])
-    for k in range(t.ring_check_start[target], t.ring_check_start[target + 1]):
-        at = max(at, rings[t.ring_first[t.ring_check[k]]] + t.ring_check_cycles[k])
+    for k in range(t[t[CHECK_START] + target], t[t[CHECK_START] + target + 1]):
+        at = max(at, last[t[t[CHECK_SLOT] + k]] + t[t[CHECK_CYCLES] + k])
+    for k in range(t[t[RING_CHECK_START] + target], t[t[RING_CHECK_START] + target + 1]):
+        at = max(at, rings[t[t[RING_FIRST] + t[t[RING_CHECK] + k]]] + t[t[RING_CHECK_CYCLES] + k])
     return at
 
 
 @compiled
 def issue(t, last, rings, rows, target, row, at):
     """Record that a command issues in cycle ``at``, and open or close its rows."""
-    for k in range(t.set_start[target], t.set_start[target + 1]):
-        last[t.set_slot[k]] = at
-    for k in range(t.ring_set_start[target], t.ring_set_start[target + 1]):
-        first = t.ring_first[t.ring_set[k]]
-        final = first + t.ring_size[t.ring_set[k]] - 1
+    for k in range(t[t[SET_START] + target], t[t[SET_START] + target + 1]):
+        last[t[t[SET_SLOT] + k]] = at
+    for k in range(t[t[RING_SET_START] + target], t[t[RING_SET_START] + target + 1]):
+        first = t[t[RING_FIRST] + t[t[RING_SET] + k]]
+        final = first + t[t[RING_SIZE] + t[t[RING_SET] + k]] - 1
         for n in range(first, final):
             rings[n] = rings[n + 1]
         rings[final] = at
-    rule = t.rule[target]
+    rule = t[t[RULE] + target]
     if rule == OPENS:
-        for k in range(t.bank_start[target], t.bank_start[target + 1]):
-            rows[t.bank[k]] = row
-    elif rule == CLOSES or t.auto_precharge[target]:
-        for k in range(t.bank_start[target], t.bank_start[target + 1]):
-            rows[t.bank[k]] = -1
+        for k in range(t[t[BANK_START] + target], t[t[BANK_START] + target + 1]):
+            rows[t[t[BANKS] + k]] = row
+    elif rule == CLOSES or t[t[AUTO_PRECHARGE] + target]:
+        for k in range(t[t[BANK_START] + target], t[t[BANK_START] + target + 1]):
+            rows[t[t[BANKS] + k]] = -1
 
 
 @compiled
@@ -146,18 +161,18 @@ def next_command(t, rows, target, row, open_too):
 
     ``open_too``: an all-bank activation may find some of its banks open at that row.
     """
-    if t.rule[target] != NEEDS:
+    if t[t[RULE] + target] != NEEDS:
         return target
     closed = False
     held = False
-    for k in range(t.bank_start[target], t.bank_start[target + 1]):
-        open_row = rows[t.bank[k]]
+    for k in range(t[t[BANK_START] + target], t[t[BANK_START] + target + 1]):
+        open_row = rows[t[t[BANKS] + k]]
         if open_row == -1:
             closed = True
         elif open_row != row:
-            return t.precharge[target]
+            return t[t[PRECHARGE] + target]
         else:
             held = True
     if closed and held and not open_too:
-        return t.precharge[target]
-    return t.activate[target] if closed else target
+        return t[t[PRECHARGE] + target]
+    return t[t[ACTIVATE] + target] if closed else target
