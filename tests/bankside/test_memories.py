@@ -1,11 +1,16 @@
 """``bankside list`` on memories: those that ship, and a file of one's own."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from bankside.constraints.memory import available, load_memory
+from bankside.constraints.memory import memory as schema
 
 from bankside import cli
+
+PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text()
 
 
 @pytest.fixture
@@ -52,3 +57,12 @@ def test_a_file_of_ones_own_is_checked(listed, tmp_path):
     path.write_text(path.read_text().replace("nR:", "nRR: 0, nR:"))
     failed = listed("--memory", str(path), code=2)
     assert failed.out == "" and failed.err == f"bankside: {path}:5: nRR is 0 cycles; must be 1 to 1000000000\n"
+
+
+def test_the_page_has_every_memory_and_every_key():
+    told = set(re.findall(r"`([^`\n]+)`", PAGE))
+    assert set(available()) <= told
+    schemas = [schema.MemoryFile, schema.OrganisationFile, schema.CommandFile]
+    assert {field.alias or name for model in schemas for name, field in model.model_fields.items()} <= told
+    for name, field in schema.ConstraintFile.model_fields.items():
+        assert re.search(rf"\b{field.alias or name}\b", PAGE)
