@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
-from .lines import LONGEST, Progress, first_lines, line_blocks, shown
+from .lines import LONGEST, Progress, line_blocks, shown
 from .requests import RequestFrontEnd, Requests
 
 __all__ = ["FORMATS", "RequestFormat", "read_requests"]
@@ -78,10 +78,15 @@ def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | Non
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(nearest("format", form, FORMATS))
-    what = _detect(path) if form is None else FORMATS[form]
+    what = None if form is None else FORMATS[form]
     size = _MOST if front_end is None else front_end.mapping.bytes
-    found = False
+    found, last = False, 0
     for number, lines in line_blocks(path, progress):
+        last = number + len(lines) - 1
+        if what is None:
+            what = _detect(path, number, lines)
+        if what is None or not lines:
+            continue
         block = _parse(lines, what)
         if block is None:
             block, numbers = _parse_lines(path, number, lines, what)
@@ -95,27 +100,27 @@ def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | Non
         if len(block.addresses):
             found = True
             yield block
-        last = number + len(lines) - 1
     if not found:
-        raise ConfigError(f"{path}: no request in the file")
+        raise ConfigError(f"{path}: {'nothing but empty lines' if last else 'an empty file'}")
     if os.path.isfile(path) and not _ended(path):
         raise ConfigError(f"{path}:{last}: the last line has no end: the trace is cut off")
 
 
-def _detect(path: str | os.PathLike[str]) -> RequestFormat:
-    lines = first_lines(path, 1)
-    if not lines:
-        raise ConfigError(f"{path}: an empty file" if not os.path.getsize(path) else f"{path}: nothing but empty lines")
-    number, text = lines[0]
-    words = [word.encode() for word in text.split()]
-    for what in FORMATS.values():
-        if len(words) > what.operation and words[what.operation].upper() in what.operations:
-            return what
-    for what in FORMATS.values():
-        if (words[0].upper() in what.operations) if what.operation == 0 else _integer(words[0]) is not None:
-            return what
-    raise ConfigError(f"{path}:{number}: '{shown(words[0])}' begins no request ("
-                      f"{', '.join(what.text for what in FORMATS.values())})")
+def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> RequestFormat | None:
+    """The format of the first line that has anything in it, None if there is none."""
+    for number, line in enumerate(lines, first):
+        words = line[:LONGEST].split(b"#", 1)[0].split()
+        if not words:
+            continue
+        for what in FORMATS.values():
+            if len(words) > what.operation and words[what.operation].upper() in what.operations:
+                return what
+        for what in FORMATS.values():
+            if (words[0].upper() in what.operations) if what.operation == 0 else _integer(words[0]) is not None:
+                return what
+        raise ConfigError(f"{path}:{number}: '{shown(words[0])}' begins no request ("
+                          f"{', '.join(what.text for what in FORMATS.values())})")
+    return None
 
 
 def _ended(path: str | os.PathLike[str]) -> bool:
