@@ -10,12 +10,15 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["COMPILED", "compiled"]
+__all__ = ["COMPILED", "borrowed", "compiled"]
 
 try:
     if os.environ.get("BANKSIDE_INTERPRETED"):
         raise ImportError
     from numba import njit
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import make_array
 
     COMPILED = True
 except ImportError:
@@ -25,3 +28,23 @@ except ImportError:
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, compiled on its first call for these types and kept on disk."""
     return njit(cache=True, nogil=True)(function) if COMPILED else function
+
+
+if COMPILED:
+    @intrinsic
+    def borrowed(context: Any, array: Any) -> Any:
+        """The array as one that compiled code does not count references to, which costs more than most of what it does.
+
+        Whoever called the compiled function must keep the array.
+        """
+        def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            out = make_array(signature.return_type)(context, builder, value=values[0])
+            out.meminfo = cgutils.get_null_value(out.meminfo.type)
+            out.parent = cgutils.get_null_value(out.parent.type)
+            return out._getvalue()
+
+        return array(array), build
+else:
+    def borrowed(array: Any) -> Any:
+        """The array."""
+        return array

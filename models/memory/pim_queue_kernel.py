@@ -8,14 +8,14 @@ classes that have become alike are joined again. Equal requests in a row are one
 
 With its flags this is the public AttAcc simulator; :data:`FLAGS` has the differences. As in the controller of plain
 requests, a command that issues tells others when they will be ready. Functions take two arrays, the *image* of all that
-does not change and the state, since compiled code counts references to every array that it passes on.
+does not change and the state, and return in one place: else compiled code counts references to the arrays at every call.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .compiled import compiled
+from .compiled import borrowed, compiled
 from .tables import CLOSES, NEEDS, OPENS
 
 __all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
@@ -39,9 +39,10 @@ _FAR = 1 << 60
 
 # A class's row of the state begins with numbers: of each queue the first segment's place, segments, requests; then
 # whether writes have their turn, whether the request that was found last was a near-bank one, when refreshes are due,
-# how many wait, when the last read has returned. Then open rows by bank, when groups are ready, windows, queues.
+# how many wait, when the last read has returned, cycle before which nothing happens, cycle before which nothing but
+# accesses of the first segment happens. Then open rows by bank, when groups are ready, windows, queues.
 _FIRST, _SEGMENTS, _REQUESTS = range(3)
-_WRITING, _NEAR, _DUE, _WAITING, _DONE, _PARTS = range(12, 18)
+_WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
 
 # The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); of an
 # address the bits below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
@@ -152,25 +153,24 @@ def _record(p, s, c, target, row, at):
 def _next(p, s, c, place):
     """The command that a segment's first request needs next; looked up again when rows have changed."""
     command = s[c, place + NEXT]
-    if command >= 0:
-        return command
-    command = s[c, place + TARGET]
-    if p[command + _RULE] == NEEDS:
-        row = s[c, place + ROW]
-        opened, closed, other = False, False, False
-        for k in range(p[command + _BANKS], p[command + _BANKS_END]):
-            found = s[c, p[k]]
-            if found == row:
-                opened = True
-            elif found == -1:
-                closed = True
-            else:
-                other = True
-        if other or (opened and closed):
-            command = p[command + _PRECHARGE]
-        elif closed:
-            command = p[command + _ACTIVATE]
-    s[c, place + NEXT] = command
+    if command < 0:
+        command = s[c, place + TARGET]
+        if p[command + _RULE] == NEEDS:
+            row = s[c, place + ROW]
+            opened, closed, other = False, False, False
+            for k in range(p[command + _BANKS], p[command + _BANKS_END]):
+                found = s[c, p[k]]
+                if found == row:
+                    opened = True
+                elif found == -1:
+                    closed = True
+                else:
+                    other = True
+            if other or (opened and closed):
+                command = p[command + _PRECHARGE]
+            elif closed:
+                command = p[command + _ACTIVATE]
+        s[c, place + NEXT] = command
     return command
 
 
@@ -220,13 +220,13 @@ def _remove(p, s, c, queue, segment):
 def _hit_in_bank(p, s, c, queue, where):
     """Whether a request of the queue that has its row open names this bank in its address."""
     place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
+    hit = False
     for _ in range(s[c, 3 * queue + _SEGMENTS]):
         target = s[c, place + TARGET]
         if target >= 0 and s[c, place + WHERE] == where and p[target + _RULE] == NEEDS:
-            if _next(p, s, c, place) == target:
-                return True
+            hit = hit or _next(p, s, c, place) == target
         place += FIELDS
-    return False
+    return hit
 
 
 @compiled
@@ -236,45 +236,49 @@ def _best(p, s, c, queue, clock):
     Answers the segment or -1, its next command (-1: a barrier), whether that is ready, and when the first of all is.
     """
     base = p[_QUEUES] + queue * _ROOM
-    first = s[c, 3 * queue + _FIRST]
+    at, command, ready, soon = -1, -1, False, _FAR
     dropped = False
-    while s[c, 3 * queue + _SEGMENTS] > 0 and s[c, base + FIELDS * first + TARGET] < 0:
+    while not ready and s[c, 3 * queue + _SEGMENTS] > 0 and s[c, base + FIELDS * s[c, 3 * queue + _FIRST] + TARGET] < 0:
         if dropped and p[_BARRIERS_TURN]:
-            return first, -1, True, _FAR
-        dropped = True
-        _remove(p, s, c, queue, first)
-        first = s[c, 3 * queue + _FIRST]
+            at, ready = s[c, 3 * queue + _FIRST], True
+        else:
+            dropped = True
+            _remove(p, s, c, queue, s[c, 3 * queue + _FIRST])
     segments = s[c, 3 * queue + _SEGMENTS]
-    if segments == 0:
-        return -1, -1, False, _FAR
-    place = base + FIELDS * first
-    head = _next(p, s, c, place)
-    soon = _when(p, s, c, head)
-    if soon <= clock:
-        return first, head, True, _FAR
-    barrier, several = False, p[_WIDTH] > 1
-    for n in range(first + 1, first + segments):
-        place += FIELDS
-        if s[c, place + TARGET] < 0:
-            barrier = True
-            continue
-        command = s[c, place + NEXT]  # not by calls: this is where time goes
-        if command < 0:
-            command = _next(p, s, c, place)
-        rule = p[command + _RULE]
-        row_command = rule == OPENS or rule == CLOSES
-        if barrier and not row_command:
-            continue
-        at = s[c, p[command + _GROUPS]]
-        if several:
-            at = _when(p, s, c, command)
-        if at > clock:
-            soon = min(soon, at)
-        elif not (row_command or (rule != NEEDS and p[_BUFFERS_WAIT])):
-            return n, command, True, _FAR
-        elif not _hit_in_bank(p, s, c, queue, s[c, place + WHERE]):
-            return n, command, True, _FAR
-    return first, head, False, soon
+    if not ready and segments > 0:
+        at = s[c, 3 * queue + _FIRST]
+        place = base + FIELDS * at
+        command = _next(p, s, c, place)
+        soon = _when(p, s, c, command)
+        ready = soon <= clock
+        head, end, rest = place, place + FIELDS * segments, _FAR
+        barrier, several = False, p[_WIDTH] > 1
+        while not ready:
+            place += FIELDS
+            if place == end:
+                soon = min(soon, rest)
+                if queue == PIM and s[c, head + COUNT] > 1 and command == s[c, head + TARGET]:
+                    s[c, _QUIET] = rest
+                break
+            if s[c, place + TARGET] < 0:
+                barrier = True
+                continue
+            needed = s[c, place + NEXT]  # not by calls: this is where time goes
+            if needed < 0:
+                needed = _next(p, s, c, place)
+            rule = p[needed + _RULE]
+            row_command = rule == OPENS or rule == CLOSES
+            if barrier and not row_command:
+                continue
+            then = s[c, p[needed + _GROUPS]]
+            if several:
+                then = _when(p, s, c, needed)
+            if then > clock:
+                rest = min(rest, then)
+            elif (not (row_command or (rule != NEEDS and p[_BUFFERS_WAIT]))
+                  or not _hit_in_bank(p, s, c, queue, s[c, place + WHERE])):
+                at, command, ready = (place - base) // FIELDS, needed, True
+    return at, command, ready, soon
 
 
 # A cycle of a channel --------------------------------------------------------------------------------------------------
@@ -283,25 +287,28 @@ def _best(p, s, c, queue, clock):
 @compiled
 def _interrupts(p, s, c, queue, segment, command):
     """Whether a command closes the row of a plain request that has opened it and waits for its access."""
-    if s[c, 3 * ACTIVE + _SEGMENTS] == 0 or p[command + _RULE] != CLOSES:
-        return False
-    where = s[c, p[_QUEUES] + queue * _ROOM + FIELDS * segment + WHERE]
-    place = p[_QUEUES] + ACTIVE * _ROOM + FIELDS * s[c, 3 * ACTIVE + _FIRST]
-    for _ in range(s[c, 3 * ACTIVE + _SEGMENTS]):
-        if s[c, place + WHERE] == where:
-            return True
-        place += FIELDS
-    return False
+    interrupts = False
+    if s[c, 3 * ACTIVE + _SEGMENTS] > 0 and p[command + _RULE] == CLOSES:
+        where = s[c, p[_QUEUES] + queue * _ROOM + FIELDS * segment + WHERE]
+        place = p[_QUEUES] + ACTIVE * _ROOM + FIELDS * s[c, 3 * ACTIVE + _FIRST]
+        for _ in range(s[c, 3 * ACTIVE + _SEGMENTS]):
+            interrupts = interrupts or s[c, place + WHERE] == where
+            place += FIELDS
+    return interrupts
 
 
 @compiled
-def _refresh_command(p, s, c):
-    """What the first waiting refresh needs: the precharge of all banks while one is open, or itself."""
-    refresh = p[_REFRESHED + -s[c, _WAITING] % p[_REFRESHES]]
+def _refresh(p, s, c):
+    """Which refresh waits first, its target, and what it needs: the precharge of all banks while one is open, or itself."""
+    which = p[_REFRESHES] - s[c, _WAITING]
+    while which < 0:
+        which += p[_REFRESHES]
+    refresh = p[_REFRESHED + which]
+    command = refresh
     for k in range(p[_ROWS], p[_READY]):
         if s[c, k] != -1:
-            return p[refresh + _PRECHARGE]
-    return refresh
+            command = p[refresh + _PRECHARGE]
+    return which, refresh, command
 
 
 @compiled
@@ -312,112 +319,144 @@ def _choose(p, s, c, clock, other):
     commands that are second choice. Answers queue (4: refresh) or -1, segment, command; the command bus of whoever was
     looked at last (-1: nobody); when something can happen next.
     """
-    bus, soon = -1, _FAR
+    queue, segment, command, bus, soon = -1, 0, -1, -1, _FAR
+    blocked = False
     if s[c, 3 * ACTIVE + _SEGMENTS] > 0:
-        at, command, ready, soon = _best(p, s, c, ACTIVE, clock)
+        segment, command, ready, soon = _best(p, s, c, ACTIVE, clock)
         bus = p[command + _BUS]
-        if ready:
-            if bus == other:
-                soon = clock + 1
-            elif _interrupts(p, s, c, ACTIVE, at, command):
-                return -1, 0, 0, bus, clock + 1
-            else:
-                return ACTIVE, at, command, bus, soon
-    if s[c, _WAITING] > 0:
-        command = _refresh_command(p, s, c)
+        if ready and bus != other:
+            queue = ACTIVE
+        elif ready:
+            soon = clock + 1
+    if queue < 0 and s[c, _WAITING] > 0:
+        _, _, command = _refresh(p, s, c)
         bus = p[command + _BUS]
+        then = _when(p, s, c, command)
         if bus == other:
             soon = clock + 1
+        elif then > clock:
+            soon = min(soon, then)
+            blocked = True
         else:
-            ready_at = _when(p, s, c, command)
-            if ready_at > clock:
-                return -1, 0, 0, bus, min(soon, ready_at)
-            return 4, 0, command, bus, soon
-    s[c, _NEAR] = 0
-    for step in range(2):
-        queue = PIM
-        if step == 1:
-            reads, writes = s[c, 3 * READS + _REQUESTS], s[c, 3 * WRITES + _REQUESTS]
-            if s[c, _WRITING] == 0:
-                if writes > HIGH or reads == 0:
-                    s[c, _WRITING] = 1
-            elif writes < LOW and reads != 0:
-                s[c, _WRITING] = 0
-            queue = WRITES if s[c, _WRITING] else READS
-        bus = -1
-        if s[c, 3 * queue + _SEGMENTS] == 0:
-            continue
-        at, command, ready, after = _best(p, s, c, queue, clock)
-        soon = min(soon, after)
-        if at < 0:
-            continue
-        if command >= 0:
-            bus = p[command + _BUS]
-        if ready:
-            if other < 0 or (bus >= 0 and bus != other):
-                s[c, _NEAR] = queue == PIM
-                if command >= 0 and _interrupts(p, s, c, queue, at, command):
-                    return -1, 0, 0, bus, clock + 1
-                return queue, at, command, bus, soon
-            soon = clock + 1
-    return -1, 0, 0, bus, soon
+            queue = 4
+    if queue < 0 and not blocked:
+        s[c, _NEAR] = 0
+        for step in range(2):
+            which = PIM
+            if step == 1:
+                reads, writes = s[c, 3 * READS + _REQUESTS], s[c, 3 * WRITES + _REQUESTS]
+                if s[c, _WRITING] == 0:
+                    if writes > HIGH or reads == 0:
+                        s[c, _WRITING] = 1
+                elif writes < LOW and reads != 0:
+                    s[c, _WRITING] = 0
+                which = WRITES if s[c, _WRITING] else READS
+            if queue < 0:
+                bus = -1
+                if s[c, 3 * which + _SEGMENTS] > 0:
+                    segment, command, ready, then = _best(p, s, c, which, clock)
+                    soon = min(soon, then)
+                    if command >= 0:
+                        bus = p[command + _BUS]
+                    if ready and (other < 0 or (bus >= 0 and bus != other)):
+                        queue = which
+                        s[c, _NEAR] = which == PIM
+                    elif ready:
+                        soon = clock + 1
+    if 0 <= queue < 4 and command >= 0 and s[c, 3 * ACTIVE + _SEGMENTS] > 0 and _interrupts(p, s, c, queue, segment, command):
+        queue, soon = -1, clock + 1
+    return queue, segment, command, bus, soon
 
 
 @compiled
-def _issue(p, s, c, queue, segment, command, clock, members, host, log):
-    """Issue the chosen command and move its request on."""
+def _issue(p, s, c, queue, segment, command, clock):
+    """Issue the chosen command and move its request on; its address, or which refresh it serves (-1 and below)."""
+    place = p[_QUEUES] + queue * _ROOM + FIELDS * segment
+    address = 0
     if command < 0:
         _remove(p, s, c, queue, segment)  # a barrier that takes a turn
-        return
-    place = p[_QUEUES] + queue * _ROOM + FIELDS * segment
-    if queue == 4:
-        which = -s[c, _WAITING] % p[_REFRESHES]
-        target, row, address = p[_REFRESHED + which], 0, -1 - which
     else:
-        target, row, address = s[c, place + TARGET], s[c, place + ROW], s[c, place + ADDRESS]
-    _record(p, s, c, command, row, clock)
-    host[ISSUED + p[command + _COMMAND]] += _ones(members)
-    if len(log):
-        n = host[LOGGED]
-        log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + _COMMAND], address
-        host[LOGGED] += 1
-    if command == target:
         if queue == 4:
-            s[c, _WAITING] -= 1
+            which, target, _ = _refresh(p, s, c)
+            row, address = 0, -1 - which
         else:
-            if p[target + _COMMAND] == p[_READ]:
-                # Data come back in order, one request a cycle.
-                s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + _LATENCY])
+            target, row, address = s[c, place + TARGET], s[c, place + ROW], s[c, place + ADDRESS]
+        _record(p, s, c, command, row, clock)
+        if command == target:
+            if queue == 4:
+                s[c, _WAITING] -= 1
+            else:
+                if p[target + _COMMAND] == p[_READ]:
+                    # Data come back in order, one request a cycle.
+                    s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + _LATENCY])
+                _remove(p, s, c, queue, segment)
+        elif queue < 4 and p[command + _RULE] == OPENS and not s[c, _NEAR]:
+            # A plain request that has opened its row goes before those that have not; one too many is lost.
+            where = s[c, place + WHERE]
             _remove(p, s, c, queue, segment)
-    elif queue < 4 and p[command + _RULE] == OPENS and not s[c, _NEAR]:
-        # A plain request that has opened its row goes before those that have not; one too many is lost.
-        where = s[c, place + WHERE]
-        _remove(p, s, c, queue, segment)
-        if s[c, 3 * ACTIVE + _REQUESTS] < CAPACITY:
-            _push(p, s, c, ACTIVE, target, row, where, 1, address, False)
+            if s[c, 3 * ACTIVE + _REQUESTS] < CAPACITY:
+                _push(p, s, c, ACTIVE, target, row, where, 1, address, False)
+    return address
 
 
 @compiled
-def _tick(p, s, c, clock, members, host, log):
-    """One cycle of a channel; when something can happen to it next."""
+def _note(p, clock, members, command, address, host, log):
+    """Count a command, and write it to the log."""
+    if command >= 0:
+        host[ISSUED + p[command + _COMMAND]] += _ones(members)
+        if len(log):
+            n = host[LOGGED]
+            log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + _COMMAND], address
+            host[LOGGED] += 1
+
+
+@compiled
+def _tick(p, s, c, clock):
+    """One cycle of a channel: up to two commands (-1: none) and the addresses of their requests; when something can happen
+    next."""
     due = _FAR
     if p[_INTERVAL] > 0:
         if clock >= s[c, _DUE]:
             s[c, _WAITING] += p[_REFRESHES]
             s[c, _DUE] += p[_INTERVAL]
         due = s[c, _DUE]
-    queue, segment, command, bus, soon = _choose(p, s, c, clock, -1)
-    if queue >= 0:
-        bus = -1 if command < 0 else p[command + _BUS]
-        _issue(p, s, c, queue, segment, command, clock, members, host, log)
-        soon = clock + 1 if bus < 0 else _FAR  # who waits is looked at again now
-    if bus >= 0:
-        queue, segment, command, _, after = _choose(p, s, c, clock, bus)
-        soon = min(soon, after)
-        if queue >= 0:
-            _issue(p, s, c, queue, segment, command, clock, members, host, log)
+    first, second, address, address2 = -1, -1, 0, 0
+    if clock < s[c, _QUIET]:
+        place = p[_QUEUES] + FIELDS * s[c, _FIRST]
+        command = s[c, place + NEXT]
+        if _when(p, s, c, command) <= clock:
+            first, address = command, s[c, place + ADDRESS]
+            _record(p, s, c, command, 0, clock)
+            s[c, _REQUESTS] -= 1
+            s[c, place + COUNT] -= 1
+            if s[c, place + COUNT] == 1:
+                s[c, _QUIET] = 0
+        soon = _when(p, s, c, command)
+        if s[c, _QUIET]:
+            soon = min(soon, s[c, _QUIET])
+        else:
             soon = clock + 1
-    return min(soon, due)
+    else:
+        s[c, _QUIET] = 0
+        queue, segment, command, bus, soon = _choose(p, s, c, clock, -1)
+        if queue >= 0:
+            s[c, _QUIET] = 0
+            first = command
+            bus = -1 if command < 0 else p[command + _BUS]
+            address = _issue(p, s, c, queue, segment, command, clock)
+            soon = clock + 1 if bus < 0 else _FAR  # who waits is looked at again now
+        if bus >= 0:
+            queue, segment, command, _, then = _choose(p, s, c, clock, bus)
+            soon = min(soon, then)
+            if queue >= 0:
+                s[c, _QUIET] = 0
+                second = command
+                address2 = _issue(p, s, c, queue, segment, command, clock)
+                soon = clock + 1
+        if s[c, _WAITING] > 0 or s[c, 3 * READS + _REQUESTS] + s[c, 3 * WRITES + _REQUESTS] + s[c, 3 * ACTIVE + _REQUESTS] > 0:
+            s[c, _QUIET] = 0
+        s[c, _QUIET] = min(s[c, _QUIET], due)
+    return first, address, second, address2, min(soon, due)
 
 
 # Classes ---------------------------------------------------------------------------------------------------------------
@@ -453,28 +492,28 @@ def _alike(p, s, a, b, clock):
 
 
 @compiled
-def _join(p, s, members, host, asleep):
+def _join(p, s, members, host):
     i = 0
     while i < host[CLASSES]:
         j = i + 1
         while j < host[CLASSES]:
             if _alike(p, s, i, j, host[CLOCK]):
                 members[i] |= members[j]
-                asleep[i] = min(asleep[i], asleep[j])
+                s[i, _ASLEEP], s[i, _QUIET] = min(s[i, _ASLEEP], s[j, _ASLEEP]), min(s[i, _QUIET], s[j, _QUIET])
                 host[CLASSES] -= 1
                 n = host[CLASSES]
-                s[j], members[j], asleep[j] = s[n], members[n], asleep[n]
+                s[j], members[j] = s[n], members[n]
             else:
                 j += 1
         i += 1
 
 
 @compiled
-def _divide(s, members, host, asleep, k, chosen):
+def _divide(s, members, host, k, chosen):
     """Make the chosen members of a class a class of their own; answers its number."""
     n = host[CLASSES]
     host[CLASSES] += 1
-    s[n], asleep[n], members[n] = s[k], asleep[k], chosen
+    s[n], members[n] = s[k], chosen
     members[k] &= ~chosen
     return n
 
@@ -491,14 +530,14 @@ def _forwarded(p, s, c, address):
 
 
 @compiled
-def _give(p, s, members, host, asleep, kind, mask, address, step, count, lookup):
+def _give(p, s, members, host, kind, mask, address, step, count, lookup):
     """Give a request, ``count`` times, to the channels of the mask; False if a full queue holds up the rest."""
     queue = lookup[kind, 0]
     merge = queue == PIM and not p[APART]
     for k in range(host[CLASSES]):
         chosen = members[k] & mask
         if chosen and chosen != members[k]:
-            _divide(s, members, host, asleep, k, chosen)
+            _divide(s, members, host, k, chosen)
     while host[GIVEN] < count:
         at = address + step * host[GIVEN]
         where = (at >> p[_BELOW_BANK]) & ((1 << p[_BANK_BITS]) - 1)
@@ -535,11 +574,11 @@ def _give(p, s, members, host, asleep, kind, mask, address, step, count, lookup)
                 continue
             which = k
             if chosen != members[k]:
-                which = _divide(s, members, host, asleep, k, chosen)
+                which = _divide(s, members, host, k, chosen)
             if queue == READS and _forwarded(p, s, which, at):
                 s[which, _DONE] = max(s[which, _DONE] + 1, host[CLOCK] + 1)
             elif _push(p, s, which, queue, target, row, where, room, at, merge):
-                asleep[which] = 0
+                s[which, _ASLEEP], s[which, _QUIET] = 0, 0
         if stopped:
             host[LEFT] = (left if left else mask) & ~(stopped - 1)
             return False
@@ -558,14 +597,15 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
     address within the channel.
     """
     total = len(kinds)
-    asleep = np.zeros(len(members), np.int64)
+    p, s, members, host, log, lookup = borrowed(p), borrowed(s), borrowed(members), borrowed(host), borrowed(log), borrowed(lookup)
+    s[:, _ASLEEP] = 0
     host[STUCK] = 0
     while True:
         if len(log) and host[LOGGED] + 2 * len(members) > len(log):
             return False
         while host[HEAD] < total:
             n = host[HEAD]
-            if not _give(p, s, members, host, asleep, kinds[n], masks[n], addresses[n], steps[n], counts[n], lookup):
+            if not _give(p, s, members, host, kinds[n], masks[n], addresses[n], steps[n], counts[n], lookup):
                 break
             host[HEAD] += 1
             host[POPPED] += 1
@@ -573,7 +613,7 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
             return True
         soon = _FAR
         for k in range(host[CLASSES]):
-            soon = min(soon, asleep[k])
+            soon = min(soon, s[k, _ASLEEP])
             if s[k, _DONE] > host[CLOCK]:
                 soon = min(soon, s[k, _DONE])
         if soon >= _FAR:
@@ -583,8 +623,10 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
         host[CLOCK] = clock
         drained = host[HEAD] == total
         for k in range(host[CLASSES]):
-            if asleep[k] <= clock:
-                asleep[k] = _tick(p, s, k, clock, members[k], host, log)
+            if s[k, _ASLEEP] <= clock:
+                first, address, second, address2, s[k, _ASLEEP] = _tick(p, s, k, clock)
+                _note(p, clock, members[k], first, address, host, log)
+                _note(p, clock, members[k], second, address2, host, log)
             if drained:
                 drained = (s[k, _DONE] <= clock and s[k, _WAITING] == 0 and s[k, _REQUESTS] == 0
                            and s[k, 3 * READS + _REQUESTS] == 0 and s[k, 3 * WRITES + _REQUESTS] == 0
@@ -593,4 +635,4 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
             return True
         if host[CLASSES] > 1 and host[POPPED] >= 64:
             host[POPPED] = 0
-            _join(p, s, members, host, asleep)
+            _join(p, s, members, host)
