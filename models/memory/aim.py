@@ -163,7 +163,7 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer,
                 which = k
         done[which] = 1
         s = state[which]
-        buffer[n] = members[which]
+        buffer[n] = members[which] - (members[which] >> 31 << 32)
         n += 1
         for k in range(layout[1]):
             buffer[n], named = _name(names, named, s[k])
@@ -214,7 +214,8 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size, name
     c = layout[3]
     while n < size:
         s = state[which]
-        members[which] = buffer[n] & 0xFFFFFFFF
+        members[which] = buffer[n]
+        members[which] &= 0xFFFFFFFF
         n += 1
         for k in range(layout[1]):
             s[k] = _row(names, buffer[n])

@@ -1,5 +1,9 @@
 """Programs and traces of AiM devices: cycles as the public simulator counts them, by closed forms and by hand."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
@@ -72,27 +76,72 @@ def random_program(rng):
         else:
             p.command("COPY_BKGB", opsize=2, mask=channel_mask(4, 8), bank=int(rng.integers(0, 16)), row=row)
 
+    def commands(count, *index):
+        for _ in range(count):
+            command(*index)
+
     for _ in range(2):
         with p.loop(int(rng.integers(1, 40))):
-            command()
-            command()
+            commands(2)
         with p.loop(int(rng.integers(1, 4))) as i:
-            command(i)
+            commands(1, i)
             with p.loop(int(rng.integers(1, 12))) as j:
-                command(i, j)
+                commands(1, i, j)
+        with p.loop(int(rng.integers(1, 9))) as i:
+            commands(int(rng.integers(1, 12)), i)
+            with p.loop(int(rng.integers(1, 90))):
+                commands(1)
     return p
 
 
-@pytest.mark.parametrize("seed", range(6))
+def straight(front_end, program):
+    """Cycles and counts of the instructions one after the other."""
+    timing = front_end.run([front_end._unrolled(program.body), front_end._end.code])
+    return timing.cycles, timing.commands, timing.instructions
+
+
 @pytest.mark.parametrize("quirks", ["aim-simulator", None])
-def test_pieces_that_are_looked_up_change_nothing(seed, quirks):
-    """Loops by repetition of states, pieces from memory: cycles and counts of the instructions one after the other."""
-    program = random_program(np.random.default_rng(seed))
+def test_pieces_that_are_looked_up_change_nothing(quirks):
+    """Loops by repetition of states, pieces from memory, rows by number: the same as the instructions in order. The front
+    end remembers all that it has seen, so that programs meet each other's pieces, on other rows."""
     front_end = FrontEnd(quirks=quirks)
-    straight = front_end.run([front_end._unrolled(program.body), front_end._end.code])
-    for _ in range(2):
+    for seed in range(8):
+        program = random_program(np.random.default_rng(seed))
+        for row in (0, 0, 1, 700):
+            moved = Program()
+            moved.extend(program, row=row)
+            timing = front_end.time(moved)
+            assert (timing.cycles, timing.commands, timing.instructions) == straight(front_end, moved)
+
+
+@pytest.mark.parametrize("mapping", [
+    BlockMapping(hidden=512, heads=4, kv_heads=2, ffn=768, channels=4, max_tokens=256),
+    BlockMapping(hidden=2048, heads=16, kv_heads=16, ffn=1024, channels=8, devices=2, max_tokens=512)], ids=["4", "8x2"])
+def test_positions_of_a_block(mapping):
+    """Blocks at many positions, which share most of their pieces."""
+    front_end = FrontEnd(quirks="aim-simulator")
+    for tokens in [1, 2, 63, 64, 65, 100, 129, mapping.max_tokens - 1, mapping.max_tokens]:
+        program = block_program(mapping, tokens)
         timing = front_end.time(program)
-        assert (timing.cycles, timing.commands) == (straight.cycles, straight.commands)
+        assert (timing.cycles, timing.commands, timing.instructions) == straight(front_end, program)
+        ends = front_end.stage_ends(program)
+        assert list(ends) == list(timing.stages) and ends["tail"] == timing.cycles
+
+
+def test_the_same_without_a_compiler():
+    """Interpreted functions; a fresh process, since compiling is decided on import."""
+    program = """
+import json
+from bankside.models.cent import BlockMapping, block_program
+from bankside.models.memory.aim import FrontEnd
+program = block_program(BlockMapping(hidden=256, heads=2, kv_heads=2, ffn=256, channels=2, max_tokens=64), 33)
+for options in ({"quirks": "aim-simulator"}, {}, {"refresh": True}):
+    timing = FrontEnd(**options).time(program)
+    print(json.dumps([timing.cycles, timing.commands, timing.stages]))
+"""
+    answers = [subprocess.run([sys.executable, "-c", program], env=os.environ | {"BANKSIDE_INTERPRETED": value},
+                              capture_output=True, text=True, check=True).stdout for value in ("", "1")]
+    assert answers[0] == answers[1] and answers[0].count("gemv_wq") == 3
 
 
 def test_classes_of_channels_change_nothing(tmp_path, simulator):
