@@ -169,13 +169,13 @@ def _hits(memory: Memory, commands: dict[str, int]) -> int:
 
 
 def _time_aim(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
-    from bankside.models.memory.aim_trace import read_trace
+    from bankside.models.memory.aim_trace import read_trace, time_trace
     from bankside.models.memory.issue_log import LoggedFrontEnd
 
     front_end = LoggedFrontEnd(setting.memory or "gddr6-aim", quirks=setting.quirks, refresh=setting.refresh)
     recorder = outputs.recorder(front_end.memory)
     blocks = read_trace(path, front_end, progress)
-    timing = front_end.run(blocks) if recorder is None else front_end.record(blocks, recorder)
+    timing = time_trace(front_end, blocks) if recorder is None else front_end.record(blocks, recorder)
     timed = Timed(timing.memory, timing.cycles, timing.commands, timing.instructions, timing.instructions,
                   (_hits(timing.memory, timing.commands), None, None))
     return timed, None if recorder is None else recorder.log(timing.cycles, timing.memory.channels)

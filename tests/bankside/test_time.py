@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from bankside.constraints.memory import load_memory
 from bankside.models.cent import BlockMapping, block_program
 from bankside.models.memory import time_program
 from bankside.models.memory.aim import ALL_CHANNELS, INSTRUCTIONS, FrontEnd, channel_mask
-from bankside.models.memory.aim_trace import read_trace, trace_lines
+from bankside.models.memory.aim_trace import read_trace, time_trace, trace_lines
 from bankside.models.memory.issue_log import LoggedFrontEnd, Recorder, engine_log
 from bankside.models.memory.timeline import chrome_trace, timeline
 from bankside.models.program import Program
@@ -66,11 +67,31 @@ def aim_programs(draw):
 @given(program=aim_programs())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_exported_program_takes_the_same_cycles(tmp_path, front_end, program):
+    """As a program, as a trace instruction by instruction, and as a trace in parts that are looked up."""
     path = tmp_path / "t.aim"
     path.write_text("\n".join(trace_lines(program)) + "\n")
-    timing = front_end.run(read_trace(path, front_end))
     whole = front_end.time(program)
-    assert (timing.cycles, timing.commands, timing.instructions) == (whole.cycles, whole.commands, whole.instructions)
+    assert front_end.run(read_trace(path, front_end)) == replace(whole, stages={})
+    assert time_trace(front_end, read_trace(path, front_end)) == replace(whole, stages={})
+
+
+@pytest.mark.parametrize("quirks", ["aim-simulator", None])
+@pytest.mark.parametrize("what", ["nothing kept", "short parts", "few without", "long blocks"])
+def test_parts_of_a_trace_are_looked_up(tmp_path, monkeypatch, quirks, what):
+    """The same cycles however it is divided, whatever is kept, and where looking up is given up."""
+    front_end = FrontEnd(quirks=quirks)
+    path = tmp_path / "t.aim"
+    rng = np.random.default_rng(1)
+    random = [f"{'RW'[rng.integers(2)]} MEM {rng.integers(32)} {rng.integers(16)} {rng.integers(99)}" for _ in range(400)]
+    path.write_text("\n".join([*random, *trace_lines(block_program(SMALL, 40))]))
+    plain = front_end.run(read_trace(path, front_end))
+    for name, value in {"nothing kept": {"KEPT": 0}, "short parts": {"SHORTEST": 1, "LONGEST_PART": 7},
+                        "few without": {"_JUDGED": 3, "_WITHOUT": 2}, "long blocks": {"BLOCK": 1 << 20}}[what].items():
+        monkeypatch.setattr(f"bankside.models.memory.{'lines' if name == 'BLOCK' else 'aim_trace'}.{name}", value)
+    if what != "long blocks":
+        monkeypatch.setattr("bankside.models.memory.lines.BLOCK", 2000)
+    for _ in range(2):
+        assert time_trace(front_end, read_trace(path, front_end)) == plain
 
 
 def test_lines_that_come_again_are_looked_up(tmp_path, front_end, monkeypatch):
