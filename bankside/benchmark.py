@@ -142,6 +142,44 @@ def _requests() -> list[tuple[str, float, str]]:
     return out
 
 
+def _traces() -> list[tuple[str, float, str]]:
+    """Lines of traces in a second, read and timed; what is looked up within a trace is, what was before it is not."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from bankside.models.cent import BlockMapping, block_program
+    from bankside.models.memory.aim import FrontEnd
+    from bankside.models.memory.aim_trace import read_trace, time_trace, trace_lines
+    from bankside.models.memory.request_reader import read_requests
+    from bankside.models.memory.requests import RequestFrontEnd
+
+    out = []
+    rng = np.random.default_rng(1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace"
+        blocks = {"Llama2-7B": BlockMapping(4096, 32, 32, 11008, 8), "Llama2-70B": BlockMapping(8192, 64, 8, 28672, 10)}
+        for name, mapping in blocks.items():
+            path.write_text("\n".join(trace_lines(block_program(mapping, 512))))
+            for what, function in (("in parts", time_trace), ("line by line", FrontEnd.run)):
+                function(FrontEnd(quirks="aim-simulator"), read_trace(path, FrontEnd()))  # compiles
+                front_end = FrontEnd(quirks="aim-simulator")
+                lines = 0
+
+                def run(function: Callable[..., Any] = function, front_end: FrontEnd = front_end) -> None:
+                    nonlocal lines
+                    lines = function(front_end, read_trace(path, front_end)).instructions
+
+                seconds = _cpu(run)
+                out.append((f"AiM, a block of {name}, 512 tokens, {what}", lines / seconds, "lines/s"))
+        front = RequestFrontEnd("ddr4-3200-jedec", "ramulator")
+        for name, addresses in (("stream", 64 * np.arange(1 << 17)), ("random", 64 * rng.integers(0, 1 << 26, 1 << 17))):
+            path.write_text("".join(f"LD {address}\n" for address in addresses.tolist()))
+            front.run(read_requests(path, front))
+            seconds = _cpu(lambda: front.run(read_requests(path, front)))
+            out.append((f"plain requests, {name}", len(addresses) / seconds, "lines/s"))
+    return out
+
+
 def _generation() -> list[tuple[str, float, str]]:
     from .generate import _generate, verilog
     from .selection import select

@@ -65,7 +65,7 @@ BAD_ARGUMENTS = {
     "queries 0": ("time pam-pu --queries 0", r"--queries: must be at least 1, not 0"),
     "queries": (f"time pam-pu --queries {10**9}", r"--queries: must be at most 4096"),
     "seed -1": ("sim pam-pu --seed -1", r"--seed: must be at least 0, not -1"),
-    "unknown memory": ("sim pam-pu --memory hbm3", r"unknown memory 'hbm3'; did you mean 'hbm3-5.2'\?"),
+    "unknown memory": ("sim pam-pu --memory hbm3", r"unknown memory 'hbm3'; did you mean 'hbm3-\d.\d'\?"),
     "missing memory": ("time pam-pu --memory nowhere.yaml", r"nowhere.yaml: no such file"),
     "memory of other bursts": ("time pam-pu --memory ddr4-3200", r"ddr4-3200: a column burst of 8 bytes is no multiple"),
     "unknown library": ("synth pam-pu --library gen", r"unknown library 'gen'; did you mean 'generic'\?"),
@@ -275,7 +275,7 @@ def test_help_names_every_command_and_option(cli):
 
 def test_list_shows_names_and_nothing_else(cli):
     text = cli("list").out
-    assert "<" not in text
+    assert not re.search(r"<\S", text)  # an object
     data = cli("list", "--json").json
     for kind in ("units", "systems", "memories", "models", "libraries"):
         assert f"\n{kind}\n" in "\n" + text

@@ -215,6 +215,13 @@ def test_time_keys(capsys):
             absent=("energy_breakdown_pj",))
 
 
+def test_time_keys_of_a_system_and_a_file(capsys, tmp_path):
+    section = "time of a file or system"
+    compare(section, output(capsys, "time", "cent:llama-2-7b", "--tokens", "3", "--stage", "attn_score", "--timeline",
+                            str(tmp_path / "t.json"), "--export", "aim", "--output", str(tmp_path / "t.aim")))
+    compare(section, output(capsys, "time", str(tmp_path / "t.aim")), absent=("timeline", "export", "stages", "details"))
+
+
 def test_eval_keys_of_a_system_without_units(capsys):
     result = output(capsys, "eval", "gpu-only", "--model", "llama-3-70b")
     compare("eval", result, absent=("area", "unit", "attention"))
