@@ -19,7 +19,8 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
                            ("operators", _operators), ("timing engine", _timing),
-                           ("plain requests", _requests), ("Verilog generation", _generation),
+                           ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
+                           ("Verilog generation", _generation),
                            ("system evaluation", _evaluation)):
         log(f"measuring: {name}")
         for what, value, unit in function():
@@ -150,11 +151,8 @@ def _traces() -> list[tuple[str, float, str]]:
     from bankside.models.cent import BlockMapping, block_program
     from bankside.models.memory.aim import FrontEnd
     from bankside.models.memory.aim_trace import read_trace, time_trace, trace_lines
-    from bankside.models.memory.request_reader import read_requests
-    from bankside.models.memory.requests import RequestFrontEnd
 
     out = []
-    rng = np.random.default_rng(1)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace"
         blocks = {"Llama2-7B": BlockMapping(4096, 32, 32, 11008, 8), "Llama2-70B": BlockMapping(8192, 64, 8, 28672, 10)}
@@ -171,13 +169,42 @@ def _traces() -> list[tuple[str, float, str]]:
 
                 seconds = _cpu(run)
                 out.append((f"AiM, a block of {name}, 512 tokens, {what}", lines / seconds, "lines/s"))
-        front = RequestFrontEnd("ddr4-3200-jedec", "ramulator")
-        for name, addresses in (("stream", 64 * np.arange(1 << 17)), ("random", 64 * rng.integers(0, 1 << 26, 1 << 17))):
-            path.write_text("".join(f"LD {address}\n" for address in addresses.tolist()))
-            front.run(read_requests(path, front))
-            seconds = _cpu(lambda: front.run(read_requests(path, front)))
-            out.append((f"plain requests, {name}", len(addresses) / seconds, "lines/s"))
     return out
+
+
+#: CENT's evaluation: devices that share a matrix (tensor parallelism), by model, and channels of a block without it.
+_CENT = {"llama-2-7b": (8, (1, 2, 4, 8)), "llama-2-13b": (16, (1, 2, 4, 5, 10, 20)),
+         "llama-2-70b": (10, (1, 2, 4, 8, 16, 32))}
+
+
+def _blocks() -> list[tuple[str, float, str]]:
+    """Programs of blocks on AiM channels, their construction included."""
+    from bankside.models.cent import BlockMapping, block_program
+    from bankside.models.llm import load_model
+    from bankside.models.memory.aim import FrontEnd
+
+    def mapping(name: str, channels: int, devices: int = 1) -> BlockMapping:
+        model = load_model(name)
+        return BlockMapping(model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, channels, devices)
+
+    FrontEnd(quirks="aim-simulator").time(block_program(mapping("llama-2-7b", 8), 5))  # compiles
+    front_end = FrontEnd(quirks="aim-simulator")
+    out = [(f"Llama2-70B at 4096 tokens, {what}",
+            _cpu(lambda: front_end.time(block_program(mapping("llama-2-70b", 10), 4096))), "s")
+           for what in ("from cold", "seen before")]
+    front_end = FrontEnd(quirks="aim-simulator")
+    count = 0
+
+    def positions() -> None:
+        nonlocal count
+        for name, (channels, factors) in _CENT.items():
+            for each in (mapping(name, channels), *(mapping(name, 32, devices) for devices in factors)):
+                for tokens in range(1, each.max_tokens + 1):
+                    front_end.time(block_program(each, tokens))
+                    count += 1
+
+    seconds = _cpu(positions)
+    return [*out, (f"Llama2 7B, 13B, 70B, all {count} positions", seconds, "s")]
 
 
 def _generation() -> list[tuple[str, float, str]]:
