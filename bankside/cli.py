@@ -410,6 +410,11 @@ def cycles_window(text: str) -> tuple[int, int | None]:
     return window
 
 
+def channel_numbers(text: str) -> tuple[int, ...]:
+    """Numbers of channels with commas between."""
+    return tuple(_whole(part, 0, 61) for part in text.split(","))
+
+
 #: Options of ``time`` that only a unit, a system or a file has; the command tells if another is given one.
 TIME_ONLY: dict[str, tuple[str, ...]] = {
     "unit": ("preset", "config", "head_dim", "queries", "dry_run"), "system": ("devices", "stage"), "file": ("mapping",),
@@ -422,8 +427,8 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quirks", metavar="Q", help="do as this simulator does, its defects included")
     parser.add_argument("--refresh", action="store_true", help="with refresh")
     parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
-    parser.add_argument("--tokens", metavar="N", type=natural, default=512,
-                        help="unit: tokens in each bank; system: tokens in the KV cache")
+    parser.add_argument("--tokens", metavar="N", type=natural,
+                        help="unit: tokens in each bank; system: tokens in the KV cache (default: 512)")
     parser.add_argument("--head-dim", metavar="D", type=positive, help="unit: head dimension (default: 128)")
     parser.add_argument("--queries", metavar="Q", type=queries,
                         help="unit: queries that share the keys and values (default: 1)")
@@ -436,6 +441,8 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--picture", metavar="FILE", help="the same as a picture (.png, .svg or .pdf)")
     parser.add_argument("--timeline-cycles", metavar="FIRST:LAST", type=cycles_window, default=(0, None),
                         help="cycles that timeline and picture show (default: all)")
+    parser.add_argument("--timeline-channels", metavar="N,N", type=channel_numbers,
+                        help="channels that timeline and picture show (default: all)")
     parser.add_argument("--export", metavar="F", help="write the program as a trace: aim, ramulator, or program (text)")
     parser.add_argument("--output", metavar="FILE", help="file for --export")
     _json_argument(parser)
@@ -450,6 +457,9 @@ def _time(arguments: argparse.Namespace) -> int:
     kind = "unit" if target in UNITS else "system" if is_system(target) else "file"
     if kind == "file" and not os.path.lexists(target) and not any(c in target for c in "./\\"):
         raise ConfigError(nearest("unit", target, UNITS) + "; nor is there such a file")
+    if kind == "file" and arguments.tokens is not None:
+        raise ConfigError(f"--tokens is for a unit or a system; {target} is a file")
+    tokens = 512 if arguments.tokens is None else arguments.tokens
     for other, options in TIME_ONLY.items():
         for name in options:
             if other != kind and getattr(arguments, name):
@@ -460,13 +470,14 @@ def _time(arguments: argparse.Namespace) -> int:
     if arguments.export is not None and arguments.export not in EXPORTS:
         raise ConfigError(nearest("format of --export", arguments.export, EXPORTS))
     first, last = arguments.timeline_cycles
-    outputs = Outputs(arguments.timeline, arguments.picture, first, last, arguments.export, arguments.output)
+    outputs = Outputs(arguments.timeline, arguments.picture, first, last, arguments.timeline_channels, arguments.export,
+                      arguments.output)
     setting = Setting(arguments.memory, arguments.quirks, arguments.refresh, not arguments.no_power_limit,
                       arguments.mapping, arguments.channels)
     if kind == "unit":
-        return _time_unit(arguments, outputs)
+        return _time_unit(arguments, tokens, outputs)
     if kind == "system":
-        result = time_system(target, setting, outputs, tokens=arguments.tokens, channels=arguments.channels,
+        result = time_system(target, setting, outputs, tokens=tokens, channels=arguments.channels,
                              devices=arguments.devices or 1, stage=arguments.stage)
     else:
         result = time_file(target, formats[-1] if formats else None, setting, outputs)
@@ -482,7 +493,7 @@ def _time(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _time_unit(arguments: argparse.Namespace, outputs: Any) -> int:
+def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
     from .measure import time_step
 
     arguments.unit = arguments.target
@@ -492,7 +503,7 @@ def _time_unit(arguments: argparse.Namespace, outputs: Any) -> int:
     if arguments.quirks is not None or arguments.channels is not None:
         raise ConfigError(f"--{'channels' if arguments.quirks is None else 'quirks'} is for a file or a system; "
                           f"{arguments.target} is a unit")
-    result = time_step(selection, memory=arguments.memory or "hbm3-5.2", tokens=arguments.tokens,
+    result = time_step(selection, memory=arguments.memory or "hbm3-5.2", tokens=tokens,
                        head_dim=arguments.head_dim or 128, queries=arguments.queries or 1, refresh=arguments.refresh,
                        power_limit=not arguments.no_power_limit, outputs=outputs)
     if arguments.json:

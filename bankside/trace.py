@@ -72,6 +72,7 @@ class Outputs:
     picture: str | None = None
     first: int = 0
     last: int | None = None
+    channels: tuple[int, ...] | None = None
     export: str | None = None
     output: str | None = None
 
@@ -84,10 +85,12 @@ class Outputs:
             return None
         from bankside.models.memory.issue_log import Recorder
 
-        return Recorder(memory, self.first, self.last)
+        return Recorder(memory, self.first, self.last, channels=self.channels)
 
     def check(self) -> None:
         """Tell before the long part what cannot be written."""
+        if ((self.first, self.last) != (0, None) or self.channels is not None) and not self.log:
+            raise ConfigError("--timeline-cycles and --timeline-channels need --timeline or --picture")
         if (self.export is None) != (self.output is None):
             raise ConfigError("--export FORMAT and --output FILE go together")
         if self.picture is not None:
@@ -119,6 +122,7 @@ class TraceFormat:
     needs : pattern that one of the first lines has to match too, for lines that several formats have
     example : some lines
     time : its timer
+    options : which of ``mapping`` and ``channels`` it has
     """
 
     name: str
@@ -128,6 +132,7 @@ class TraceFormat:
     example: tuple[str, ...]
     time: Timer
     needs: str | None = None
+    options: tuple[str, ...] = ()
 
 
 def detect(path: str) -> TraceFormat:
@@ -380,13 +385,14 @@ FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
                 ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"), _time_aim),
     TraceFormat("requests", "plain reads and writes (Ramulator, DRAMsim): also R and W, or 0x1000 READ; # begins a comment",
                 None, r"(?i:(LD|ST|R|W)\s+(0x[0-9a-f]+|\d+)$|(0x[0-9a-f]+|\d+)\s+(READ|WRITE|R|W)\b)",
-                ("LD 0x00001000", "ST 4160"), _time_requests),
+                ("LD 0x00001000", "ST 4160"), _time_requests, options=("mapping", "channels")),
     TraceFormat("attacc", "requests to AttAcc's HBM (AttAcc simulator): near-bank commands, plain accesses, barriers",
                 "hbm3-5.2", r"(PIM_\w+|LD|ST)\s",
                 ("PIM_WR_GB 0x00000000", "PIM_MAC_AB 0x00000020", "PIM_BARRIER 0x00000000"), _time_attacc, needs=r"PIM_"),
     TraceFormat("program", "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
                 None, r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
-                ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program),
+                ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program,
+                options=("mapping",)),
 )}
 
 
@@ -401,6 +407,9 @@ def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -
     what = detect(path) if form is None else FORMATS[form]
     if outputs.export is not None and what.name != "program":
         raise ConfigError(f"{path}: --export writes programs, and this is a trace of the format {what.name}")
+    for option in ("mapping", "channels"):
+        if getattr(setting, option) is not None and option not in what.options:
+            raise ConfigError(f"{path}: a file of the format {what.name} has no --{option}")
     with _progress(path) as progress:
         timed, log = what.time(path, setting, outputs, progress)
     return _result({"file": path, "format": what.name}, timed, log, setting, outputs, os.path.basename(path))

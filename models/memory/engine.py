@@ -422,7 +422,7 @@ class Engine:
             if self.due is not None and mark.refreshes == self.done and period:
                 times = min(times, (self.due - 1 - channel.now) // period)
             if self.jump_until is not None and period:
-                times = min(times, (self.jump_until - 1 - channel.now) // period)
+                times = min(times, (self.jump_until - 1 - self.ready) // period)
             if times > 0:
                 self.leap(mark, length, period, times)
                 self.merge(whole, segments)

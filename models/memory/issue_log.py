@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -80,10 +80,12 @@ class IssueLog:
 
 
 class Recorder:
-    """Collects a log between two cycles, until it is full."""
+    """Collects a log between two cycles, until it is full; of these channels only (None: of all)."""
 
-    def __init__(self, memory: Memory, first: int = 0, last: int | None = None, limit: int = MAX_ISSUES) -> None:
+    def __init__(self, memory: Memory, first: int = 0, last: int | None = None, limit: int = MAX_ISSUES,
+                 channels: Sequence[int] | None = None) -> None:
         self.memory = memory
+        self.members = -1 if channels is None else sum(1 << channel for channel in set(channels))
         self.first = first
         self.last = _FOREVER if last is None else last
         self.limit = limit
@@ -97,6 +99,9 @@ class Recorder:
         if self.full or not len(rows):
             return
         rows = rows[(rows[:, 0] >= self.first) & (rows[:, 0] <= self.last)]
+        if self.members != -1:
+            rows = rows[rows[:, 1] & self.members != 0]
+            rows[:, 1] &= self.members
         if self.size + len(rows) > self.limit:
             # Whole cycles only: of the first that does not fit, nothing.
             cut = rows[self.limit - self.size, 0]
@@ -196,9 +201,11 @@ class LoggedEngine(Engine):
         for node in body:
             if isinstance(node, _Part):
                 began = self.ready
-                super().execute([node])
-                if self.ready >= self.recorder.first and len(self.recorder.stages) < MAX_ISSUES:
-                    self.recorder.stages.append((node.name, began, self.ready))
+                try:
+                    super().execute([node])
+                finally:  # also of a stage in which the log ends
+                    if self.ready >= self.recorder.first and len(self.recorder.stages) < MAX_ISSUES:
+                        self.recorder.stages.append((node.name, began, self.ready))
             else:
                 super().execute([node])
 

@@ -75,7 +75,7 @@ def timeline(log: IssueLog, title: str, limit: int | None = None) -> Timeline:
         tracks[_named("channel", channels)] = threads
     shown = [(name, max(began, log.first), min(ended, log.last)) for name, began, ended in log.stages]
     stages: list[Slice] = [(began, ended - began, name, "stage", {}) for name, began, ended in shown if ended > began]
-    return Timeline(title, tracks, _nested(stages) if _overlap(stages) else stages, log)
+    return Timeline(title, tracks, sorted(stages, key=lambda s: (s[0], -s[1])), log)
 
 
 def chrome_trace(view: Timeline) -> str:
@@ -127,10 +127,6 @@ def _limited(log: IssueLog, limit: int) -> tuple[IssueLog, list[list[int]]]:
         stop = int(np.searchsorted(log.cycles, cut))
         log = replace(log, cycles=log.cycles[:stop], masks=log.masks[:stop], targets=log.targets[:stop],
                       rows=log.rows[:stop], last=cut - 1, truncated=True)
-
-
-def _overlap(slices: list[Slice]) -> bool:
-    return any(a[0] + a[1] > b[0] for a, b in pairwise(slices))
 
 
 def _alike_channels(log: IssueLog) -> list[list[int]]:

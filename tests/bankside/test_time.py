@@ -277,6 +277,11 @@ BAD_FILES = {
     "program's loop": (b"loop i1 < 3\n  AF mask=1\n", ("--memory", "gddr6-aim"),
                        r"t:1: the index of this loop is i0, not i1$"),
     "for a unit": (b"AiM EOC\n", ("--queries", "2"), r"--queries is for a unit; t is a file$"),
+    "tokens": (b"AiM EOC\n", ("--tokens", "2"), r"--tokens is for a unit or a system; t is a file$"),
+    "order of an address": (b"AiM EOC\n", ("--mapping", "RoBa"), r"t: a file of the format aim has no --mapping$"),
+    "cycles of nothing": (b"AiM EOC\n", ("--timeline-cycles", "1:2"), r"--timeline-c.* need --timeline or --picture$"),
+    "channels of nothing": (b"AiM EOC\n", ("--timeline-channels", "1"), r"--timeline-c.* need --timeline or --picture$"),
+    "channels": (b"AiM EOC\n", ("--timeline", "x", "--timeline-channels", "1;2"), r"must be a whole number, not '1;2'$"),
     "for a system": (b"AiM EOC\n", ("--stage", "x"), r"--stage is for a system; t is a file$"),
     "set": (b"AiM EOC\n", ("--set", "lanes=2"), r"--set and --variant are for a unit; t is a file$"),
     "export of a trace": (b"AiM EOC\n", ("--export", "aim", "--output", "x"), r"t: --export writes programs, "),
@@ -381,6 +386,13 @@ def test_timeline_of_a_block(cli, place):
     assert (place / "b.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_timeline_of_some_channels(cli, place):
+    write(place, "t.aim", *[f"W MEM {channel} 1 {channel}" for channel in range(8)], "AiM SYNC", "AiM EOC")
+    cli("time", "t.aim", "--timeline", "t.json", "--timeline-channels", "5,2")
+    found, _ = slices(place / "t.json")
+    assert {process for process, _ in found} == {"channel 2", "channel 5"}
+
+
 def test_timeline_that_is_too_long(cli, place, monkeypatch):
     """Cut off at a whole cycle, with a word about it; the time is that of the whole."""
     write(place, "t.aim", *["AiM MAC_ABK 64 0xffffffff 1", "AiM MAC_ABK 64 0xffffffff 2"] * 20, "AiM EOC")
@@ -435,6 +447,17 @@ def test_log_of_a_program_on_one_channel(data):
         issued = timing.issue_cycles(name)
         expected = sorted(issued[(issued >= first) & (issued <= last)].tolist())
         assert sorted(log.cycles[log.commands == names.index(name)].tolist()) == expected
+
+
+def test_stages_within_stages(cli, place):
+    """A window in the middle: the stages that reach into it, one within the other."""
+    write(place, "p.txt", "stage outer", "  loop i0 < 999", "    stage inner", "      MAC_AB row=0 column=0",
+          "      wait 44")
+    cli("time", "p.txt", "--memory", "hbm3-5.2", "--timeline", "t.json", "--timeline-cycles", "300:400")
+    found, _ = slices(place / "t.json")
+    stages = found["p.txt", "stages"]
+    assert [e["name"] for e in stages] == ["outer", "inner", "inner", "inner"] and nested(stages)
+    assert (stages[0]["args"]["cycle"], stages[0]["args"]["cycles"]) == (300, 100)
 
 
 def test_refresh_is_in_the_timeline(cli, place):
