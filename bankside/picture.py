@@ -139,7 +139,7 @@ def _lane(axes: Any, y: float, slices: list[Slice], colours: dict[str, str], sca
                "precharge": (-0.45, 0.9, 2), "refresh": (-0.45, 0.9, 2), "command": (-0.4, 0.8, 3)}
     for (category, colour), bars in groups.items():
         low, tall, order = heights[category]
-        axes.broken_barh(bars, (y + low, tall), facecolor=colour, linewidth=0.35 if category in ("row", "command") else 0,
+        axes.broken_barh(bars, (y + low, tall), facecolor=colour, linewidth=0.35,  # the least that is seen
                          edgecolor="#aab4c0" if category == "row" else colour, zorder=order)
 
 
