@@ -219,7 +219,8 @@ class QueueController:
         """Go on with a block; whether it is through, or the log full."""
         through = kernel.advance(self.image, self.state, self.members, self.host, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
-            raise ConfigError(f"{self.memory.name}: request {int(self.host[kernel.HEAD]) + 1} waits for ever")
+            raise ConfigError(f"{self.memory.name}: at cycle {int(self.host[kernel.CLOCK])} requests close each other's rows "
+                              "for ever")
         if through:
             self.host[kernel.HEAD] = 0
         return bool(through)
@@ -362,18 +363,22 @@ def read_trace(path: str | os.PathLike[str], controller: QueueController, progre
         try:
             pairs = [(_KIND[op], int(address, 0)) for op, address in map(bytes.split, lines)]
         except (ValueError, KeyError):
-            pairs = _slowly(path, lines, first - 1)
-        values = np.array(pairs, np.object_ if any(p[1] >> 62 for p in pairs) else np.int64).reshape(-1, 2)
-        if len(values) and not (values[:, 1].min() >= 0 and values[:, 1].max() < end):
+            pairs = _slowly(path, lines, first - 1, end)
+        try:
+            values = np.array(pairs, np.int64).reshape(-1, 2)
+            beyond = len(values) and (values[:, 1].min() < 0 or values[:, 1].max() >= end)
+        except OverflowError:
+            beyond = True
+        if beyond:
             _slowly(path, lines, first - 1, end)
-        if len(values):
+        if pairs:
             any_request = True
             yield _gathered(values, controller)
     if not any_request:
         raise ConfigError(f"{path}: no request in the file; lines of an AttAcc trace are like PIM_MAC_AB 0x00000000")
 
 
-def _slowly(path: str | os.PathLike[str], lines: list[bytes], before: int, end: int = 1 << 62) -> list[tuple[int, int]]:
+def _slowly(path: str | os.PathLike[str], lines: list[bytes], before: int, end: int) -> list[tuple[int, int]]:
     """The same line by line, with empty lines and comments (``#``); tells what is wrong with which."""
     out = []
     for number, line in enumerate(lines, before + 1):
@@ -390,8 +395,7 @@ def _slowly(path: str | os.PathLike[str], lines: list[bytes], before: int, end: 
         except ValueError:
             raise ConfigError(f"{where}the address must be a number, not '{_shown(words[1])}'") from None
         if not 0 <= address < end:
-            raise ConfigError(f"{where}address {_shown(words[1])} is beyond the device ({end:#x} bytes)" if end < 1 << 62 or
-                              address < 0 else f"{where}address {_shown(words[1])} is beyond the device")
+            raise ConfigError(f"{where}address {_shown(words[1])} is beyond the device ({end:#x} bytes)")
         out.append((_KIND[words[0]], address))
     return out
 

@@ -21,9 +21,10 @@ from .tables import CLOSES, NEEDS, OPENS
 __all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
 
 #: Quirks, in the order of the options' array:
-#: - a buffer command, too, waits while a queued request hits the row of the bank that its address names
+#: - not only a precharge that would close a row which a queued request hits waits, but any command of a request that is
+#:   no row hit, buffer commands too; and of the banks only that counts which the addresses name
 #: - a barrier right behind a barrier takes the turn of a command
-FLAGS = ("buffers_wait_for_hits", "barriers_take_turns")
+FLAGS = ("addresses_wait_for_hits", "barriers_take_turns")
 
 CAPACITY = 33          # requests in a queue
 HIGH, LOW = 25.6, 6.4  # queued writes that begin and end their turn
@@ -47,7 +48,7 @@ _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
 # The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); of an
 # address the bits below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
 # reads; how many groups a target has at most; refresh targets, and how many. Then targets, what they tell, windows, banks.
-(_ROWS, _READY, _RINGS, _QUEUES, _END, _BUFFERS_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK, _BANK_BITS,
+(_ROWS, _READY, _RINGS, _QUEUES, _END, _ADDRESSES_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK, _BANK_BITS,
  APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
 
 # A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
@@ -55,9 +56,12 @@ _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
  _GROUPS) = range(14)
 
 # The front end: next request, how often it has been given to all of its channels, channels that it is still to be given to
-# (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log. Commands by
-# number behind.
-HEAD, GIVEN, LEFT, CLOCK, CLASSES, POPPED, STUCK, LOGGED, ISSUED = range(9)
+# (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log; cycle of the
+# last command that was no row command. Commands by number behind.
+HEAD, GIVEN, LEFT, CLOCK, CLASSES, POPPED, STUCK, LOGGED, MOVED, ISSUED = range(10)
+
+#: Cycles of row commands alone after which requests close each other's rows for ever.
+PATIENCE = 1 << 16
 
 
 def make_image(plan, groups, targets, flags, interval, bits, read, refreshes, banks, ring_times):
@@ -217,14 +221,19 @@ def _remove(p, s, c, queue, segment):
 
 
 @compiled
-def _hit_in_bank(p, s, c, queue, where):
-    """Whether a request of the queue that has its row open names this bank in its address."""
+def _against_hit(p, s, c, queue, command, where):
+    """Whether a request of the queue that has its row open keeps a command back."""
     place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
     hit = False
     for _ in range(s[c, 3 * queue + _SEGMENTS]):
         target = s[c, place + TARGET]
-        if target >= 0 and s[c, place + WHERE] == where and p[target + _RULE] == NEEDS:
-            hit = hit or _next(p, s, c, place) == target
+        if not hit and target >= 0 and p[target + _RULE] == NEEDS and _next(p, s, c, place) == target:
+            if p[_ADDRESSES_WAIT]:
+                hit = s[c, place + WHERE] == where
+            else:
+                for k in range(p[target + _BANKS], p[target + _BANKS_END]):
+                    for n in range(p[command + _BANKS], p[command + _BANKS_END]):
+                        hit = hit or p[k] == p[n]
         place += FIELDS
     return hit
 
@@ -275,8 +284,8 @@ def _best(p, s, c, queue, clock):
                 then = _when(p, s, c, needed)
             if then > clock:
                 rest = min(rest, then)
-            elif (not (row_command or (rule != NEEDS and p[_BUFFERS_WAIT]))
-                  or not _hit_in_bank(p, s, c, queue, s[c, place + WHERE])):
+            elif (not (rule == CLOSES or (rule != NEEDS and p[_ADDRESSES_WAIT]))
+                  or not _against_hit(p, s, c, queue, needed, s[c, place + WHERE])):
                 at, command, ready = (place - base) // FIELDS, needed, True
     return at, command, ready, soon
 
@@ -404,6 +413,8 @@ def _note(p, clock, members, command, address, host, log):
     """Count a command, and write it to the log."""
     if command >= 0:
         host[ISSUED + p[command + _COMMAND]] += _ones(members)
+        if p[command + _BUS] == 1:
+            host[MOVED] = clock
         if len(log):
             n = host[LOGGED]
             log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + _COMMAND], address
@@ -616,7 +627,7 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
             soon = min(soon, s[k, _ASLEEP])
             if s[k, _DONE] > host[CLOCK]:
                 soon = min(soon, s[k, _DONE])
-        if soon >= _FAR:
+        if soon >= _FAR or host[CLOCK] > host[MOVED] + PATIENCE:
             host[STUCK] = 1
             return False
         clock = max(soon, host[CLOCK] + 1)
