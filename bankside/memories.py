@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from bankside.constraints.memory import Memory
@@ -14,7 +15,7 @@ def describe(memory: Memory) -> dict[str, Any]:
     ns = memory.clock_ps / 1000
     refresh = memory.refresh
     return {
-        "source": memory.source, "file": memory.file, "channels": memory.channels, "levels": dict(memory.levels),
+        "source": memory.source, "file": Path(memory.file).name, "channels": memory.channels, "levels": dict(memory.levels),
         "banks_per_channel": memory.banks, "rows": memory.rows, "row_bytes": memory.row_bytes,
         "access_bytes": memory.column_bytes,
         "capacity_bytes": memory.channels * memory.banks * memory.rows * memory.row_bytes,
@@ -41,7 +42,7 @@ def detailed_text(memory: Memory) -> str:
     ns = memory.clock_ps / 1000
     levels = ", ".join(f"{level.replace('_', ' ')} {count}" for level, count in memory.levels.items())
     rows = [
-        ("source", d["source"]), ("file", d["file"]),
+        ("source", d["source"]), ("file", memory.file),
         ("organisation", f"channel {memory.channels}, {levels}; {memory.rows} rows of {memory.row_bytes} bytes, "
                          f"{memory.column_bytes} an access"),
         ("capacity", f"{d['capacity_bytes'] / 1e9:.1f} GB"),
