@@ -7,7 +7,14 @@ from .compare import compare, maximum, minimum
 from .convert import convert, from_integer, round_to_integral, to_integer
 from .divide import IterativeDivider, divide
 from .dot import DotAccumulator, dot
-from .exponential import IterativeExponential, SoftmaxExp, exponential, softmax_exp
+from .exponential import (
+    IterativeExponential,
+    SoftmaxExp,
+    exponential,
+    negative_power,
+    scaled_difference,
+    softmax_exp,
+)
 from .float_shape import FloatLayout, FloatShape, FloatView
 from .fma import fma
 from .logarithm import logarithm
@@ -20,7 +27,7 @@ from .vector import dot_tree, vector_add, vector_mac, vector_multiply, vector_sc
 
 __all__ = ["DotAccumulator", "FloatLayout", "FloatShape", "FloatView", "IterativeDivider", "IterativeExponential",
            "IterativeSquareRoot", "Pipeline", "Rounder", "SoftmaxExp", "StreamOperator", "Unpacked", "add", "compare",
-           "convert", "divide", "dot", "dot_tree", "exponential", "fma", "from_integer", "interpolate", "leading_zeros",
-           "logarithm", "maximum", "minimum", "multiply", "operator", "reciprocal", "reciprocal_square_root",
-           "round_to_integral", "softmax_exp", "square_root", "to_integer", "unpack", "vector_add", "vector_mac",
-           "vector_multiply", "vector_scale"]
+           "convert", "divide", "dot", "dot_tree", "exponential", "fma", "from_integer", "interpolate",
+           "leading_zeros", "logarithm", "maximum", "minimum", "multiply", "negative_power", "operator", "reciprocal",
+           "reciprocal_square_root", "round_to_integral", "scaled_difference", "softmax_exp", "square_root",
+           "to_integer", "unpack", "vector_add", "vector_mac", "vector_multiply", "vector_scale"]

@@ -15,7 +15,7 @@ from .fma import fma
 from .pipeline import operator
 from .reciprocal import piecewise
 
-__all__ = ["IterativeExponential", "SoftmaxExp", "exponential", "softmax_exp"]
+__all__ = ["IterativeExponential", "SoftmaxExp", "exponential", "negative_power", "scaled_difference", "softmax_exp"]
 
 
 def _check_format(fmt, name="Format"):
@@ -347,7 +347,47 @@ def softmax_exp(p, maximum, value, *, score, table):
     _check_format(score, "Format of the scores")
     if not isinstance(table, ExpTable):
         raise TypeError(f"Table must be an ExpTable, not {table!r}")
-    m, fmt, io = p.module, score, table.io
+    _difference(p, maximum, value, score, table)
+    rounded = _negative_power(p, table)
+    io = table.io
+    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[:io.width]
+
+
+@operator
+def scaled_difference(p, maximum, value, *, score, table):
+    """``(maximum - value) * log2 e`` of two finite numbers with ``maximum >= value``, truncated to fixed point.
+
+    The first half of :func:`softmax_exp`, for sums of exponents that are rounded to a power of two only later.
+
+    Parameters
+    ----------
+    As in :func:`softmax_exp`.
+
+    Returns
+    -------
+    scaled, far : unsigned fixed point with ``table.fraction_bits``; and whether the difference did not fit. Both mean
+        nothing if an operand is infinite or NaN.
+    """
+    _check_format(score, "Format of the scores")
+    _difference(p, maximum, value, score, table)
+    return p.scaled, p.x.all()
+
+
+@operator
+def negative_power(p, scaled, *, table):
+    """``2**-scaled`` of unsigned fixed point with ``table.fraction_bits``, in ``table.io``: the other half of
+    :func:`softmax_exp`. Error at most 1 ulp, exactly 1 at 0, never increasing.
+
+    Returns
+    -------
+    value of ``table.io.width`` bits
+    """
+    p.scaled = scaled
+    return _negative_power(p, table)
+
+
+def _difference(p, maximum, value, score, table):
+    m, fmt = p.module, score
 
     # Which exponent is larger, and by how much.
     a, b = unpack(m, maximum, fmt, "maximum"), unpack(m, value, fmt, "value")
@@ -408,6 +448,10 @@ def softmax_exp(p, maximum, value, *, score, table):
     p.scaled = (p.scaled_low + p.scaled_high)[table.constant_bits:bits + table.constant_bits + 1]
     p.cut(16)
 
+
+def _negative_power(p, table):
+    m, io = p.module, table.io
+
     # The chord.
     low_bits = table.fraction_bits - table.index_bits
     p.whole = p.scaled[table.fraction_bits:]
@@ -436,7 +480,7 @@ def softmax_exp(p, maximum, value, *, score, table):
     p.field = (normal - p.whole)[:io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
     p.cut(16)
     rounded = wire(m, (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[:io.width], "rounded")
-    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[:io.width]
+    return rounded
 
 
 class SoftmaxExp(wiring.Component):

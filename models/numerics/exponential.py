@@ -11,7 +11,7 @@ from ...constraints.formats import FloatFormat
 from .formats import decode, round_to_format
 from .ieee import fma, from_integer, to_integer
 
-__all__ = ["exponential", "negative_difference", "negative_exp", "softmax_exp"]
+__all__ = ["exponential", "negative_difference", "negative_exp", "negative_power", "softmax_exp"]
 
 
 def exponential(a: np.ndarray, fmt: FloatFormat, *, variant: str = "faithful", order: int = 10, range_reduced: bool = False,
@@ -116,8 +116,15 @@ def negative_exp(x: np.ndarray, table: ExpTable) -> np.ndarray:
 
     ``x``: unsigned fixed point with ``table.fraction_bits``. Error at most 1 ulp.
     """
+    return negative_power(np.asarray(x, np.int64) * table.constant >> table.constant_bits, table)
+
+
+def negative_power(scaled: np.ndarray, table: ExpTable) -> np.ndarray:
+    """Bits in ``table.io`` of ``2**-scaled``, rounded to nearest even from the table's 16-bit value.
+
+    ``scaled``: unsigned fixed point with ``table.fraction_bits``. Error at most 1 ulp.
+    """
     io = table.io
-    scaled = np.asarray(x, np.int64) * table.constant >> table.constant_bits
     whole = scaled >> table.fraction_bits
     low_bits = table.fraction_bits - table.index_bits
     index = scaled >> low_bits & ((1 << table.index_bits) - 1)
