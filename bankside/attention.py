@@ -32,6 +32,7 @@ def evaluate_layer(system: str, *, tokens: int | None, heads_per_stack: int | No
     assert tokens is not None and heads_per_stack is not None
     layer = AttentionLayer(tokens, heads_per_stack, placement, element_bytes, head_dim, named)
     timing = LayerTimer(quirks=named, power_limit=power_limit).time(layer)
+    parts = timing.energy_pj
     if trace is not None:
         layer.write_trace(trace)
     return {
@@ -40,7 +41,7 @@ def evaluate_layer(system: str, *, tokens: int | None, heads_per_stack: int | No
                   "placement": placement},
         "memory": timing.memory.name, "power_limit": power_limit, "quirks": named,
         "cycles": timing.cycles, "time_ns": round(timing.time_ns, 3), "commands": timing.commands,
-        "row_hits": timing.row_hits, "energy_pj": timing.energy_pj,
+        "row_hits": timing.row_hits, "energy_pj": parts.pop("total", None), "energy_breakdown_pj": parts or None,
     }
 
 
@@ -55,6 +56,7 @@ def layer_text(r: dict[str, Any]) -> str:
             ("memory", f"{r['memory']}, power limit {'on' if r['power_limit'] else 'off'}"),
             ("commands", ", ".join(f"{count} {name}" for name, count in r["commands"].items())),
             ("row hits", str(r["row_hits"])),
-            ("energy (pJ)", ", ".join(f"{name} {value:.0f}" for name, value in r["energy_pj"].items()) or "not modelled"),
+            ("energy (pJ)", ", ".join(f"{name} {value:.0f}" for name, value in (r["energy_breakdown_pj"] or {}).items())
+             or "not modelled"),
             ("controller", quirks)]
     return what + "\n" + "\n".join(f"  {name:<12} {value}" for name, value in rows)

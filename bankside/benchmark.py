@@ -20,6 +20,7 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
                            ("operators", _operators), ("timing engine", _timing),
                            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
+                           ("attacc layers", _layers),
                            ("Verilog generation", _generation),
                            ("system evaluation", _evaluation)):
         log(f"measuring: {name}")
@@ -227,6 +228,33 @@ def _evaluation() -> list[tuple[str, float, str]]:
     model = load_model("llama-3-70b")
     seconds = _cpu(lambda: evaluate("gpu-only", model, context=4096, batch=16, records=RecordFolder()))
     return [("gpu-only, LLaMA-3-70B, one point", seconds, "s")]
+
+
+def _layers() -> list[tuple[str, float, str]]:
+    """Attention layers on AttAcc's stacks, as the public simulator does them."""
+    from bankside.models.attacc import AttentionLayer, LayerTimer
+
+    out = []
+    timer = LayerTimer(quirks="attacc-simulator")
+
+    def sweep(placement: str, tokens: range, heads: tuple[int, ...]) -> float:
+        layers = [AttentionLayer(count, n, placement, quirks="attacc-simulator") for n in heads for count in tokens]
+        timer.known.clear()
+        return len(layers) / _cpu(lambda: [timer.time(layer) for layer in layers])
+
+    sweep("bank", range(1, 2), (1,))  # compiles
+    heads = (1, 8, 16, 20, 32, 40)
+    out.append(("every length to 4096, 6 numbers of heads", sweep("bank", range(1, 4097), heads), "layers/s"))
+    out.append(("multiples of 16 to 4096: all new", sweep("bank", range(16, 4097, 16), heads), "layers/s"))
+    for placement in ("bank-group", "buffer"):
+        rate = sweep(placement, range(256, 4097, 256), (1,))
+        out.append((f"{placement}, multiples of 256, 1 head: all new", rate, "layers/s"))
+    layer = AttentionLayer(4096, 16, quirks="attacc-simulator")
+    requests = layer.requests()
+    commands = sum(timer.controller.time(requests).commands.values()) / 16
+    seconds = _cpu(lambda: [timer.controller.time(requests) for _ in range(100)]) / 100
+    out.append(("4096 tokens, 16 heads, commands of a channel", commands / seconds, "commands/s"))
+    return out
 
 
 def _cpu(function: Callable[[], Any]) -> float:

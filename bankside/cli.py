@@ -523,7 +523,8 @@ EVAL_LAYER: dict[str, dict[str, Any]] = {
     "--tokens": {"metavar": "L", "type": positive, "help": "tokens of K and V"},
     "--heads-per-stack": {"metavar": "N", "type": positive, "help": "heads on the stack"},
     "--placement": {"metavar": "P", "help": "where the units are: bank, bank-group or buffer (default: bank)"},
-    "--power-limit": {"action": argparse.BooleanOptionalAction, "help": "whether the memory's power limit holds (default: yes)"},
+    "--power-limit": {"action": argparse.BooleanOptionalAction,
+                      "help": "whether the memory's power limit holds (default: yes)"},
     "--bytes": {"metavar": "B", "type": positive, "dest": "element_bytes", "help": "of an element: 1 or 2 (default: 2)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "head dimension (default: 128)"},
     "--quirks": {"metavar": "Q", "help": "attacc-simulator (the default) does as the public simulator, defects included; "

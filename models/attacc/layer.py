@@ -86,22 +86,26 @@ class AttentionLayer:
         columns = passes = -(-self.head_dim // (parts * lanes))
         row = memory.columns * memory.column_bytes
         bank = row * memory.rows
-        # Rows of the longer of K and V, in each bank.
-        in_parallel = {BANK: 1, BANK_GROUP: banks, BUFFER: banks * bank_groups * ranks}[placement]
-        rows = -(-groups * columns // (memory.columns * in_parallel))
-        next_head = rows * row
+        next_head = self._rows(groups * columns) * row
         if self.quirks:
             next_head = -(-_RESERVED * self.head_dim // memory.banks)
         return Shape(placement, self.heads, memory.channels, groups, columns, passes, -(-self.tokens // (tokens * lanes)),
                      columns, ranks, bank_groups, banks, memory.column_bytes, row, bank, bank * banks,
                      bank * banks * bank_groups, next_head, bank // 2, int(self.quirks is None))
 
+    def _rows(self, accesses: int) -> int:
+        """Rows of each bank that hold K or V of a head."""
+        memory = self.memory
+        assert isinstance(memory, Memory)
+        _, ranks, bank_groups, banks = _levels(memory)
+        in_turn = {"bank": 1, "bank-group": banks, "buffer": banks * bank_groups * ranks}[self.placement]
+        return -(-accesses // (memory.columns * in_turn))
+
     def _fits(self) -> None:
         memory, shape = self.memory, self.shape
         assert isinstance(memory, Memory)
         rounds = -(-self.heads // shape.channels)
-        parallel = {BANK: 1, BANK_GROUP: shape.banks, BUFFER: shape.banks * shape.bank_groups * shape.ranks}[shape.placement]
-        own = -(-shape.groups * shape.columns // (memory.columns * parallel)) * shape.row
+        own = self._rows(shape.groups * shape.columns) * shape.row
         # The simulator's generator lets heads of more tokens than it sets memory apart for overlap; time is the same.
         needed = (rounds - 1) * shape.next_head + own
         if needed > shape.values:
@@ -123,13 +127,14 @@ class AttentionLayer:
                            "offset": memory.column_bytes}.items():
             above //= size
             weights[name] = (above, size)
+        row = memory.columns * memory.column_bytes
         stages: list[Node] = []
         body: list[Node] = []
         ends = np.append(np.flatnonzero(np.diff(phases)), len(phases) - 1)
         for index, (kind, mask, address, step, count) in enumerate(np.stack(requests, axis=1).tolist()):
             while count:
                 # A run along the columns ends with its row.
-                run = min(count, (shape_row(memory) - 1 - address % shape_row(memory)) // step + 1) if step else count
+                run = min(count, (row - 1 - address % row) // step + 1) if step else count
                 body.append(_node(_OPS[kind], mask, address, step, run, weights, memory.column_bytes))
                 count -= run
                 address += step * run
@@ -146,15 +151,10 @@ class AttentionLayer:
         write_files(target.parent, {target.name: "".join(trace_lines(self.requests(), controller))})
 
 
-def shape_row(memory: Memory) -> int:
-    """Bytes of a row of one bank."""
-    return memory.columns * memory.column_bytes
-
-
 def _levels(memory: Memory) -> tuple[int, int, int, int]:
     names = ("pseudo_channel", "rank", "bank_group", "bank")
     if tuple(memory.levels) != names or not {name for name in OPERATIONS.values() if name} <= memory.commands.keys():
-        raise ConfigError(f"{memory.name}: not an AttAcc device: it needs the levels {', '.join(names)} and AttAcc's commands")
+        raise ConfigError(f"{memory.name}: not an AttAcc device: needs the levels {', '.join(names)} and AttAcc's commands")
     a, b, c, d = (memory.levels[name] for name in names)
     return a, b, c, d
 

@@ -105,8 +105,8 @@ def _item(shape, kind, base, item):
     """Address of a buffer's column: those of a query by bank, those of probabilities by rank and bank group."""
     if kind == _WR_GB:
         return base + item // shape.query * shape.bank + item % shape.query
-    group = item // shape.moves
-    return base + group // shape.bank_groups * shape.rank + group % shape.bank_groups * shape.bank_group + item % shape.moves
+    unit, column = item // shape.moves, item % shape.moves
+    return base + unit // shape.bank_groups * shape.rank + unit % shape.bank_groups * shape.bank_group + column
 
 
 @compiled
@@ -135,7 +135,8 @@ def _share(shape, out, n, kind, channels, base, items, step, steps, phase):
     if first % channels:
         begin = first % channels
         end = min(channels, begin + last - first)
-        n = _emit(out, n, kind, ((1 << end) - 1) & ~((1 << begin) - 1), _item(shape, kind, base, first // channels), 0, 1, phase)
+        some = (1 << end) - (1 << begin)
+        n = _emit(out, n, kind, some, _item(shape, kind, base, first // channels), 0, 1, phase)
         first += end - begin
     n = _items(shape, out, n, kind, mask, base, first // channels, last // channels, phase)
     if last % channels and last > first:

@@ -30,13 +30,17 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return njit(cache=True, nogil=True)(function) if COMPILED else function
 
 
+def borrowed(array: Any) -> Any:
+    """The array as one that compiled code does not count references to, which costs more than most of what it does.
+
+    Whoever called the compiled function must keep the array.
+    """
+    return array
+
+
 if COMPILED:
     @intrinsic
-    def borrowed(context: Any, array: Any) -> Any:
-        """The array as one that compiled code does not count references to, which costs more than most of what it does.
-
-        Whoever called the compiled function must keep the array.
-        """
+    def _borrowed(context: Any, array: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             out = make_array(signature.return_type)(context, builder, value=values[0])
             out.meminfo = cgutils.get_null_value(out.meminfo.type)
@@ -44,7 +48,5 @@ if COMPILED:
             return out._getvalue()
 
         return array(array), build
-else:
-    def borrowed(array: Any) -> Any:
-        """The array."""
-        return array
+
+    borrowed = _borrowed  # type: ignore[assignment]

@@ -15,8 +15,8 @@ from ...constraints.memory import Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel
 from .energy import energy_pj
-from .request_kernel import make_plan
 from .lines import Progress, line_blocks
+from .request_kernel import make_plan
 from .tables import Numbering, Tables, make_tables
 
 __all__ = ["OPERATIONS", "Issue", "QueueController", "QueueTiming", "Requests", "read_trace", "trace_lines"]
@@ -122,7 +122,7 @@ class QueueController:
             raise ConfigError(f"{memory.name}: the memory states no refresh")
         sizes = [memory.channels, *memory.levels.values(), memory.rows, memory.columns, memory.column_bytes]
         if any(size & (size - 1) for size in sizes) or memory.channels > 32:
-            raise ConfigError(f"{memory.name}: addresses of traces need sizes that are powers of two, and at most 32 channels")
+            raise ConfigError(f"{memory.name}: addresses need sizes that are powers of two, and at most 32 channels")
         self.names = list(self.memory.commands)
         tables, self.numbering = make_tables(self.memory)
         # Bits of an address, from below: byte of a column, column, row, bank (outermost level on top), channel.
@@ -138,8 +138,8 @@ class QueueController:
             tables = _as_simulated(tables, self.numbering, self.memory, refreshes)
         plan, groups = make_plan(tables, self._used(tables, refreshes))
         self.image, self.lookup[:, 1:] = kernel.make_image(
-            plan, groups, self.lookup[:, 1:], [quirks is not None] * len(kernel.FLAGS), interval, bits, self.names.index("RD"),
-            refreshes, memory.banks, self.numbering.ring_times)
+            plan, groups, self.lookup[:, 1:], [quirks is not None] * len(kernel.FLAGS), interval, bits,
+            self.names.index("RD"), refreshes, memory.banks, self.numbering.ring_times)
         self._fresh = kernel.fresh_state(self.image, memory.channels, len(self.names))
         self.state, self.members, self.host = (part.copy() for part in self._fresh)
 
@@ -217,10 +217,11 @@ class QueueController:
 
     def _advance(self, block: Requests, final: bool, log: np.ndarray) -> bool:
         """Go on with a block; whether it is through, or the log full."""
-        through = kernel.advance(self.image, self.state, self.members, self.host, *block, final, self.lookup, log)
+        state = self.state, self.members, self.host
+        through = kernel.advance(self.image, *state, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
-            raise ConfigError(f"{self.memory.name}: at cycle {int(self.host[kernel.CLOCK])} requests close each other's rows "
-                              "for ever")
+            cycle = int(self.host[kernel.CLOCK])
+            raise ConfigError(f"{self.memory.name}: at cycle {cycle} requests close each other's rows for ever")
         if through:
             self.host[kernel.HEAD] = 0
         return bool(through)
@@ -236,9 +237,9 @@ class QueueController:
         """
         for part in self._parts(program.body, (), lines):
             out = np.ascontiguousarray(part.T)
-            for name, row, most in (("mask", 1, (1 << self.memory.channels) - 1), ("address", 2, (1 << self.channel_shift) - 1)):
-                if out.shape[1] and not 0 <= out[row].min() <= out[row].max() <= most:
-                    raise ConfigError(f"{self.memory.name}: {name} beyond {most:#x}")
+            most = (1 << self.memory.channels) - 1
+            if out.shape[1] and not 0 <= out[1].min() <= out[1].max() <= most:
+                raise ConfigError(f"{self.memory.name}: mask beyond {most:#x}")
             yield Requests(*out)
 
     def _parts(self, body: Sequence[Node], indices: tuple[int, ...], lines: int) -> Iterator[np.ndarray]:
@@ -247,7 +248,7 @@ class QueueController:
         for node in body:
             if isinstance(node, Stage):
                 inner: Iterable[np.ndarray] = self._parts(node.body, indices, lines)
-            elif isinstance(node, Loop) and not self._run(node):
+            elif isinstance(node, Loop) and not (node.count and len(node.body) == 1 and isinstance(node.body[0], Command)):
                 inner = (part for index in range(node.count) for part in self._parts(node.body, (*indices, index), lines))
             else:
                 inner = [self._row(node, indices)]
@@ -259,12 +260,6 @@ class QueueController:
                     ready, size = [], 0
         if ready:
             yield np.concatenate(ready)
-
-    def _run(self, node: Loop) -> bool:
-        """Whether a loop is one request many times: a command that only moves along its column."""
-        if len(node.body) != 1 or not isinstance(node.body[0], Command) or not node.count:
-            return False
-        return True
 
     def _row(self, node: Node, indices: tuple[int, ...]) -> np.ndarray:
         """A command, or a loop over one, as a row of :class:`Requests`."""
@@ -287,7 +282,7 @@ class QueueController:
             base = value.at(indices)
             if name == "mask":
                 if stride and count > 1:
-                    raise ConfigError(f"{self.memory.name}: {command.op}: the mask must not move with a loop of one command")
+                    raise ConfigError(f"{self.memory.name}: {command.op}: the mask must not move with an innermost loop")
                 mask = base
                 continue
             if name not in weight:
@@ -422,7 +417,7 @@ def trace_lines(requests: Requests, controller: QueueController) -> Iterator[str
     """Lines of a trace file, each with its end."""
     names = list(OPERATIONS)
     for kind, mask, address, step, count in np.stack(requests, axis=1).tolist():
-        channels = [channel << controller.channel_shift for channel in range(controller.memory.channels) if mask >> channel & 1]
+        channels = [n << controller.channel_shift for n in range(controller.memory.channels) if mask >> n & 1]
         for time in range(count):
             for channel in channels:
                 yield f"{names[kind]} 0x{channel + address + step * time:08x}\n"

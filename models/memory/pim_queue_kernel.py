@@ -48,12 +48,12 @@ _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
 # The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); of an
 # address the bits below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
 # reads; how many groups a target has at most; refresh targets, and how many. Then targets, what they tell, windows, banks.
-(_ROWS, _READY, _RINGS, _QUEUES, _END, _ADDRESSES_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK, _BANK_BITS,
- APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
+(_ROWS, _READY, _RINGS, _QUEUES, _END, _ADDRESSES_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK,
+ _BANK_BITS, APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
 
 # A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
-(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS, _BANKS_END,
- _GROUPS) = range(14)
+(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS,
+ _BANKS_END, _GROUPS) = range(14)
 
 # The front end: next request, how often it has been given to all of its channels, channels that it is still to be given to
 # (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log; cycle of the
@@ -372,8 +372,9 @@ def _choose(p, s, c, clock, other):
                         s[c, _NEAR] = which == PIM
                     elif ready:
                         soon = clock + 1
-    if 0 <= queue < 4 and command >= 0 and s[c, 3 * ACTIVE + _SEGMENTS] > 0 and _interrupts(p, s, c, queue, segment, command):
-        queue, soon = -1, clock + 1
+    if 0 <= queue < 4 and command >= 0 and s[c, 3 * ACTIVE + _SEGMENTS] > 0:
+        if _interrupts(p, s, c, queue, segment, command):
+            queue, soon = -1, clock + 1
     return queue, segment, command, bus, soon
 
 
@@ -464,7 +465,8 @@ def _tick(p, s, c, clock):
                 second = command
                 address2 = _issue(p, s, c, queue, segment, command, clock)
                 soon = clock + 1
-        if s[c, _WAITING] > 0 or s[c, 3 * READS + _REQUESTS] + s[c, 3 * WRITES + _REQUESTS] + s[c, 3 * ACTIVE + _REQUESTS] > 0:
+        plain = s[c, 3 * READS + _REQUESTS] + s[c, 3 * WRITES + _REQUESTS] + s[c, 3 * ACTIVE + _REQUESTS]
+        if s[c, _WAITING] + plain > 0:
             s[c, _QUIET] = 0
         s[c, _QUIET] = min(s[c, _QUIET], due)
     return first, address, second, address2, min(soon, due)
@@ -604,11 +606,12 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
     """Run until all of these requests are in the queues (``final``: until all channels are through). False if that has to
     go on: ``log`` is nearly full, or nothing can happen any more.
 
-    ``p``: the image. ``lookup``: by kind of request the queue, then its target by the bank of its address. ``log``: cycle, members, command,
-    address within the channel.
+    ``p``: the image. ``lookup``: by kind of request the queue, then its target by the bank of its address. ``log``: cycle,
+    members, command, address within the channel.
     """
     total = len(kinds)
-    p, s, members, host, log, lookup = borrowed(p), borrowed(s), borrowed(members), borrowed(host), borrowed(log), borrowed(lookup)
+    p, s, members, host = borrowed(p), borrowed(s), borrowed(members), borrowed(host)
+    log, lookup = borrowed(log), borrowed(lookup)
     s[:, _ASLEEP] = 0
     host[STUCK] = 0
     while True:

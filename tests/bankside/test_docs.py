@@ -222,6 +222,10 @@ def test_time_keys_of_a_system_and_a_file(capsys, tmp_path):
     compare(section, output(capsys, "time", str(tmp_path / "t.aim")), absent=("timeline", "export", "stages", "details"))
 
 
+def test_eval_keys_of_a_layer(capsys):
+    compare("eval of a layer", output(capsys, "eval", "attacc", "--layer", "--tokens", "33", "--heads-per-stack", "2"))
+
+
 def test_eval_keys_of_a_system_without_units(capsys):
     result = output(capsys, "eval", "gpu-only", "--model", "llama-3-70b")
     compare("eval", result, absent=("area", "unit", "attention"))

@@ -104,7 +104,8 @@ def test_the_simulators_trace(tmp_path):
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("tokens, heads, element_bytes, head_dim", [(40, 3, 2, 128), (300, 37, 1, 96), (257, 20, 2, 80)])
+@pytest.mark.parametrize("tokens, heads, element_bytes, head_dim",
+                         [(40, 3, 2, 128), (300, 37, 1, 96), (257, 20, 2, 80)])
 def test_program_and_requests_are_the_same(placement, tokens, heads, element_bytes, head_dim):
     for quirks in (None, SIMULATOR):
         layer = AttentionLayer(tokens, heads, placement, element_bytes, head_dim, quirks)
@@ -118,7 +119,7 @@ def test_program_and_requests_are_the_same(placement, tokens, heads, element_byt
        head_dim=st.sampled_from((16, 64, 80, 128)))
 @settings(max_examples=25, deadline=None)
 def test_work_of_a_layer_without_quirks(placement, tokens, heads, element_bytes, head_dim):
-    """Every head has its query, K, softmax, probabilities and V, whatever the rounds; one access for a pair of rounds more."""
+    """Each head has its query, K, softmax, probabilities and V; a pair of rounds one access more."""
     commands = TIMERS[True].controller.memory.commands
     timing = QUIET.time(AttentionLayer(tokens, heads, placement, element_bytes, head_dim))
     lanes = 32 // element_bytes
@@ -231,8 +232,8 @@ def test_a_barrier_holds_accesses_and_not_rows():
 
 
 def test_quirk_of_buffer_commands():
-    """A move out of a bank of which rows are read: at once, beside the activation; in the simulator behind the last MAC that
-    hits the row, though it needs none. From another bank at once in both."""
+    """A move out of a bank of which a row is read: at once, beside the activation; in the simulator behind the last MAC
+    that hits the row, though the move needs none. From another bank at once in both."""
     for group, expected in ((0, {None: 1, SIMULATOR: 33}), (1, {None: 1, SIMULATOR: 1})):
         p = Program()
         with p.loop(3) as i:
@@ -272,11 +273,13 @@ def test_reads_and_writes():
 # Bad input -------------------------------------------------------------------------------------------------------------
 
 BAD_TRACES = {
-    "unknown": (b"PIM_MAC_AB 0x0\nPIM_MAC_AC 0x0\n", r"t.trace:2: unknown operation 'PIM_MAC_AC'; did you mean 'PIM_MAC_AB'\?"),
+    "unknown": (b"PIM_MAC_AB 0x0\nPIM_MAC_AC 0x0\n",
+                r"t.trace:2: unknown operation 'PIM_MAC_AC'; did you mean 'PIM_MAC_AB'\?"),
     "no address": (b"PIM_SFM\n", r"t.trace:1: PIM_SFM has an address, not 0 operands$"),
     "two addresses": (b"\n# comment\nLD 0x0 0x20\n", r"t.trace:3: LD has an address, not 2 operands$"),
     "no number": (b"ST 0xg\n", r"t.trace:1: the address must be a number, not '0xg'$"),
-    "beyond": (b"PIM_BARRIER 0x0\nST 0x400000000\n", r"t.trace:2: address 0x400000000 is beyond the device \(0x400000000 bytes\)$"),
+    "beyond": (b"PIM_BARRIER 0x0\nST 0x400000000\n",
+               r"t.trace:2: address 0x400000000 is beyond the device \(0x400000000 bytes\)$"),
     "negative": (b"ST -32\n", r"t.trace:1: address -32 is beyond the device"),
     "huge": (b"ST 0x" + b"f" * 40 + b"\n", r"t.trace:1: address '0xf.* is beyond the device"),
     "binary": (bytes(range(128, 256)) * 20, r"t.trace:1: unknown operation "),
@@ -330,7 +333,8 @@ def test_other_memories_and_programs_are_refused():
     with pytest.raises(ConfigError, match=r"^hbm3-5.2: unknown quirks 'attacc'; did you mean 'attacc-simulator'\?"):
         QueueController(quirks="attacc")
     controller = CONTROLLERS[None]
-    for operands, message in (({"op": "MAC"}, r"unknown request 'MAC'"), ({"op": "MAC_AB", "rows": 1}, r"unknown operand 'rows'"),
+    for operands, message in (({"op": "MAC"}, r"unknown request 'MAC'"),
+                              ({"op": "MAC_AB", "rows": 1}, r"unknown operand 'rows'"),
                               ({"op": "MAC_AB", "row": 16384}, r"MAC_AB: row must be 0 to 16383, not 16384$"),
                               ({"op": "MAC_AB", "mask": 1 << 16}, r"mask beyond 0xffff$")):
         p = Program()
@@ -345,3 +349,36 @@ def test_other_memories_and_programs_are_refused():
 
 def test_operations_have_commands():
     assert {name for name in OPERATIONS.values() if name} <= CONTROLLERS[None].memory.commands.keys()
+
+
+# The command -----------------------------------------------------------------------------------------------------------
+
+
+def test_layer_from_the_command_line(capsys, tmp_path):
+    import json
+
+    from bankside import cli
+
+    layer = ["eval", "attacc", "--layer", "--tokens", "513", "--heads-per-stack", "20"]
+    assert cli.main([*layer, "--no-power-limit", "--json", "--trace", str(tmp_path / "t")]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["cycles"], result["time_ns"], result["commands"]["WR_GB"]) == (1601, 1231.169, 158)
+    assert (tmp_path / "t").read_text().startswith("PIM_WR_GB 0x00000000\n")
+    assert cli.main([*layer, "--placement", "bank-group", "--bytes", "1", "--quirks", "none"]) == 0
+    assert "placement bank-group\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["attacc"], "attacc needs --layer"),
+    (["attacc", "--layer", "--tokens", "5"], "--layer needs --heads-per-stack"),
+    (["attacc", "--layer", "--tokens", "0", "--heads-per-stack", "1"], "argument --tokens: must be at least 1, not 0"),
+    (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--model", "m"], "a layer has no --model: "),
+    (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--quirks", "no"], "unknown quirks 'no'"),
+    (["gpu-only", "--layer", "--tokens", "5", "--heads-per-stack", "1"], "--layer: only attacc has single layers"),
+    (["gpu-only", "--placement", "bank", "--model", "llama-3-70b"], "--placement needs --layer"),
+])
+def test_wrong_layers_from_the_command_line(capsys, arguments, message):
+    from bankside import cli
+
+    assert cli.main(["eval", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"bankside: {message}")
