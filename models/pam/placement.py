@@ -1,0 +1,528 @@
+"""Where every KV token lies: the block table over the tiers, the mapping within a tier, and the moves between tiers.
+
+Source: PAM (MICRO 2025) sections 4.2.2 (block table), 6.1 (mapping by activation frequency) and 6.3 (importance,
+Algorithm 2). A token here is one position of one request: K and V of all its layers and heads move together and lie at
+the same group and slot in every device that holds a share of them, so one entry describes them all.
+
+State is one NumPy array per property over the tokens of all requests; nothing loops over tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+
+__all__ = ["ABSENT", "KvTable", "Moves", "TierShape", "fill_lowest", "plan_swaps"]
+
+#: Tier of a storage place that holds no token.
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class TierShape:
+    """One tier as seen by the mapping.
+
+    Attributes
+    ----------
+    name : :class:`str`
+    devices : :class:`int`
+        Stacks, DIMMs or SSDs.
+    groups : :class:`int`
+        Bank groups (channels in an SSD) of one device.
+    slots : :class:`int`
+        Tokens that a group holds.
+    """
+
+    name: str
+    devices: int
+    groups: int
+    slots: int
+
+    @property
+    def all_groups(self) -> int:
+        return self.devices * self.groups
+
+    @property
+    def capacity(self) -> int:
+        """Tokens that the tier holds."""
+        return self.all_groups * self.slots
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Pairs of tokens that exchange their places: ``down[k]`` leaves the faster tier for the place of ``up[k]``."""
+
+    down: np.ndarray
+    up: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.up)
+
+
+def fill_lowest(load: np.ndarray, free: np.ndarray, count: int, step: int = 1) -> np.ndarray:
+    """Groups of ``count`` placements, one after the other, each in the group of the lowest load that has space.
+
+    A placement raises the load of its group by ``step``; among equals the first group is taken. The result is that of
+    the loop ``g = argmin(load where free > 0); load[g] += step; free[g] -= 1``, without the loop.
+
+    Parameters
+    ----------
+    load, free : integer arrays
+        Load of each group, and placements that it has space for.
+    """
+    load, free = np.asarray(load, np.int64), np.asarray(free, np.int64)
+    if count > free.sum():
+        raise ValueError(f"{count} placements, space for {free.sum()}")
+    if not count:
+        return np.empty(0, np.int64)
+
+    def below(level: int) -> np.ndarray:
+        """Placements of each group at loads less than ``level``."""
+        return np.clip(-((load - level) // step), 0, free)
+
+    low, high = int(load.min()), int(load.max()) + step * (count + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if int(below(middle).sum()) <= count:
+            low = middle
+        else:
+            high = middle
+    full = below(low)
+    rest = count - int(full.sum())
+    order = np.repeat(np.arange(len(load)), full)
+    turn = np.arange(len(order)) - np.repeat(np.cumsum(full) - full, full)
+    order = order[np.lexsort((order, load[order] + turn * step))]
+    # What is left are placements at exactly the level `low`, in the order of the groups.
+    last = np.flatnonzero(below(low + 1) > full)[:rest]
+    return np.concatenate([order, last])
+
+
+def plan_swaps(importance: np.ndarray, fast: np.ndarray, slow: np.ndarray, *, sums: tuple[float, float, float],
+               counts: tuple[int, int, int], x: float, y: float, which: str, most: int) -> tuple[Moves, tuple[float, ...]]:
+    """One of the two loops of Algorithm 2, all its swaps at once.
+
+    The loop swaps the least important token of the faster tier with the most important one of the slower tier until
+    the ratio of the device scores is reached. Each swap uses the next token of two sorted lists, because a token that
+    just moved is never chosen again before the guard ends the loop.
+
+    Parameters
+    ----------
+    importance : float array over all tokens
+    fast, slow : integer arrays
+        Tokens of the two tiers, in ascending order (ties go to the first, as ``argmin`` and ``argmax`` do).
+    sums, counts
+        Importance summed, and number of tokens, of HBM, DDR and SSD.
+    x, y : :class:`float`
+        Target ``IS_H : IS_D : IS_S = x : y : 1``.
+    which : ``"ssd-ddr"`` or ``"ddr-hbm"``
+        First loop (HBM and DDR as one) or second one.
+    most : :class:`int`
+        Swaps at most.
+
+    Returns
+    -------
+    moves, sums
+        In the order of the loop; sums after them.
+    """
+    first = which == "ssd-ddr"
+    nothing = Moves(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def below(total: np.ndarray) -> np.ndarray:
+        """Whether the loop goes on, products instead of quotients so that an empty or unimportant tier divides nothing."""
+        score = [total[k] / counts[k] if counts[k] else np.zeros_like(total[k]) for k in range(3)]
+        return score[0] + score[1] < (x + y) * score[2] if first else score[0] * y < score[1] * x
+
+    most = min(most, len(fast), len(slow))
+    if most <= 0 or not below(np.array(sums)[:, None])[0]:
+        return nothing, sums
+    # Swaps end where the least important of the fast tier is as important as the most important of the slow one.
+    best = importance[slow].max()
+    low = fast[importance[fast] < best]
+    if not len(low):
+        return nothing, sums
+    high = slow[importance[slow] > importance[low].min()]
+    most = min(most, len(low), len(high))
+    down = _smallest(importance, low, most)
+    up = _smallest(-importance, high, most)
+    gain = importance[up].astype(np.float64) - importance[down].astype(np.float64)
+    better = gain > 0
+    number = len(gain) if better.all() else int(np.argmin(better))
+    moved_down, moved_up = importance[down[:number]].astype(np.float64), importance[up[:number]].astype(np.float64)
+    # A cumulative sum adds in the order of the loop, so it rounds as the loop does.
+    into, out_of = (1, 2) if first else (0, 1)
+    total = np.repeat(np.array(sums, np.float64)[:, None], number + 1, axis=1)
+    change = np.empty(2 * number + 1)
+    for tier, gained, lost in ((into, moved_up, moved_down), (out_of, moved_down, moved_up)):
+        change[0], change[1::2], change[2::2] = sums[tier], gained, -lost
+        total[tier] = np.cumsum(change)[::2]
+    on = below(total)
+    if not on.all():
+        number = int(np.argmin(on))
+    return Moves(down[:number], up[:number]), tuple(float(value) for value in total[:, number])
+
+
+def _smallest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
+    """The ``count`` members of ``among`` (ascending) with the smallest ``values``, by value, then by number."""
+    own = values[among]
+    if count < len(among):
+        limit = np.partition(own, count - 1)[count - 1]
+        less, equal = np.flatnonzero(own < limit), np.flatnonzero(own == limit)
+        chosen = np.concatenate([less, equal[:count - len(less)]])
+    else:
+        chosen = np.arange(len(among))
+    return among[chosen[np.argsort(own[chosen], kind="stable")]]
+
+
+class KvTable:
+    """The block table of one node.
+
+    Storage is one segment of consecutive places for each request, in the order of its positions, with room to grow.
+
+    Parameters
+    ----------
+    tiers : sequence of :class:`TierShape`
+        Fastest first.
+    window : :class:`int`
+        Decode steps over which activations are counted.
+    run_tokens : :class:`int`
+        Tokens of a prompt that go to one group together; 1 places each token by itself. Tokens that decoding adds are
+        always placed one by one.
+    by_activation : :class:`bool`
+        Whether groups are chosen by activation frequency; else in turn.
+
+    Attributes
+    ----------
+    tier : int8 array
+        Tier of each storage place, :data:`ABSENT` if there is no token.
+    group : int16 array
+        Group, counted over all devices of the tier.
+    slot : int32 array
+        Number within the group.
+    importance : float32 array
+    start, length, room : int64 arrays
+        First place, tokens and places of each request; a request that has left has room 0.
+    """
+
+    def __init__(self, tiers: Sequence[TierShape], *, window: int = 10, run_tokens: int = 128,
+                 by_activation: bool = True) -> None:
+        self.tiers = tuple(tiers)
+        for what, value in (("window", window), ("run_tokens", run_tokens)):
+            if value < 1:
+                raise ConfigError(f"{what} must be at least 1, not {value}")
+        if any(shape.all_groups > 1 << 15 for shape in self.tiers):
+            raise ConfigError(f"a tier has at most {1 << 15} groups")
+        self.run_tokens, self.by_activation = run_tokens, by_activation
+        self.tier = np.empty(0, np.int8)
+        self.group = np.empty(0, np.int16)
+        self.slot = np.empty(0, np.int32)
+        self.importance = np.empty(0, np.float32)
+        #: Properties of tokens that others keep; they follow the tokens when storage is compacted.
+        self.extra: dict[str, np.ndarray] = {}
+        self.start, self.length, self.room = (np.empty(0, np.int64) for _ in range(3))
+        self.home = np.empty((0, len(self.tiers)), np.int16)
+        self.size = 0
+        self.windows = [np.zeros((window, shape.all_groups), np.int64) for shape in self.tiers]
+        self.pending = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
+        self._top = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
+        self._holes = [np.empty(0, np.int64) for _ in self.tiers]
+        self._hole_counts = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
+        self._turn = [0] * len(self.tiers)
+        self._step = 0
+        self._owner = np.empty(0, np.int32)
+
+    # Space -------------------------------------------------------------------------------------------------------
+
+    def free(self, tier: int) -> np.ndarray:
+        """Tokens that each group of a tier still has space for."""
+        return self.tiers[tier].slots - self._top[tier] + self._hole_counts[tier]
+
+    def used(self) -> list[int]:
+        """Tokens in each tier."""
+        return [shape.capacity - int(self.free(k).sum()) for k, shape in enumerate(self.tiers)]
+
+    @property
+    def tokens(self) -> int:
+        return int(self.length[self.room > 0].sum())
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the entries of the tokens now held: place and importance."""
+        return self.tokens * (self.tier.itemsize + self.group.itemsize + self.slot.itemsize + self.importance.itemsize)
+
+    @property
+    def tracking_bytes(self) -> int:
+        """Bytes of the activation counters, 32 bits each."""
+        return sum(counts.size * 4 for counts in self.windows)
+
+    def _check_space(self, count: int) -> None:
+        left = sum(int(self.free(k).sum()) for k in range(len(self.tiers)))
+        if count > left:
+            have = ", ".join(f"{shape.name} {shape.capacity}" for shape in self.tiers)
+            raise ConfigError(f"{self.tokens + count} KV tokens are needed, {self.tokens + left} fit ({have}): "
+                              f"{count - left} more than the last tier '{self.tiers[-1].name}' can take")
+
+    # Requests ----------------------------------------------------------------------------------------------------
+
+    def add(self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Place the tokens of new requests, fastest tier first; returns their numbers.
+
+        ``room`` are the tokens that each may grow to (its context by default).
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the tiers have no space for them.
+        """
+        contexts = np.asarray(contexts, np.int64)
+        room = np.maximum(contexts, np.asarray(contexts if room is None else room, np.int64))
+        self._check_space(int(contexts.sum()))
+        self._reserve(int(room.sum()))
+        numbers = np.arange(len(self.start), len(self.start) + len(contexts))
+        first = self.size + np.cumsum(room) - room
+        self.start = np.concatenate([self.start, first])
+        self.length = np.concatenate([self.length, contexts])
+        self.room = np.concatenate([self.room, room])
+        self.home = np.concatenate([self.home, np.full((len(contexts), len(self.tiers)), -1, np.int16)])
+        self.size += int(room.sum())
+        owner = np.repeat(np.arange(len(contexts)), contexts)
+        where = first[owner] + np.arange(len(owner)) - (np.cumsum(contexts) - contexts)[owner]
+        begin = 0
+        for k in range(len(self.tiers)):
+            stop = min(begin + int(self.free(k).sum()), len(where))
+            if stop > begin:
+                self._place(k, where[begin:stop], numbers[owner[begin:stop]])
+            begin = stop
+        return numbers
+
+    def append(self, requests: np.ndarray) -> np.ndarray:
+        """One new token for each of ``requests``, in the fastest tier with space; returns their storage places."""
+        requests = np.asarray(requests, np.int64)
+        if np.any(self.length[requests] >= self.room[requests]):
+            raise ValueError("a request has no room for another token")
+        self._check_space(len(requests))
+        where = self.start[requests] + self.length[requests]
+        self.length[requests] += 1
+        begin = 0
+        for k in range(len(self.tiers)):
+            stop = min(begin + int(self.free(k).sum()), len(where))
+            if stop > begin:
+                self._place(k, where[begin:stop], requests[begin:stop], run=1)
+            begin = stop
+        return where
+
+    def remove(self, requests: np.ndarray) -> None:
+        """Forget requests; their places are used again."""
+        where = self.places(requests)
+        for k, shape in enumerate(self.tiers):
+            mine = where[self.tier[where] == k]
+            keys = self.group[mine].astype(np.int64) * shape.slots + self.slot[mine]
+            self._holes[k] = np.sort(np.concatenate([self._holes[k], keys]))
+            self._hole_counts[k] += np.bincount(self.group[mine], minlength=shape.all_groups)
+        self.tier[where] = ABSENT
+        self.importance[where] = 0
+        self.length[requests] = 0
+        self.room[requests] = 0
+
+    def places(self, requests: np.ndarray | None = None) -> np.ndarray:
+        """Storage places of the tokens of ``requests`` (of all by default), in order."""
+        requests = np.flatnonzero(self.room > 0) if requests is None else np.asarray(requests, np.int64)
+        count = self.length[requests]
+        return np.repeat(self.start[requests] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+
+    def owners(self) -> np.ndarray:
+        """Request of every storage place, int32; of a request's free places too, -1 where it has left."""
+        if len(self._owner) != self.size:
+            live = np.flatnonzero(self.room > 0)
+            order = live[np.argsort(self.start[live])]
+            self._owner = np.full(self.size, -1, np.int32)
+            count = self.room[order]
+            at = np.repeat(self.start[order] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+            self._owner[at] = np.repeat(order, count)
+        return self._owner
+
+    def _reserve(self, more: int) -> None:
+        """Space in storage for ``more`` places; segments of requests that left are closed up first."""
+        live = np.flatnonzero(self.room > 0)
+        kept = int(self.room[live].sum())
+        if self.size + more > len(self.tier) and kept < 3 * self.size // 4:
+            count = self.room[live]
+            first = np.cumsum(count) - count
+            at = np.repeat(self.start[live] - first, count) + np.arange(kept)
+            for name in ("tier", "group", "slot", "importance"):
+                setattr(self, name, getattr(self, name)[at])
+            self.extra = {name: values[at] for name, values in self.extra.items()}
+            self.start[live], self.size = first, kept
+            self._owner = np.empty(0, np.int32)
+        if self.size + more > len(self.tier):
+            # Twice what is there, if little by little; the first batch exactly.
+            total = max(self.size + more, 2 * self.size if self.size else 0)
+
+            def longer(values: np.ndarray, fill: float) -> np.ndarray:
+                out = np.full(total, fill, values.dtype)
+                out[:self.size] = values[:self.size]
+                return out
+
+            self.tier = longer(self.tier, ABSENT)
+            self.group, self.slot = longer(self.group, 0), longer(self.slot, 0)
+            self.importance = longer(self.importance, 0)
+            self.extra = {name: longer(values, 0) for name, values in self.extra.items()}
+
+    # Mapping within a tier ---------------------------------------------------------------------------------------
+
+    def load(self, tier: int) -> np.ndarray:
+        """Activations of each group in the window; a token placed since the last step counts as activated once."""
+        return self.windows[tier].sum(axis=0) + self.pending[tier]
+
+    def record(self, active: np.ndarray) -> list[np.ndarray]:
+        """Count the activations of a step, ``active`` being storage places; returns those of each group by tier."""
+        out, tiers = [], self.tier[active]
+        for k, shape in enumerate(self.tiers):
+            counts = np.bincount(self.group[active[tiers == k]], minlength=shape.all_groups)
+            self.windows[k][self._step % len(self.windows[k])] = counts
+            self.pending[k][:] = 0
+            out.append(counts)
+        self._step += 1
+        return out
+
+    def _place(self, tier: int, where: np.ndarray, requests: np.ndarray, run: int | None = None) -> None:
+        """Place tokens (storage places, ascending by request) in a tier that has space for them."""
+        shape, run = self.tiers[tier], run or self.run_tokens
+        device, parts = self._devices(tier, requests)
+        for d in np.unique(device[parts]) if shape.devices > 1 else (0,):
+            chosen = np.flatnonzero(device[parts] == d) if shape.devices > 1 else slice(None)
+            self._place_on(tier, int(d), where[chosen], requests[chosen], run)
+
+    def _devices(self, tier: int, requests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Device of each token: a request keeps to one device of a tier while that has space."""
+        shape = self.tiers[tier]
+        if shape.devices == 1:
+            self.home[requests, tier] = 0
+            return np.zeros(1, np.int64), np.zeros(len(requests), np.int64)
+        free = self.free(tier).reshape(shape.devices, shape.groups).sum(axis=1)
+        breaks = np.flatnonzero(np.diff(requests, prepend=-1))
+        counts = np.diff(np.append(breaks, len(requests)))
+        devices: list[int] = []
+        pieces: list[int] = []
+        left = free.tolist()
+        for request, count in zip(requests[breaks].tolist(), counts.tolist(), strict=True):
+            home = int(self.home[request, tier])
+            while count:
+                if home < 0 or not left[home]:
+                    home = max(range(len(left)), key=left.__getitem__)
+                    if self.home[request, tier] < 0:
+                        self.home[request, tier] = home
+                piece = min(count, left[home])
+                devices.append(home)
+                pieces.append(piece)
+                left[home] -= piece
+                count -= piece
+        return np.asarray(devices), np.repeat(np.arange(len(pieces)), pieces)
+
+    def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, run: int) -> None:
+        shape = self.tiers[tier]
+        here = slice(device * shape.groups, (device + 1) * shape.groups)
+        free, load = self.free(tier)[here], self.load(tier)[here]
+        breaks = np.flatnonzero(np.diff(requests, prepend=-1))
+        counts = np.diff(np.append(breaks, len(requests)))
+        runs = -(-counts // run)
+        if run > 1 and int((free // run).sum()) < int(runs.sum()):
+            run, runs = 1, counts                       # too little space in whole runs
+        if self.by_activation:
+            chosen = fill_lowest(load, free // run, int(runs.sum()), run)
+        else:
+            chosen = self._in_turn(tier, free // run, int(runs.sum()))
+        # Run r of a request has `run` tokens, its last one what is left.
+        sizes = np.full(len(chosen), run, np.int64)
+        ends = np.cumsum(runs) - 1
+        sizes[ends] = counts - (runs - 1) * run
+        group = np.repeat(chosen, sizes) + here.start
+        self._settle(tier, where, group)
+
+    def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
+        """Groups one after the other, each as long as it has space."""
+        start = self._turn[tier] % len(free)
+        self._turn[tier] += count
+        turned = np.roll(free, -start)
+        return (fill_lowest(np.zeros(len(free), np.int64), turned, count) + start) % len(free)
+
+    def _settle(self, tier: int, where: np.ndarray, group: np.ndarray) -> None:
+        """Give tokens the next slots of their groups."""
+        shape = self.tiers[tier]
+        need = np.bincount(group, minlength=shape.all_groups)
+        order = np.argsort(group, kind="stable")
+        rank = np.empty(len(group), np.int64)
+        rank[order] = np.arange(len(group)) - (np.cumsum(need) - need)[group[order]]
+        holes = self._hole_counts[tier]
+        slot = self._top[tier][group] + rank - np.minimum(holes, need)[group]
+        reused = rank < holes[group]
+        if reused.any():
+            at = (np.cumsum(holes) - holes)[group[reused]] + rank[reused]
+            slot[reused] = self._holes[tier][at] % shape.slots
+            self._holes[tier] = np.delete(self._holes[tier], at)
+        taken = np.minimum(holes, need)
+        self._top[tier] += need - taken
+        self._hole_counts[tier] = holes - taken
+        self.tier[where], self.group[where], self.slot[where] = tier, group, slot
+        self.pending[tier] += need
+
+    # Moves between tiers -----------------------------------------------------------------------------------------
+
+    def schedule(self, x: float, y: float, most: int) -> dict[str, Moves]:
+        """Algorithm 2: decide the swaps of one step and make them; ``most`` in all.
+
+        Needs the three tiers HBM, DDR, SSD. Counts per tier never change.
+
+        Returns
+        -------
+        mapping ``"ssd-ddr"``, ``"ddr-hbm"`` to :class:`Moves`
+        """
+        if not (x > 0 and y > 0):
+            raise ConfigError(f"the ratios of importance x and y must be greater than 0, not {x:g} and {y:g}")
+        out: dict[str, Moves] = {}
+        tier, importance = self.tier[:self.size], self.importance[:self.size]
+        where = [np.flatnonzero(tier == k) for k in range(3)]
+        counts = (len(where[0]), len(where[1]), len(where[2]))
+        sums: tuple[float, ...] = tuple(float(importance[part].sum(dtype=np.float64)) for part in where)
+        for which, fast, slow in (("ssd-ddr", 1, 2), ("ddr-hbm", 0, 1)):
+            if slow == 1 and len(out["ssd-ddr"]):
+                where[1] = np.flatnonzero(tier == 1)
+            moves, sums = plan_swaps(importance, where[fast], where[slow], sums=(sums[0], sums[1], sums[2]),
+                                     counts=counts, x=x, y=y, which=which, most=most)
+            most -= len(moves)
+            self.exchange(moves, fast, slow)
+            out[which] = moves
+        return out
+
+    def exchange(self, moves: Moves, fast: int, slow: int) -> None:
+        """Let the tokens of ``moves`` change places. Which of them takes whose is free: a token goes to the device
+        that its request has its other tokens on, where one of the places is there."""
+        if not len(moves):
+            return
+        moved = []
+        for tier, movers, leavers in ((fast, moves.up, moves.down), (slow, moves.down, moves.up)):
+            groups, slots = self.group[leavers], self.slot[leavers]
+            order = self._matched(tier, movers, groups)
+            moved.append((tier, movers, groups[order], slots[order]))
+        for tier, movers, groups, slots in moved:
+            self.tier[movers], self.group[movers], self.slot[movers] = tier, groups, slots
+
+    def _matched(self, tier: int, movers: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Order of the places ``groups`` in which as many movers as possible get one on their request's device."""
+        shape = self.tiers[tier]
+        order = np.arange(len(movers))
+        if shape.devices == 1:
+            return order
+        home, device = self.home[self.owners()[movers], tier], groups // shape.groups
+        open_movers, open_places = np.ones(len(movers), bool), np.ones(len(groups), bool)
+        for d in range(shape.devices):
+            mine, there = np.flatnonzero(home == d), np.flatnonzero(device == d)
+            both = min(len(mine), len(there))
+            order[mine[:both]] = there[:both]
+            open_movers[mine[:both]] = False
+            open_places[there[:both]] = False
+        order[open_movers] = np.flatnonzero(open_places)
+        return order
