@@ -56,7 +56,7 @@ class TierFormat(Strict):
     lockstep: int = Field(default=1, ge=1, description="groups (the innermost level) that share their commands and rows")
     banks: int = Field(ge=1, le=64, description="banks (dies) of a group")
     rows: int = Field(ge=2, description="rows (pages) of a bank")
-    row_bytes: int = Field(ge=8, description="bytes of a row (page) in one bank")
+    row_bytes: int = Field(ge=1, description="bytes of a row (page) in one bank")
     access_bytes: int = Field(ge=1, description="bytes of one column access of one bank")
     tile_tokens: int = Field(ge=1, description="tokens of a tile of the processing unit")
     key_run: int = Field(ge=1, description="bytes of a K that lie together before the next token's follow")
@@ -104,6 +104,9 @@ class TierFormat(Strict):
         if part < self.access_bytes:
             raise ConfigError(f"token_bytes {token_bytes} is too small for the format '{self.name}': "
                               f"{'K' if self.split else 'a token'} must fill an access of {self.access_bytes} bytes")
+        if self.interleave > self.slots_of_bank(token_bytes):
+            raise ConfigError(f"interleave of the format '{self.name}' must be at most the {self.slots_of_bank(token_bytes)} "
+                              f"tokens of a bank, not {self.interleave}")
         if self.tile_tokens * part * (1 + self.split) > self.rows * self.row_bytes:
             raise ConfigError(f"a tile of {self.tile_tokens} tokens of {token_bytes} bytes does not fit a bank of the "
                               f"format '{self.name}' ({self.rows * self.row_bytes} bytes)")

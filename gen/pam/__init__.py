@@ -1,5 +1,6 @@
 """Units of PAM (Processing Across Memory Hierarchy)."""
 
+from .interface import PamInterface
 from .pu import PamPu
 
-__all__ = ["PamPu"]
+__all__ = ["PamInterface", "PamPu"]

@@ -1,0 +1,192 @@
+"""Parameters of PAM's interface for transfers of KV tokens between two memory tiers, and the presets of its six pairs.
+
+Source: PAM (MICRO 2025) section 6.2 and Figure 8d: a command-reorder unit, a dual-port re-layout buffer and an
+address-generation unit. The paper gives no sizes; those here are this project's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ..document import Strict
+from ..errors import ConfigError
+from ..pam_layout import TIERS, TierFormat
+
+__all__ = ["PRESETS", "SIDES", "Fragment", "MemorySide", "PamInterfaceConfig"]
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Accesses of a token that lie in one row.
+
+    Attributes
+    ----------
+    part : region: 0 K (or the whole token), 1 V
+    accesses : numbers of the accesses, in the order in which they are made
+    """
+
+    part: int
+    accesses: tuple[int, ...]
+
+
+class MemorySide(Strict):
+    """One memory as the interface sees it: its map (as :class:`TierFormat`), its data port, and when its banks are ready.
+
+    A mapping with a known ``format`` need only say what is different from it.
+    """
+
+    format: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="name of the format: hbm, ddr, ssd, or a new one")
+    port_bytes: int = Field(description="bytes of a beat of the data port; an access is one or more beats")
+    groups: int = Field(le=1 << 16, description="groups that the interface reaches, of all its channels")
+    lockstep: int = Field(description="neighbouring groups that share commands and open rows")
+    banks: int = Field(le=64, description="banks (dies) of a group")
+    rows: int = Field(le=1 << 32, description="rows (pages) of a bank")
+    row_bytes: int = Field(le=1 << 24, description="bytes of a row (page)")
+    access_bytes: int = Field(le=1 << 16, description="bytes of one command")
+    tile_tokens: int = Field(le=1 << 16, description="tokens of a tile")
+    key_run: int = Field(le=1 << 20, description="bytes of a K that lie together")
+    value_run: int = Field(le=1 << 20, description="bytes of a V that lie together")
+    split: bool = Field(description="K and V in different halves of the rows")
+    interleave: int = Field(le=1 << 16, description="slots in a bank before the next bank's turn")
+    windows: int = Field(description="ranks: sets of neighbouring banks for which activations are counted")
+    read_bank_cycles: int = Field(ge=1, le=1 << 20, description="clocks between openings in a bank, for reads (tRC)")
+    write_bank_cycles: int = Field(ge=1, le=1 << 20, description="the same for writes")
+    activate_cycles: int = Field(ge=1, le=255, description="clocks between openings in a rank (tRRD)")
+    window_cycles: int = Field(ge=0, le=1023, description="clocks in which a rank opens at most four rows (tFAW); 0: any")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"format": value}
+        if isinstance(value, dict) and isinstance(value.get("format"), str):
+            if value["format"] in _SIDES:
+                return {**_SIDES[value["format"]], **value}
+            if len(value) == 1:
+                raise ValueError(f"'{value['format']}' is no known format (valid: {', '.join(_SIDES)})")
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> MemorySide:
+        for name in ("port_bytes", "groups", "lockstep", "banks", "rows", "row_bytes", "access_bytes", "tile_tokens",
+                     "key_run", "value_run", "interleave", "windows"):
+            value = getattr(self, name)
+            if value < 1 or value & (value - 1):
+                raise ValueError(f"{name} of '{self.format}' must be a power of two, not {value}")
+        if self.rows < 2:
+            raise ValueError(f"rows of '{self.format}' must be at least 2, not {self.rows}")
+        if self.port_bytes > self.access_bytes:
+            raise ValueError(f"port_bytes of '{self.format}' must be at most its access_bytes ({self.access_bytes}), "
+                             f"not {self.port_bytes}")
+        if self.windows > self.bank_states:
+            raise ValueError(f"windows of '{self.format}' must be at most its {self.bank_states} banks, not {self.windows}")
+        _ = self.layout  # its own conditions
+        return self
+
+    @property
+    def layout(self) -> TierFormat:
+        """The map. All groups are in one channel of it."""
+        return TierFormat(name=self.format, memory=self.format, channels=1, levels={"group": self.groups},
+                          lockstep=self.lockstep, banks=self.banks, rows=self.rows, row_bytes=self.row_bytes,
+                          access_bytes=self.access_bytes, tile_tokens=self.tile_tokens, key_run=self.key_run,
+                          value_run=self.value_run, split=self.split, interleave=self.interleave)
+
+    @property
+    def bank_states(self) -> int:
+        """Banks with a row of their own."""
+        return max(1, self.groups // self.lockstep) * self.banks
+
+    @property
+    def columns(self) -> int:
+        return self.row_bytes // self.access_bytes
+
+    @property
+    def beats(self) -> int:
+        """Beats of one access."""
+        return self.access_bytes // self.port_bytes
+
+    def fragments(self, token_bytes: int) -> list[Fragment]:
+        """The rows of a token in ascending order, each with its accesses."""
+        return _fragments(self, token_bytes)
+
+
+def _fragments(side: MemorySide, token_bytes: int) -> list[Fragment]:
+    layout = side.layout
+    count = layout.part_accesses(token_bytes)
+    order = np.arange(layout.parts() * count)
+    row, _ = layout.position(0, order, token_bytes)
+    return [Fragment(int(order[row == r][0]) // count, tuple(order[row == r].tolist())) for r in np.unique(row)]
+
+
+def _side(name: str, **more: Any) -> dict[str, Any]:
+    tier = TIERS[name]
+    same = {key: getattr(tier, key) for key in ("lockstep", "banks", "rows", "row_bytes", "access_bytes", "tile_tokens",
+                                                "key_run", "value_run", "split", "interleave")}
+    return {"format": name, "groups": tier.groups, **same, **more}
+
+
+#: One channel of each tier. Cycles are those of the memory files at 1 GHz, rounded up: HBM nRC 63 (48.4 ns), nRRDS 2
+#: (1.5 ns), nFAW 39 (30.0 ns); DDR nRC 76 (47.5 ns), nRRDS 4 (2.5 ns), nFAW 26 (16.25 ns); flash tR 30 us for reading a
+#: page; for writing, its bytes on the bus and tPROG 200 us. A write keeps a bank longer than a read: in HBM nRCDWR + nCWL +
+#: nBL + nWR + nRP is 67 (51.5 ns), in DDR nRCD + nCWL + nBL + nWR + nRP is 92 (57.5 ns).
+_SIDES: dict[str, dict[str, Any]] = {
+    "hbm": _side("hbm", port_bytes=32, windows=4, read_bank_cycles=49, write_bank_cycles=52, activate_cycles=2,
+                 window_cycles=30),
+    "ddr": _side("ddr", port_bytes=8, windows=2, read_bank_cycles=48, write_bank_cycles=58, activate_cycles=3,
+                 window_cycles=17),
+    "ssd": _side("ssd", port_bytes=32, windows=1, read_bank_cycles=30_000, write_bank_cycles=200_000, activate_cycles=1,
+                 window_cycles=0),
+}
+
+SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name, values in _SIDES.items()}
+
+
+class PamInterfaceConfig(Strict):
+    """Parameters of the generator ``pam-interface``: KV tokens from the memory ``source`` to the memory ``destination``."""
+
+    source: MemorySide = Field(default=SIDES["hbm"], description="memory that is read: a name or a mapping")
+    destination: MemorySide = Field(default=SIDES["ddr"], description="memory that is written: a name or a mapping")
+    token_bytes: int = Field(default=512, le=1 << 20, description="bytes of a KV token: K and V of one head")
+    buffer_tokens: int = Field(default=16, ge=1, le=1024, description="tokens that the re-layout buffer holds")
+    reorder_depth: int = Field(default=16, ge=1, le=64, description="descriptors among which the next read is chosen")
+    write_depth: int = Field(default=16, ge=1, le=64, description="complete tokens among which the next write is chosen")
+    hit_limit: int = Field(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
+    reads_in_flight: int = Field(default=64, ge=1, le=4096, description="read commands whose data have not all come")
+    tag_bits: int = Field(default=16, ge=1, le=64, description="width of the name that a descriptor gives its token")
+    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+
+    @model_validator(mode="after")
+    def _check(self) -> PamInterfaceConfig:
+        for side in (self.source, self.destination):
+            try:
+                side.layout.check_token(self.token_bytes)
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
+            rows = len(side.fragments(self.token_bytes))
+            if rows > 64:
+                raise ValueError(f"a token of {self.token_bytes} bytes lies in {rows} rows of '{side.format}'; "
+                                 "at most 64 are handled")
+        return self
+
+    @property
+    def word_bytes(self) -> int:
+        """Width of the re-layout buffer: that of the wider port."""
+        return max(self.source.port_bytes, self.destination.port_bytes)
+
+    @property
+    def token_words(self) -> int:
+        return self.token_bytes // self.word_bytes
+
+    @property
+    def buffer_bytes(self) -> int:
+        return self.buffer_tokens * self.token_bytes
+
+
+#: Every ordered pair of tiers.
+PRESETS: dict[str, PamInterfaceConfig] = {
+    f"{a}-{b}": PamInterfaceConfig(source=SIDES[a], destination=SIDES[b]) for a, b in permutations(SIDES, 2)}

@@ -1,0 +1,317 @@
+# amaranth: UnusedElaboratable=no
+"""Order of accesses to one memory: row hits first, then the oldest token whose bank is ready."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth import *
+from amaranth.hdl import Assert
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.units.pam_interface import MemorySide
+
+__all__ = ["AccessScheduler", "access_layout", "location_layout"]
+
+
+def _bits(size):
+    """Bits of a number below ``size``, a power of two; 0 bits for 1."""
+    return (size - 1).bit_length()
+
+
+def _port(size):
+    """The same for a port: at least one bit."""
+    return max(1, _bits(size))
+
+
+def place_fields(side, token_bytes):
+    """Fields of a token's place: group and slot."""
+    return {"group": _port(side.groups), "slot": _port(side.layout.slots_of_group(token_bytes))}
+
+
+def location_layout(side):
+    """Where an access goes."""
+    return data.StructLayout({"group": _port(side.groups), "bank": _port(side.banks), "row": _port(side.rows),
+                              "column": _port(side.columns)})
+
+
+def access_layout(side, token_bytes, ref):
+    """One access: its location, its number within the token, and whether it is the token's last."""
+    return data.StructLayout({"location": location_layout(side),
+                              "access": _port(side.layout.accesses_of_token(token_bytes)), "last": 1, "ref": ref})
+
+
+class _Map:
+    """The map of a side as a choice of bits: which bit of a token's number or of an access each bit of an address is."""
+
+    def __init__(self, side, token_bytes):
+        layout = side.layout
+        self.index_bits = _bits(layout.slots_of_bank(token_bytes))
+        self.count_bits = _bits(layout.part_accesses(token_bytes))
+        self.column_bits = _bits(side.columns)
+        self.region_bits = _bits(layout.region_rows())
+        self.parts = layout.parts()
+        #: per region: what each bit of the access number within the region is, lowest first
+        self.sources = []
+        for part in range(self.parts):
+            run, tile = _bits(layout.run(part, token_bytes)), min(_bits(side.tile_tokens), self.index_bits)
+            low = [("access", bit) for bit in range(run)]
+            token = [("index", bit) for bit in range(tile)]
+            piece = [("access", bit) for bit in range(run, self.count_bits)]
+            block = [("index", bit) for bit in range(tile, self.index_bits)]
+            self.sources.append(low + token + piece + block)
+            assert len(self.sources[-1]) == self.column_bits + self.region_bits
+
+    def address(self, index, access):
+        """Row and column of an access of token ``index``."""
+        def bits(part):
+            named = {"index": index, "access": access}
+            return Cat(named[name][bit] for name, bit in self.sources[part])
+
+        if self.parts == 1:
+            linear, part = bits(0), Const(0, 0)
+        else:
+            part = access[self.count_bits]
+            linear = Mux(part, bits(1), bits(0))
+        return Cat(linear[self.column_bits:], part), linear[:self.column_bits]
+
+    def walked(self, part):
+        """Bits of the access number that count through the accesses of one row."""
+        return [bit for name, bit in self.sources[part][:self.column_bits] if name == "access"]
+
+    def matches(self, part, first, index, row):
+        """Whether ``row`` is that of token ``index`` with the row-choosing bits of access ``first``: a pair of the part
+        that depends on the token and the part that depends on the access."""
+        by_token, by_access = Const(1), Const(1)
+        for position, (name, bit) in enumerate(self.sources[part][self.column_bits:]):
+            if name == "index":
+                by_token &= row[position] == index[bit]
+            else:
+                by_access &= row[position] == first >> bit & 1
+        if self.parts == 2:
+            by_access &= row[self.region_bits] == part
+        return by_token, by_access
+
+
+class AccessScheduler(wiring.Component):
+    """Takes tokens, gives their accesses in the order in which the memory should see them.
+
+    Up to ``depth`` tokens are held. A token's accesses lie in one or more rows; all its accesses of a row follow each
+    other. Whenever a new row's accesses are due, the choice is: the oldest token with something in a row that is open in
+    its bank; else the oldest whose bank may open a row (its last opening is ``bank_cycles`` ago, and the rank's limits are
+    kept), which opens that of its rows that comes first. After ``hit_limit`` hits in succession, a token that may open a
+    row goes first. "Open" is what this unit has asked for last.
+
+    Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 2. One access per
+    clock.
+
+    The functional model is ``bankside.models.pam.interface.SchedulerModel``, equal in every cycle.
+
+    Source: PAM (MICRO 2025) section 6.2 (command-reorder unit); the rule is this project's.
+
+    Parameters
+    ----------
+    side : :class:`MemorySide`
+    token_bytes : :class:`int`
+    depth : :class:`int`
+    ref : :class:`ShapeLike`
+        Shape of what accompanies a token.
+    bank_cycles : :class:`int`
+        Clocks between two openings in a bank.
+    hit_limit : :class:`int`
+
+    Members
+    -------
+    i : ``In(stream.Signature(...))``
+        Tokens: ``group``, ``slot``, ``ref``.
+    o : ``Out(stream.Signature(access_layout(side, token_bytes, ref)))``
+        Accesses.
+    """
+
+    def __init__(self, side, token_bytes, depth, ref, *, bank_cycles, hit_limit):
+        if not isinstance(side, MemorySide):
+            raise TypeError(f"Side must be a MemorySide, not {side!r}")
+        self._side, self._token_bytes, self._depth, self._ref = side, token_bytes, depth, ref
+        self._bank_cycles, self._hit_limit = bank_cycles, hit_limit
+        super().__init__({
+            "i": In(stream.Signature(data.StructLayout({**place_fields(side, token_bytes), "ref": ref}))),
+            "o": Out(stream.Signature(access_layout(side, token_bytes, ref))),
+        })
+
+    @property
+    def depth(self):
+        return self._depth
+
+    def elaborate(self, platform):
+        m = Module()
+        side, depth = self._side, self._depth
+        mapping = _Map(side, self._token_bytes)
+        fragments = side.fragments(self._token_bytes)
+        count = len(fragments)
+        bank_bits, group_bits, lock = _bits(side.banks), _bits(side.groups), _bits(side.lockstep)
+        access_bits = len(self.o.p.access)
+        row_shape = mapping.region_bits + (mapping.parts == 2)
+
+        # ---- Tokens held --------------------------------------------------------------------------------------------
+        group   = [Signal(max(1, group_bits), name=f"group_{n}", reset_less=True) for n in range(depth)]
+        bank    = [Signal(bank_bits, name=f"bank_{n}", reset_less=True) for n in range(depth)]
+        index   = [Signal(mapping.index_bits, name=f"index_{n}", reset_less=True) for n in range(depth)]
+        ref     = [Signal(self._ref, name=f"ref_{n}", reset_less=True) for n in range(depth)]
+        pending = [Signal(count, name=f"pending_{n}") for n in range(depth)]          # rows still to be accessed
+        older   = [Signal(depth, name=f"older_{n}", reset_less=True) for n in range(depth)]
+        opened  = [Signal(name=f"opened_{n}", reset_less=True) for n in range(depth)]  # a row of its bank is open,
+        row     = [Signal(row_shape, name=f"row_{n}", reset_less=True) for n in range(depth)]  # and which
+        valid   = Signal(depth)
+        m.d.comb += valid.eq(Cat(p.any() for p in pending))
+
+        def state(in_bank, in_group):
+            return Cat(in_bank, in_group[lock:group_bits])
+
+        # ---- Banks: open rows and when the next may be opened -------------------------------------------------------
+        states = side.bank_states
+        bank_open = Array(Signal(name=f"bank_open_{n}") for n in range(states))
+        bank_row  = Array(Signal(row_shape, name=f"bank_row_{n}", reset_less=True) for n in range(states))
+        bank_wait = [Signal(range(self._bank_cycles + 1), name=f"bank_wait_{n}") for n in range(states)]
+        bank_free = Array(wait == 0 for wait in bank_wait)
+        waits = [[Signal(range(side.window_cycles + 1), name=f"window_{w}_{k}") for k in range(4)]
+                 for w in range(side.windows)] if side.window_cycles else []
+        gaps = [Signal(range(side.activate_cycles + 1), name=f"gap_{w}") for w in range(side.windows)]
+        for timer in (*bank_wait, *gaps):
+            with m.If(timer != 0):
+                m.d.sync += timer.eq(timer - 1)
+        for window in waits:
+            for timer in window:
+                with m.If(timer != 0):
+                    m.d.sync += timer.eq(timer - 1)
+        window_free = Array((gaps[w] == 0) & (waits[w][3] == 0 if waits else 1) for w in range(side.windows))
+        window_bits = _bits(side.windows)
+
+        # ---- Choice -------------------------------------------------------------------------------------------------
+        hits, misses = Signal(depth), Signal(depth)
+        choice = [Signal(count, name=f"choice_{n}") for n in range(depth)]
+        for n in range(depth):
+            found = Signal(count, name=f"found_{n}")
+            tags = [mapping.matches(part, 0, index[n], row[n])[0] for part in range(mapping.parts)]
+            for f, fragment in enumerate(fragments):
+                _, right = mapping.matches(fragment.part, fragment.accesses[0], index[n], row[n])
+                m.d.comb += found[f].eq(pending[n][f] & opened[n] & tags[fragment.part] & right)
+            place = Signal(_bits(states), name=f"state_{n}")
+            m.d.comb += place.eq(state(bank[n], group[n]))
+            free = bank_free[place] & window_free[place[len(place) - window_bits:]]
+            m.d.comb += [
+                hits[n].eq(found.any()),
+                misses[n].eq(valid[n] & ~found.any() & free),
+                choice[n].eq(Mux(found.any(), found, pending[n] & (~pending[n] + 1)[:count])),
+            ]
+        run = Signal(range(self._hit_limit + 1))
+        opens, candidates, chosen = Signal(), Signal(depth), Signal(depth)
+        m.d.comb += opens.eq(~hits.any() | ((run == self._hit_limit) & misses.any()))
+        m.d.comb += candidates.eq(Mux(opens, misses, hits))
+        m.d.comb += [chosen[n].eq(candidates[n] & ~(candidates & older[n]).any()) for n in range(depth)]
+
+        def pick(values):
+            """The chosen token's of ``values``."""
+            return reduce(or_, [Mux(chosen[n], Value.cast(values[n]), 0) for n in range(depth)])
+
+        the_group, the_bank, the_index = Signal.like(group[0]), Signal.like(bank[0]), Signal.like(index[0])
+        the_choice, the_pending, the_first = Signal(count), Signal(count), Signal(access_bits)
+        m.d.comb += [
+            the_group.eq(pick(group)), the_bank.eq(pick(bank)), the_index.eq(pick(index)),
+            the_choice.eq(pick(choice)), the_pending.eq(pick(pending)),
+            the_first.eq(reduce(or_, [Mux(the_choice[f], fragment.accesses[0], 0) for f, fragment in enumerate(fragments)])),
+        ]
+        the_row, the_state = Signal(row_shape), Signal(_bits(states))
+        m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(the_bank, the_group))]
+
+        # ---- The accesses of one row --------------------------------------------------------------------------------
+        busy, last = Signal(), Signal(reset_less=True)
+        now = Signal(self.o.p.shape(), reset_less=True)
+        now_index, now_first = Signal.like(the_index), Signal.like(the_first)
+        walked = [mapping.walked(part) for part in range(mapping.parts)]
+        step = Signal(max(1, *map(len, walked)))
+        end, done, go = Signal(), Signal(), Signal()
+        access = Signal(access_bits)
+
+        def walk(part):
+            bits = [step[walked[part].index(bit)] if bit in walked[part] else 0 for bit in range(access_bits)]
+            return Cat(bits), (1 << len(walked[part])) - 1
+
+        if mapping.parts == 1:
+            offset, final = walk(0)
+        else:
+            (offset_k, final_k), (offset_v, final_v) = walk(0), walk(1)
+            part = now_first[mapping.count_bits]
+            offset, final = Mux(part, offset_v, offset_k), Mux(part, final_v, final_k)
+        m.d.comb += [access.eq(now_first | offset), end.eq(step == final)]
+        m.d.comb += done.eq(busy & self.o.ready & end)
+        m.d.comb += go.eq((~busy | done) & candidates.any())
+        m.d.comb += [self.o.valid.eq(busy), self.o.p.eq(now)]
+        current_row, current_column = mapping.address(now_index, access)
+        m.d.comb += [
+            self.o.p.access.eq(access),
+            self.o.p.last.eq(last & end),
+            self.o.p.location.row.eq(current_row),
+            self.o.p.location.column.eq(current_column),
+        ]
+        with m.If(busy & self.o.ready):
+            m.d.sync += step.eq(step + 1)
+        with m.If(done):
+            m.d.sync += busy.eq(0)
+        with m.If(go):
+            m.d.sync += [
+                busy.eq(1), step.eq(0), now_first.eq(the_first), now_index.eq(the_index),
+                last.eq(~(the_pending & ~the_choice).any()),
+                now.location.group.eq(the_group), now.location.bank.eq(the_bank),
+                Value.cast(now.ref).eq(pick(ref)),
+            ]
+            with m.If(opens):
+                m.d.sync += run.eq(0)
+            with m.Elif(misses.any()):
+                m.d.sync += run.eq(run + 1)
+            for n in range(depth):
+                with m.If(chosen[n]):
+                    m.d.sync += pending[n].eq(pending[n] & ~choice[n])
+                with m.If(opens & (state(bank[n], group[n]) == the_state)):
+                    m.d.sync += [opened[n].eq(1), row[n].eq(the_row)]
+            with m.If(opens):
+                for s in range(states):
+                    with m.If(the_state == s):
+                        m.d.sync += [bank_open[s].eq(1), bank_row[s].eq(the_row), bank_wait[s].eq(self._bank_cycles - 1)]
+                for w in range(side.windows):
+                    with m.If(the_state[len(the_state) - window_bits:] == w):
+                        m.d.sync += gaps[w].eq(side.activate_cycles - 1)
+                        if waits:
+                            m.d.sync += waits[w][0].eq(side.window_cycles - 1)
+                            for newer, older_one in zip(waits[w], waits[w][1:], strict=False):
+                                m.d.sync += older_one.eq(Mux(newer == 0, 0, newer - 1))
+
+        # ---- A new token --------------------------------------------------------------------------------------------
+        item = self.i.p
+        in_group, in_bank, in_index = Signal.like(group[0]), Signal(bank_bits), Signal(mapping.index_bits)
+        inner = _bits(side.interleave)
+        m.d.comb += [in_group.eq(item.group), in_bank.eq(item.slot[inner:inner + bank_bits])]
+        m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + bank_bits:]))
+        in_state = Signal(_bits(states))
+        m.d.comb += in_state.eq(state(in_bank, in_group))
+        same = go & opens & (the_state == in_state)  # its bank is given another row in this very cycle
+        m.d.comb += self.i.ready.eq(~valid.all())
+        taken = Const(0)
+        for n in range(depth):
+            with m.If(self.i.valid & ~valid[n] & ~taken):
+                m.d.sync += [
+                    group[n].eq(in_group), bank[n].eq(in_bank), index[n].eq(in_index), ref[n].eq(item.ref),
+                    pending[n].eq(-1), older[n].eq(valid),
+                    opened[n].eq(bank_open[in_state] | same), row[n].eq(Mux(same, the_row, bank_row[in_state])),
+                ]
+                for other in range(depth):
+                    if other != n:
+                        m.d.sync += older[other][n].eq(0)
+            taken = taken | ~valid[n]
+
+        if platform == "formal":
+            m.d.comb += [
+                Assert((chosen & (chosen - 1)[:depth]) == 0, "AccessScheduler: at most one token is chosen"),
+                Assert(~go | ((the_choice & (the_choice - 1)[:count]) == 0), "AccessScheduler: of one row"),
+                Assert(~go | the_choice.any(), "AccessScheduler: a chosen token has something to do"),
+            ]
+        return m

@@ -1,0 +1,229 @@
+"""Functional model of PAM's interface: which bytes end up where, and in which order its schedulers ask for them.
+
+Source: PAM (MICRO 2025) section 6.2; the maps are those of ``constraints.pam_layout``, the rule of order this project's
+(``gen.pam.scheduler``).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+
+__all__ = ["Access", "Image", "SchedulerModel", "Tokens", "replay", "transfer"]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Descriptors: one entry a token in every array. ``tag`` names it at completion."""
+
+    source_group: np.ndarray
+    source_slot: np.ndarray
+    destination_group: np.ndarray
+    destination_slot: np.ndarray
+    tag: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.tag)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a memory holds: blocks of ``access_bytes`` by the address of their first byte, in ascending order."""
+
+    address: np.ndarray
+    block: np.ndarray
+
+    @staticmethod
+    def of(side: MemorySide, token_bytes: int, group: np.ndarray, slot: np.ndarray, data: np.ndarray) -> Image:
+        """Tokens ``data`` (uint8, shape ``(tokens, token_bytes)``) at places of a memory.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If two tokens share a place, or one is outside the memory.
+        """
+        accesses = side.layout.accesses(0, group, slot, token_bytes)
+        address = side.layout.byte_address(accesses).ravel()
+        block = np.ascontiguousarray(data, np.uint8).reshape(len(address), side.access_bytes)
+        order = np.argsort(address, kind="stable")
+        if (np.diff(address[order]) == 0).any():
+            raise ConfigError(f"two tokens have the same place in '{side.format}'")
+        return Image(address[order], block[order])
+
+    def tokens(self, side: MemorySide, token_bytes: int, group: np.ndarray, slot: np.ndarray) -> np.ndarray:
+        """Bytes of tokens, shape ``(tokens, token_bytes)``; :exc:`ConfigError` if a place holds nothing."""
+        accesses = side.layout.accesses(0, group, slot, token_bytes)
+        address = side.layout.byte_address(accesses)
+        at = np.minimum(np.searchsorted(self.address, address), len(self.address) - 1)
+        if not len(self.address) or (self.address[at] != address).any():
+            raise ConfigError(f"a place of '{side.format}' that is to be read holds no token")
+        return self.block[at].reshape(len(address), token_bytes)
+
+
+def transfer(config: PamInterfaceConfig, source: Image, tokens: Tokens) -> Image:
+    """What the transfers write: every byte of every token once, by the destination's map."""
+    data = source.tokens(config.source, config.token_bytes, tokens.source_group, tokens.source_slot)
+    return Image.of(config.destination, config.token_bytes, tokens.destination_group, tokens.destination_slot, data)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access of a scheduler. ``token`` is the number of the token in order of acceptance."""
+
+    token: int
+    access: int
+    group: int
+    bank: int
+    row: int
+    column: int
+    last: bool
+
+
+@dataclass
+class _Entry:
+    token: int
+    group: int
+    bank: int
+    state: int
+    index: int
+    pending: dict[int, tuple[int, ...]]  # row -> numbers of the accesses there, lowest row first
+
+
+@dataclass
+class SchedulerModel:
+    """The scheduler of ``gen.pam.scheduler``, cycle by cycle.
+
+    Parameters
+    ----------
+    side, token_bytes, depth, bank_cycles, hit_limit : as the hardware's
+    """
+
+    side: MemorySide
+    token_bytes: int
+    depth: int
+    bank_cycles: int
+    hit_limit: int
+    cycle: int = 0
+    accepted: int = 0
+    _entries: list[_Entry] = field(default_factory=list)
+    _open: dict[int, int] = field(default_factory=dict)
+    _bank_free: dict[int, int] = field(default_factory=dict)
+    _openings: dict[int, deque[int]] = field(default_factory=dict)
+    _run: int = 0
+    _now: deque[Access] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._layout = self.side.layout
+        self._per_window = self.side.bank_states // self.side.windows
+        self._fragments = [f.accesses for f in self.side.fragments(self.token_bytes)]
+        self._firsts = np.array([f[0] for f in self._fragments])
+
+    @property
+    def offered(self) -> Access | None:
+        """What is offered in this cycle."""
+        return self._now[0] if self._now else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a token would be accepted in this cycle."""
+        return len(self._entries) < self.depth
+
+    def _free_at(self, entry: _Entry) -> int:
+        """First cycle in which the entry's bank may open a row."""
+        at = self._bank_free.get(entry.state, 0)
+        past = self._openings.get(entry.state // self._per_window)
+        if past:
+            at = max(at, past[-1] + self.side.activate_cycles)
+            if self.side.window_cycles and len(past) == 4:
+                at = max(at, past[0] + self.side.window_cycles)
+        return at
+
+    def _choose(self) -> None:
+        hits = [e for e in self._entries if self._open.get(e.state, -1) in e.pending]
+        hit_tokens = {e.token for e in hits}
+        if hits and self._run < self.hit_limit and len(hits) == len(self._entries):
+            misses = []
+        else:
+            misses = [e for e in self._entries if e.token not in hit_tokens and self._free_at(e) <= self.cycle]
+        opens = not hits or (self._run == self.hit_limit and bool(misses))
+        candidates = misses if opens else hits
+        if not candidates:
+            return
+        entry = candidates[0]
+        row = min(entry.pending) if opens else self._open[entry.state]
+        if opens:
+            self._run = 0
+            self._open[entry.state] = row
+            self._bank_free[entry.state] = self.cycle + self.bank_cycles
+            self._openings.setdefault(entry.state // self._per_window, deque(maxlen=4)).append(self.cycle)
+        elif misses:
+            self._run += 1
+        accesses = entry.pending.pop(row)
+        _, columns = self._layout.position(entry.index, np.array(accesses), self.token_bytes)
+        for k, (number, column) in enumerate(zip(accesses, columns.tolist(), strict=True)):
+            last = not entry.pending and k == len(accesses) - 1
+            self._now.append(Access(entry.token, number, entry.group, entry.bank, row, column, last))
+        if not entry.pending:
+            self._entries.remove(entry)
+
+    def step(self, item: tuple[int, int] | None, taken: bool) -> None:
+        """End this cycle: ``item`` is a token (group, slot) that is offered, ``taken`` whether the access offered is."""
+        accepted = item is not None and self.ready
+        if self._now and taken:
+            self._now.popleft()
+            free = not self._now
+        else:
+            free = not self._now
+        if free:
+            self._choose()
+        if accepted:
+            assert item is not None
+            self._insert(*item)
+        self.cycle += 1
+
+    def _insert(self, group: int, slot: int) -> None:
+        place = self._layout.place(slot)
+        bank, index = int(place.bank), int(place.index)
+        rows, _ = self._layout.position(index, self._firsts, self.token_bytes)
+        state = int(self._layout.bank_state(group, bank))
+        self._entries.append(_Entry(self.accepted, group, bank, state, index,
+                                    dict(zip(rows.tolist(), self._fragments, strict=True))))
+        self.accepted += 1
+
+    def skip(self, limit: int) -> None:
+        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``."""
+        if self._now or any(self._open.get(e.state, -1) in e.pending for e in self._entries):
+            return
+        due = min((self._free_at(e) for e in self._entries), default=limit)
+        self.cycle = max(self.cycle, min(due, limit))
+
+
+def replay(model: SchedulerModel, arrivals: Sequence[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:
+    """Order of accesses, given when tokens came (cycle, group, slot) and in which cycles an access was taken."""
+    out: list[Access] = []
+    waiting = deque(arrivals)
+    for cycle in departures:
+        while model.cycle < cycle or model.offered is None:
+            came = waiting[0] if waiting and waiting[0][0] == model.cycle else None
+            if came:
+                waiting.popleft()
+                model.step(came[1:], False)
+            else:
+                before = model.cycle
+                limit = min(cycle, waiting[0][0]) if waiting else cycle
+                model.skip(limit)
+                if model.cycle == before:
+                    if model.cycle >= cycle:
+                        return out  # an access left in a cycle in which the model has none
+                    model.step(None, False)
+        assert model.offered is not None
+        out.append(model.offered)
+        came = waiting.popleft() if waiting and waiting[0][0] == cycle else None
+        model.step(came[1:] if came else None, True)
+    return out

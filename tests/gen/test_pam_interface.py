@@ -1,0 +1,204 @@
+"""``pam-interface`` in Amaranth's simulator: its order of accesses is the model's in every cycle, and what it writes is
+what the model says, for small units of any shape and any rhythm of the streams."""
+
+import random
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+from bankside.gen.pam.interface import PamInterface
+from bankside.gen.pam.scheduler import AccessScheduler
+from bankside.models.pam.interface import Image, SchedulerModel, Tokens, transfer
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+
+@st.composite
+def sides(draw, token_bytes, name):
+    """Small memories of every kind of map that tokens of this size fit."""
+    def power(low, high):
+        return 1 << draw(st.integers(low, high))
+
+    split = draw(st.booleans())
+    part = token_bytes // 2 if split else token_bytes
+    access = min(power(0, 3), part)
+    port = min(power(0, 3), access)
+    columns = power(0, 4)
+    tile = power(0, 2)
+    # Enough rows for two tiles and a little more.
+    rows = max(2, 4 * tile * part // (columns * access)) * 2
+    groups = power(0, 2)
+    banks = power(0, 2)
+    lockstep = min(power(0, 1), groups)
+    states = groups // lockstep * banks
+    return MemorySide(
+        format=name, port_bytes=port, groups=groups, lockstep=lockstep, banks=banks, rows=rows, row_bytes=columns * access,
+        access_bytes=access, tile_tokens=tile, key_run=min(power(0, 4), part), value_run=min(power(0, 4), part), split=split,
+        interleave=power(0, 2), windows=min(power(0, 1), states), read_bank_cycles=draw(st.sampled_from([1, 2, 7, 20])),
+        write_bank_cycles=draw(st.sampled_from([1, 3, 12])), activate_cycles=draw(st.sampled_from([1, 2, 5])),
+        window_cycles=draw(st.sampled_from([0, 1, 9, 40])))
+
+
+@st.composite
+def configs(draw):
+    token_bytes = 1 << draw(st.integers(1, 5))
+    source, destination = draw(sides(token_bytes, "left")), draw(sides(token_bytes, "right"))
+    return PamInterfaceConfig(source=source, destination=destination, token_bytes=token_bytes,
+                              buffer_tokens=draw(st.integers(1, 5)), reorder_depth=draw(st.integers(1, 4)),
+                              write_depth=draw(st.integers(1, 4)), hit_limit=draw(st.sampled_from([1, 2, 5])),
+                              reads_in_flight=draw(st.integers(1, 6)), tag_bits=6)
+
+
+def places(side, token_bytes, count, rng):
+    """Distinct random places; most of them neighbours, so that rows are hit."""
+    capacity = side.layout.slots_of_group(token_bytes)
+    low = rng.integers(max(1, capacity - 2 * count + 1))
+    pool = np.arange(low, min(capacity, low + 2 * count)) if rng.random() < 0.7 else np.arange(capacity)
+    flat = (np.arange(side.groups)[:, None] * capacity + pool).ravel()
+    chosen = rng.permutation(flat)[:count]
+    return chosen // capacity, chosen % capacity
+
+
+small = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@small
+@given(st.data())
+def test_scheduler_is_the_model_in_every_cycle(data):
+    token_bytes = 1 << data.draw(st.integers(1, 5))
+    side = data.draw(sides(token_bytes, "side"))
+    depth, hit_limit = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 2, 6]))
+    rng = random.Random(data.draw(st.integers(0, 1000)))
+    dut = AccessScheduler(side, token_bytes, depth, 8, bank_cycles=side.read_bank_cycles, hit_limit=hit_limit)
+    model = SchedulerModel(side, token_bytes, depth, side.read_bank_cycles, hit_limit)
+    group, slot = places(side, token_bytes, 24, np.random.default_rng(rng.randrange(1000)))
+    todo = list(zip(group.tolist(), slot.tolist(), strict=True))
+    total = len(todo) * side.layout.accesses_of_token(token_bytes)
+    offer, accept = rng.choice([0.2, 0.8, 1.0]), rng.choice([0.3, 0.9, 1.0])
+
+    async def bench(ctx):
+        given_out, left = 0, 0
+        for _ in range(200 * total + 3000):
+            item = todo[given_out] if given_out < len(todo) and rng.random() < offer else None
+            taken = rng.random() < accept
+            ctx.set(dut.i.valid, item is not None)
+            if item:
+                ctx.set(dut.i.payload, {"group": item[0], "slot": item[1], "ref": given_out})
+            ctx.set(dut.o.ready, taken)
+            want = model.offered
+            assert ctx.get(dut.i.ready) == model.ready
+            assert ctx.get(dut.o.valid) == (want is not None)
+            if want:
+                got = ctx.get(dut.o.payload)
+                place = got.location
+                assert (got.ref, got.access, place.group, place.bank, place.row, place.column, bool(got.last)) == (
+                    want.token, want.access, want.group, want.bank, want.row, want.column, want.last)
+                left += taken
+            given_out += item is not None and model.ready
+            model.step(item, taken)
+            await ctx.tick()
+            if left == total:
+                return
+        pytest.fail("the scheduler did not give all accesses")
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def play(config, tokens, data, rng, stall):
+    """Run a unit between two memories; what was written, as (address, bytes) in order, and the tags done."""
+    dut = PamInterface(config)
+    image = Image.of(config.source, config.token_bytes, tokens.source_group, tokens.source_slot, data)
+    held = dict(zip(image.address.tolist(), image.block, strict=True))
+    written, done, commands, answers = [], [], [], []
+
+    def address(side, place):
+        flat = (place.group * side.banks + place.bank) * side.rows + place.row
+        return (flat * side.columns + place.column) * side.access_bytes
+
+    limit = 4000 + 300 * len(tokens) * config.token_bytes
+
+    async def give(ctx):
+        for n in range(len(tokens)):
+            while rng.random() < stall:
+                await ctx.tick()
+            ctx.set(dut.descriptor.payload, {name: int(getattr(tokens, name)[n]) for name in
+                                             ("source_group", "source_slot", "destination_group", "destination_slot", "tag")})
+            ctx.set(dut.descriptor.valid, 1)
+            await ctx.tick().until(dut.descriptor.ready)
+            ctx.set(dut.descriptor.valid, 0)
+
+    async def read(ctx):
+        ctx.set(dut.read.ready, 1)
+        while True:
+            _, _, moved, place = await ctx.tick().sample(dut.read.valid & dut.read.ready, dut.read.payload)
+            if moved:
+                block = held[address(config.source, place)]
+                answers.extend(block.reshape(config.source.beats, -1))
+            ctx.set(dut.read.ready, rng.random() >= stall)
+
+    async def answer(ctx):
+        while True:
+            if answers and rng.random() >= stall:
+                ctx.set(dut.read_data.payload, int.from_bytes(bytes(answers.pop(0)), "little"))
+                ctx.set(dut.read_data.valid, 1)
+                await ctx.tick().until(dut.read_data.ready)
+                ctx.set(dut.read_data.valid, 0)
+            else:
+                await ctx.tick()
+
+    async def write(ctx):
+        beats = []
+        while True:
+            for port in (dut.write, dut.write_data, dut.done):
+                ctx.set(port.ready, rng.random() >= stall)
+            _, _, command, place, beat, payload, ended, tag = await ctx.tick().sample(
+                dut.write.valid & dut.write.ready, dut.write.payload, dut.write_data.valid & dut.write_data.ready,
+                dut.write_data.payload, dut.done.valid & dut.done.ready, dut.done.payload)
+            if command:
+                commands.append(address(config.destination, place))
+            if beat:
+                beats.append(payload.data.to_bytes(config.destination.port_bytes, "little"))
+                assert payload.last == (len(beats) == config.destination.beats)
+                if payload.last:
+                    written.append((commands[len(written)], b"".join(beats)))
+                    beats.clear()
+            if ended:
+                done.append(tag)
+                assert len(written) >= len(done) * config.destination.layout.accesses_of_token(config.token_bytes)
+
+    async def watch(ctx):
+        for _ in range(limit):
+            await ctx.tick()
+            if len(done) == len(tokens):
+                break
+        await ctx.tick().repeat(20)  # nothing may follow
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(give, background=True)
+    simulator.add_testbench(read, background=True)
+    simulator.add_testbench(answer, background=True)
+    simulator.add_testbench(write, background=True)
+    simulator.add_testbench(watch)
+    simulator.run()
+    return image, written, done
+
+
+@seed(1)
+@small
+@given(configs(), st.integers(0, 1000), st.sampled_from([0.0, 0.4]))
+def test_every_byte_is_written_once_where_the_map_says(config, number, stall):
+    rng = np.random.default_rng(number)
+    count = min(12, *(side.groups * side.layout.slots_of_group(config.token_bytes)
+                      for side in (config.source, config.destination)))
+    tokens = Tokens(*places(config.source, config.token_bytes, count, rng),
+                    *places(config.destination, config.token_bytes, count, rng), np.arange(count))
+    data = rng.integers(0, 256, (count, config.token_bytes), np.uint8)
+    image, written, done = play(config, tokens, data, random.Random(number), stall)
+    assert sorted(done) == list(range(count))
+    want = transfer(config, image, tokens)
+    assert sorted(written) == [(a, bytes(b)) for a, b in zip(want.address.tolist(), want.block, strict=True)]
