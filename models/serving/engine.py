@@ -1,0 +1,519 @@
+"""Continuous batching of requests on one or more instances of a served system, iteration by iteration.
+
+An iteration is a prefill of some prompts, one decode step of all running requests, or (chunked) both. Between two events
+(a request ends, one arrives that could be taken in, the KV cache is full) the batch does not change, so the steps in
+between are timed as one array. In exact mode each of these steps is evaluated. In fast mode the step times are taken at
+some of the steps and straight lines between: for a system whose steps do not get faster as contexts grow, no step is off by
+more than ``tolerance`` of itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from .results import Segment, ServingResult, StepLog
+from .workloads import Workload
+
+__all__ = ["DISPATCH", "PREEMPTION", "Policy", "ServedSystem", "serve"]
+
+DISPATCH = ("round-robin", "least-loaded")
+PREEMPTION = ("recompute", "reserve")
+
+#: Decode steps that are timed at a time in exact mode, at first.
+_CHUNK = 32
+
+
+@runtime_checkable
+class ServedSystem(Protocol):
+    """What the engine needs of a system: one instance of it, all its devices, pipeline and tensor parallelism included.
+
+    A system may also have, and the engine then uses:
+
+    ``kv_window`` : int or None
+        Tokens of a request that are kept at most.
+    ``decode_run(contexts, steps)``
+        Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
+        ``decode_seconds`` gives step by step.
+    ``mixed_seconds(contexts, tokens, past)``
+        Seconds of an iteration that does both; the sum of the two without.
+    ``on_admit(request, tokens)``, ``on_finish(request)``, ``on_preempt(request)``
+        Told before the iteration that first works on a request (``tokens``: what it prefills), when it has ended, and
+        when its KV cache is dropped. The order of ``contexts`` is that in which prefills ended.
+    """
+
+    name: str
+    kv_capacity_tokens: int
+    kv_block_tokens: int
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Seconds to prefill ``tokens[i]`` tokens of some requests of which ``past[i]`` have been before."""
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        """Seconds of a decode step; a request attends to ``contexts[i]`` tokens, the new one included."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How requests are scheduled.
+
+    Attributes
+    ----------
+    batch_limit : :class:`int`
+        Requests of an instance that are in work at once; 256 is vLLM's default.
+    token_budget : :class:`int`
+        Tokens of an iteration with prefill. A longer prompt is prefilled alone, unless chunked.
+    chunked : :class:`bool`
+        False: while a waiting prompt can be taken in, iterations prefill and decoding stands still (vLLM's policy
+        without chunks). True: iterations decode, and what the budget leaves goes to pieces of prompts.
+    preemption : :class:`str`
+        ``recompute``: prompts are taken in when their own blocks are free; when the cache is full, the request taken in
+        last loses its blocks and waits at the head of the queue to be prefilled again with what it has generated.
+        ``reserve``: a request is taken in when blocks for its whole output are free, and is never preempted.
+    watermark : :class:`float`
+        Share of the blocks that taking in a prompt leaves free (``recompute`` only); 0.01 is vLLM's.
+    instances : :class:`int`
+    dispatch : :class:`str`
+        ``round-robin`` by order of arrival, or ``least-loaded``: to the instance with the fewest unfinished requests.
+    mode : ``"exact"`` or ``"fast"``
+    tolerance : :class:`float`
+        Largest relative error of a decode step in fast mode.
+    """
+
+    batch_limit: int = 256
+    token_budget: int = 8192
+    chunked: bool = False
+    preemption: str = "recompute"
+    watermark: float = 0.01
+    instances: int = 1
+    dispatch: str = "round-robin"
+    mode: Literal["exact", "fast"] = "exact"
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        for what, value, most in (("batch limit", self.batch_limit, 1 << 24), ("token budget", self.token_budget, 1 << 30),
+                                  ("instances", self.instances, 1 << 16)):
+            if not 1 <= value <= most:
+                raise ConfigError(f"{what} must be 1 to {most}, not {value}")
+        for what, name, valid in (("dispatch", self.dispatch, DISPATCH), ("preemption", self.preemption, PREEMPTION),
+                                  ("mode", self.mode, ("exact", "fast"))):
+            if name not in valid:
+                raise ConfigError(nearest(what, name, valid))
+        if not 0 <= self.watermark < 1:
+            raise ConfigError(f"watermark must be at least 0 and less than 1, not {self.watermark:g}")
+        if not 0 < self.tolerance <= 1:
+            raise ConfigError(f"tolerance must be more than 0 and at most 1, not {self.tolerance:g}")
+
+
+def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None, *, model: str = "",
+          progress: Callable[[int, int], None] | None = None) -> ServingResult:
+    """Serve ``workload`` until its last request has ended.
+
+    ``progress`` is told how many requests have ended, and of how many.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no request, or one needs more KV cache than the system has.
+    """
+    policy = policy or Policy()
+    if not len(workload):
+        raise ConfigError(f"{workload.name}: no request")
+    blocks = int(system.kv_capacity_tokens) // int(system.kv_block_tokens)
+    _check_fits(system, workload, blocks)
+    table = _Requests(workload)
+    instances = [_Instance(number, system, policy, table, blocks) for number in range(policy.instances)]
+    order = np.argsort(workload.arrival_s, kind="stable").tolist()
+
+    def told() -> None:
+        if progress is not None:
+            progress(table.ended, len(workload))
+
+    if policy.dispatch == "round-robin" or policy.instances == 1:
+        for place, request in enumerate(order):
+            instances[place % policy.instances].expect(request)
+        for instance in instances:
+            while instance.busy:
+                instance.iterate(math.inf)
+                told()
+    else:
+        for request in order:
+            now = float(workload.arrival_s[request])
+            for instance in instances:
+                instance.advance(now)
+            min(instances, key=lambda one: one.outstanding).expect(request)
+            told()
+        for instance in instances:
+            while instance.busy:
+                instance.iterate(math.inf)
+                told()
+    return ServingResult(
+        system=system.name, model=model, workload=workload, policy=policy,
+        kv_capacity_tokens=blocks * system.kv_block_tokens, kv_block_tokens=system.kv_block_tokens, instance=table.instance,
+        started_s=table.started, first_token_s=table.first,
+        finished_s=table.finished, preemptions=table.preemptions, segments=[one.segments for one in instances],
+        logs=[one.log.closed() for one in instances])
+
+
+def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
+    need = _kept(workload.prompt + workload.output - 1, getattr(system, "kv_window", None))
+    too_large = np.flatnonzero(-(-need // system.kv_block_tokens) > blocks)
+    if len(too_large):
+        worst = int(too_large[np.argmax(need[too_large])])
+        room = blocks * system.kv_block_tokens
+        others = f" ({len(too_large)} of {len(workload)} requests are too long)" if len(too_large) > 1 else ""
+        raise ConfigError(f"{workload.name}: request {worst} needs {int(need[worst])} tokens of KV cache, {system.name} "
+                          f"has room for {room} beside the weights; {int(need[worst]) - room} tokens are missing{others}"
+                          if room else f"{system.name} has no room for a KV cache beside the weights")
+
+
+def _kept(tokens: Any, window: int | None) -> Any:
+    return tokens if window is None else np.minimum(tokens, window)
+
+
+class _Requests:
+    """What is known of each request, of all instances."""
+
+    def __init__(self, workload: Workload) -> None:
+        count = len(workload)
+        self.arrival = workload.arrival_s
+        self.prompt, self.output = workload.prompt, workload.output
+        self.generated = np.zeros(count, np.int64)
+        self.instance = np.zeros(count, np.int32)
+        self.started = np.full(count, np.nan)
+        self.first = np.full(count, np.nan)
+        self.finished = np.full(count, np.nan)
+        self.preemptions = np.zeros(count, np.int32)
+        self.paused = np.zeros(count)           # when a preempted request had its last token
+        self.ended = 0
+
+
+class _Instance:
+    """One instance: its queue, its batch, its clock.
+
+    Running requests are rows of arrays that a decode step leaves as they are: ``base`` plus the number of decode steps so
+    far is what a request has in the KV cache, ``last_step`` the number of the step that ends it.
+    """
+
+    def __init__(self, number: int, system: ServedSystem, policy: Policy, table: _Requests, blocks: int) -> None:
+        self.number, self.system, self.policy, self.table = number, system, policy, table
+        self.blocks, self.block = blocks, int(system.kv_block_tokens)
+        self.window = getattr(system, "kv_window", None)
+        self.reserve = policy.preemption == "reserve"
+        self.spare = 0 if self.reserve else math.ceil(policy.watermark * blocks)
+        self.clock = 0.0
+        self.steps = 0
+        self.expected: deque[int] = deque()     # not arrived yet, in order of arrival
+        self.queue: deque[int] = deque()        # waiting
+        self.filling: list[list[int]] = []      # chunked: request, tokens that are in, tokens to be in
+        self.ids = self.base = self.last_step = self.since = np.zeros(0, np.int64)
+        self.began = np.zeros(0)
+        self.entered: list[tuple[float, int]] = []  # prefills since the last decode step: when ended, requests
+        self.last_end = 0.0
+        self.segments = Segment.table()
+        self.log = StepLog()
+        self._admit_hook, self._finish_hook, self._preempt_hook = (
+            getattr(system, name, None) for name in ("on_admit", "on_finish", "on_preempt"))
+        self._run_hook = getattr(system, "decode_run", None)
+        self._mixed_hook = getattr(system, "mixed_seconds", None)
+
+    # What the outside sees -------------------------------------------------------------------------------------------
+
+    def expect(self, request: int) -> None:
+        self.expected.append(request)
+        self.table.instance[request] = self.number
+
+    @property
+    def outstanding(self) -> int:
+        return len(self.expected) + len(self.queue) + len(self.filling) + len(self.ids)
+
+    @property
+    def busy(self) -> bool:
+        return self.outstanding > 0
+
+    def advance(self, until: float) -> None:
+        """Begin every iteration that begins before ``until``."""
+        while self.clock < until and self.busy:
+            self.iterate(until)
+
+    # One iteration, or a run of decode steps -------------------------------------------------------------------------
+
+    def iterate(self, until: float) -> None:
+        arrival, expected = self.table.arrival, self.expected
+        if not (self.queue or self.filling or len(self.ids)):
+            self.clock = max(self.clock, float(arrival[expected[0]]))
+            if self.clock >= until:
+                return
+        while expected and arrival[expected[0]] <= self.clock:
+            self.queue.append(expected.popleft())
+        if self.policy.chunked:
+            self._make_room(1)
+            chunks = self._chunks()
+            if chunks:
+                self._mixed(chunks)
+                return
+        else:
+            prompts = self._admitted(self.policy.token_budget)
+            if prompts:
+                self._prefill(prompts)
+                return
+        self._decode(until)
+
+    # Taking in -------------------------------------------------------------------------------------------------------
+
+    def _need(self, tokens: Any) -> Any:
+        """Blocks of this many tokens."""
+        return -(-_kept(tokens, self.window) // self.block)
+
+    def _used(self, steps: int = 0) -> int:
+        """Blocks in use after so many more decode steps."""
+        table = self.table
+        if self.reserve:
+            requests = np.concatenate((self.ids, [one[0] for one in self.filling])).astype(np.int64)
+            return int(self._need(table.prompt[requests] + table.output[requests] - 1).sum())
+        used = int(self._need(self.base + (self.steps + steps)).sum())
+        return used + sum(int(self._need(total)) for _, _, total in self.filling)
+
+    def _admitted(self, budget: int) -> list[tuple[int, int]]:
+        """Waiting requests that are taken in now, in order, with the tokens to prefill."""
+        out: list[tuple[int, int]] = []
+        if not self.queue or len(self.ids) + len(self.filling) >= self.policy.batch_limit:
+            return out
+        table = self.table
+        room = self.policy.batch_limit - len(self.ids) - len(self.filling)
+        free = self.blocks - self._used(1 if self.policy.chunked else 0)  # with the decode step of the same iteration
+        empty = not len(self.ids) and not self.filling
+        while self.queue and len(out) < room and budget > 0:
+            request = self.queue[0]
+            tokens = int(table.prompt[request] + table.generated[request])
+            if not self.policy.chunked and tokens > budget and out:
+                break
+            whole = int(table.prompt[request] + table.output[request]) - 1
+            need = int(self._need(whole if self.reserve else tokens))
+            if need > free - (0 if empty and not out else self.spare):
+                break
+            free -= need
+            budget -= tokens
+            out.append((self.queue.popleft(), tokens))
+        return out
+
+    def _start(self, request: int, tokens: int) -> None:
+        if math.isnan(self.table.started[request]):
+            self.table.started[request] = self.clock
+        if self._admit_hook is not None:
+            self._admit_hook(request, tokens)
+
+    def _prefill(self, prompts: list[tuple[int, int]]) -> None:
+        for request, tokens in prompts:
+            self._start(request, tokens)
+        sizes = np.array([tokens for _, tokens in prompts], np.int64)
+        seconds = float(self.system.prefill_seconds(sizes, np.zeros_like(sizes)))
+        self.log.iteration(self.clock, seconds, len(self.ids), self._used() + int(self._need(sizes).sum()), "prefill",
+                           len(prompts), int(sizes.sum()))
+        self.clock += seconds
+        self._enter([request for request, _ in prompts], sizes)
+
+    def _enter(self, requests: list[int], tokens: np.ndarray) -> None:
+        """Prefill of these has ended, and made a token of each."""
+        table = self.table
+        ids = np.array(requests, np.int64)
+        new = table.generated[ids] == 0
+        table.first[ids[new]] = self.clock
+        for request in ids[~new].tolist():
+            self.log.gaps(np.array([self.clock - table.paused[request]]), 1)
+        table.generated[ids] += 1
+        left = table.output[ids] - table.generated[ids]
+        count = len(ids)
+        self.ids = np.concatenate((self.ids, ids))
+        self.base = np.concatenate((self.base, tokens - self.steps))
+        self.last_step = np.concatenate((self.last_step, left + self.steps))
+        self.since = np.concatenate((self.since, np.full(count, self.steps)))
+        self.began = np.concatenate((self.began, np.full(count, self.clock)))
+        if left.min() == 0:
+            self._leave()
+        stay = int(np.count_nonzero(left))
+        if stay:
+            self.entered.append((self.clock, stay))
+
+    def _leave(self) -> None:
+        """Take out the requests that have ended."""
+        stay = self.last_step > self.steps
+        out = ~stay
+        ended = self.ids[out]
+        self.table.finished[ended] = self.clock
+        self.table.generated[ended] = self.table.output[ended]
+        self.table.ended += len(ended)
+        self._cut(out)
+        if self._finish_hook is not None:
+            for request in ended.tolist():
+                self._finish_hook(request)
+        self._keep(stay)
+
+    def _cut(self, out: Any) -> None:
+        self.segments.add(self.ids[out], self.began[out], self.since[out], self.steps - self.since[out])
+
+    def _keep(self, stay: Any) -> None:
+        self.ids, self.base, self.last_step = self.ids[stay], self.base[stay], self.last_step[stay]
+        self.since, self.began = self.since[stay], self.began[stay]
+
+    # Decoding --------------------------------------------------------------------------------------------------------
+
+    def _make_room(self, steps: int) -> None:
+        """Preempt until so many decode steps have room."""
+        if self.reserve:
+            return
+        while len(self.ids) and self._used(steps) > self.blocks:
+            table = self.table
+            if self.filling:
+                request = self.filling.pop()[0]
+            else:
+                request = int(self.ids[-1])
+                table.generated[request] = table.output[request] - (self.last_step[-1] - self.steps)
+                self._cut(slice(-1, None))
+                table.paused[request] = self.last_end
+                if self.since[-1] == self.steps:  # it has made no step since its prefill
+                    table.paused[request] = self.began[-1]
+                    self._unenter()
+                self._keep(slice(None, -1))
+            table.preemptions[request] += 1
+            self.queue.appendleft(request)
+            if self._preempt_hook is not None:
+                self._preempt_hook(request)
+
+    def _unenter(self) -> None:
+        when, count = self.entered.pop()
+        if count > 1:
+            self.entered.append((when, count - 1))
+
+    def _decode(self, until: float) -> None:
+        self._make_room(1)
+        if not len(self.ids):
+            return
+        steps = int(self.last_step.min()) - self.steps
+        start_used = self._used()
+        if not self.reserve and start_used + len(self.ids) * (steps // self.block + 1) > self.blocks \
+                and self._used(steps) > self.blocks:
+            low, high = 1, steps
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self._used(middle) <= self.blocks else (low, middle)
+            steps = low
+        stop = until
+        # While the head of the queue can't be taken in, those behind it do not matter.
+        if not self.queue and self.expected and len(self.ids) < self.policy.batch_limit:
+            stop = min(stop, float(self.table.arrival[self.expected[0]]))
+        seconds = self._durations(self.base + (self.steps + 1), steps, stop - self.clock)
+        ends = self.clock + np.cumsum(seconds)
+        # A step begins if what came before it ended before the stop.
+        steps = min(len(ends), 1 + int(np.searchsorted(ends[:-1], stop)))
+        seconds, ends = seconds[:steps], ends[:steps]
+        self._gaps(float(ends[0]))
+        self.log.gaps(seconds[1:], len(self.ids))
+        self.log.steps(ends)
+        self.steps += steps
+        self.log.iteration(self.clock, float(ends[-1]) - self.clock, len(self.ids), (start_used + self._used()) / 2,
+                           "decode", steps, steps * len(self.ids))
+        self.clock = float(ends[-1])
+        self.last_end = self.clock
+        if self.last_step.min() == self.steps:
+            self._leave()
+
+    def _gaps(self, end: float) -> None:
+        """Time between tokens that the next step ends."""
+        new = 0
+        for when, count in self.entered:
+            self.log.gaps(np.array([end - when]), count)
+            new += count
+        self.entered.clear()
+        if len(self.ids) > new:
+            self.log.gaps(np.array([end - self.last_end]), len(self.ids) - new)
+
+    def _durations(self, contexts: np.ndarray, steps: int, room: float) -> np.ndarray:
+        """Seconds of the next steps: at least one, at most ``steps``, and no more than ``room`` seconds need."""
+        system = self.system
+        first = float(system.decode_seconds(contexts))
+        if steps == 1 or first >= room:
+            return np.array([first])
+        if self.policy.mode == "fast":
+            if room < math.inf:
+                steps = min(steps, int(room / first) + 2) if first > 0 else steps
+            return _interpolated(lambda k: float(system.decode_seconds(contexts + k)), first, steps,
+                                 self.policy.tolerance)
+        parts, done, total, chunk = [np.array([first])], 1, first, _CHUNK
+        while done < steps and total < room:
+            count = min(chunk, steps - done)
+            if self._run_hook is not None:
+                part = np.asarray(self._run_hook(contexts + done, count), float)
+            else:
+                part = np.array([float(system.decode_seconds(contexts + (done + k))) for k in range(count)])
+            parts.append(part)
+            done, total, chunk = done + count, total + float(part.sum()), 2 * chunk
+        return np.concatenate(parts)
+
+    # Both in one iteration -------------------------------------------------------------------------------------------
+
+    def _chunks(self) -> list[tuple[list[int], int]]:
+        """Pieces of prompts for this iteration: what is being filled, and the tokens of it."""
+        budget = max(self.policy.token_budget - len(self.ids), 1)
+        out = []
+        for one in self.filling:
+            take = min(one[2] - one[1], budget)
+            if take > 0:
+                out.append((one, take))
+                budget -= take
+        for request, tokens in self._admitted(budget):
+            one = [request, 0, tokens]
+            self.filling.append(one)
+            self._start(request, tokens)
+            take = min(tokens, budget)
+            out.append((one, take))
+            budget -= take
+        return out
+
+    def _mixed(self, chunks: list[tuple[list[int], int]]) -> None:
+        tokens = np.array([take for _, take in chunks], np.int64)
+        past = np.array([one[1] for one, _ in chunks], np.int64)
+        contexts = self.base + (self.steps + 1)
+        if not len(contexts):
+            seconds = float(self.system.prefill_seconds(tokens, past))
+        elif self._mixed_hook is not None:
+            seconds = float(self._mixed_hook(contexts, tokens, past))
+        else:
+            seconds = float(self.system.decode_seconds(contexts)) + float(self.system.prefill_seconds(tokens, past))
+        self.log.iteration(self.clock, seconds, len(self.ids), self._used(1 if len(self.ids) else 0),
+                           "mixed" if len(self.ids) else "prefill", len(chunks), int(tokens.sum()))
+        self.clock += seconds
+        if len(self.ids):
+            self._gaps(self.clock)
+            self.log.steps(np.array([self.clock]))
+            self.steps += 1
+            self.last_end = self.clock
+            if self.last_step.min() == self.steps:
+                self._leave()
+        for one, take in chunks:
+            one[1] += take
+        whole = [one for one in self.filling if one[1] == one[2]]
+        if whole:
+            self.filling = [one for one in self.filling if one[1] < one[2]]
+            self._enter([one[0] for one in whole], np.array([one[2] for one in whole], np.int64))
+
+
+def _interpolated(at: Callable[[int], float], first: float, steps: int, tolerance: float) -> np.ndarray:
+    """Times of ``steps`` steps from some of them: where two neighbours differ by no more than the tolerance, what lies
+    between differs from a straight line by no more than that, since steps do not get shorter."""
+    known = {0: first, steps - 1: at(steps - 1)}
+    open_ = [(0, steps - 1)]
+    while open_:
+        a, b = open_.pop()
+        if b - a > 1 and known[b] - known[a] > tolerance * known[a]:
+            middle = (a + b) // 2
+            known[middle] = at(middle)
+            open_ += [(a, middle), (middle, b)]
+    places = sorted(known)
+    return np.interp(np.arange(steps), places, [known[k] for k in places])

@@ -1,0 +1,240 @@
+"""The systems of :mod:`models.systems` as the serving engine sees them.
+
+A decode step with unequal contexts: a batch of ``b`` requests takes the time of its linear layers plus attention, which is
+the mean over the requests of the attention time of a batch of ``b`` requests with the context of that request. On GPUs
+that is exact, since the kernel's operations and bytes add up over requests; beside the banks it takes for granted that
+requests are dealt to channels so that all have the same work.
+
+With ``p`` pipeline stages a batch is cut into ``p`` micro-batches and a step takes ``p`` times the slowest stage, as in
+:mod:`models.systems.gpu`. Prompts that are prefilled together are micro-batches too: ``m`` of them take ``p + m - 1`` times
+the slowest stage with the largest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
+from ..llm.operators import SOFTMAX_FLOPS
+from ..systems import RecordSource, load_system
+from ..systems.gpu import GpuSystem
+from ..systems.pam_hbm import PamHbmSystem
+from .engine import ServedSystem
+
+__all__ = ["BLOCK_TOKENS", "GpuServed", "PamHbmServed", "served_system"]
+
+#: Tokens of a block of KV cache where the system has no granule of its own; vLLM's default.
+BLOCK_TOKENS = 16
+
+_KINDS: dict[type, type[GpuServed]] = {}
+
+
+def served_system(system: str | os.PathLike[str] | Any, model: ModelShape, *, records: RecordSource, refresh: bool = False
+                  ) -> ServedSystem:
+    """A system by name, file or object, ready to serve ``model``.
+
+    A system object that has a method ``served(model, records, refresh)`` makes its own.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such system, the model can't be split as it says, or the weights do not fit.
+    :exc:`MissingRecord`
+        If a measurement is missing, with the command that makes it.
+    """
+    loaded: Any = load_system(system) if isinstance(system, (str, os.PathLike)) else system
+    own = getattr(loaded, "served", None)
+    if own is not None:
+        return own(model, records, refresh)
+    kind = _KINDS.get(type(loaded))
+    if kind is None:
+        raise ConfigError(f"{loaded.name}: systems of kind '{loaded.kind}' can't be served yet")
+    return kind(loaded, model, records, refresh)
+
+
+class GpuServed:
+    """One instance of a system of GPUs alone.
+
+    Attributes
+    ----------
+    kv_capacity_tokens, kv_block_tokens, kv_window
+        See :class:`ServedSystem`. What the fullest device has left beside its weights, in whole blocks.
+    """
+
+    def __init__(self, system: GpuSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        layer_operators(model, 1, 1, system.tp)
+        system.prepare(model, records, refresh)
+        self.system, self.model, self.name = system, model, system.name
+        self.pp, self.stages = system.pp, system.stages(model)
+        self.kv_window = model.sliding_window
+        self.kv_block_tokens = self._block_tokens()
+        many = 1 << 16
+        room = [(system.available_bytes_per_device - weight) * many
+                // system.kv_bytes_per_device(model, many, self.kv_block_tokens, layers)
+                for weight, layers in zip(system.weight_bytes_per_device(model), self.stages, strict=True)]
+        if min(room) < 0:
+            weight, available = max(system.weight_bytes_per_device(model)), system.available_bytes_per_device
+            raise ConfigError(f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
+                              f"{available} are available")
+        self.kv_capacity_tokens = min(room) * self.kv_block_tokens
+        self._linear_memo: dict[int, np.ndarray] = {}
+        self._prefill_memo: dict[tuple[int, int], float] = {}
+        ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
+        flops, count = ([sum(getattr(op, what) for op in one) for one in ops] for what in ("flops", "bytes"))
+        gpu = system.spec.gpu
+        self._flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
+        self._bytes_per_s = gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation
+        # Of one request: operations and bytes for each token attended to, and bytes without any.
+        self._context_flops, self._context_bytes = float(flops[1] - flops[0]), float(count[1] - count[0])
+        self._query_bytes = float(count[0]) - self._context_bytes
+
+    def _block_tokens(self) -> int:
+        return BLOCK_TOKENS
+
+    @property
+    def parallelism(self) -> dict[str, int]:
+        return {"tensor": self.system.tp, "pipeline": self.pp}
+
+    # Decoding --------------------------------------------------------------------------------------------------------
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        return float(self.decode_run(contexts, 1)[0])
+
+    def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Seconds of each of the next ``steps`` decode steps."""
+        micro = -(-len(contexts) // self.pp)
+        attention = self._attention(micro, contexts, steps)
+        linear = self._linear(micro)
+        return self.pp * np.max(linear[:, None] + np.array(self.stages)[:, None] * attention, axis=0)
+
+    def _attended(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Mean over the requests of the tokens attended to, for each step."""
+        ahead = np.arange(steps)
+        if self.kv_window is None:
+            return contexts.mean() + ahead
+        return np.array([np.minimum(contexts + k, self.kv_window).mean() for k in range(steps)])
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Seconds of the attention of one layer, for each step."""
+        mean = self._attended(contexts, steps)
+        return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
+                                  (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
+
+    def _linear(self, tokens: int, rows: int | None = None) -> np.ndarray:
+        """Seconds of each stage without attention, for a micro-batch of ``tokens``, of which ``rows`` give logits."""
+        memo = self._linear_memo
+        if tokens not in memo or rows is not None:
+            system, model = self.system, self.model
+            layer = sum(self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention")
+            logits = tokens if rows is None else rows
+            out = np.array(self.stages) * layer
+            out[0] += sum(self._seconds(op) for op in embedding_operators(model, tokens))
+            out[-1] += sum(self._seconds(op) for op in head_operators(model, logits, system.tp))
+            if self.pp > 1:
+                hop = system.roofline.transfer_time
+                out[:-1] += hop(tokens * model.hidden_size * model.dtype_bytes)
+                out[-1] += hop(logits * model.dtype_bytes)
+            if rows is not None:
+                return out
+            memo[tokens] = out
+        return memo[tokens]
+
+    def _seconds(self, op: Operator) -> float:
+        roofline = self.system.roofline
+        cost = roofline.all_reduce(op.bytes, self.system.tp) if op.kind == "allreduce" else roofline.operator(op)
+        return float(cost.time_s)
+
+    # Prefill ---------------------------------------------------------------------------------------------------------
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Whole prompts are dealt to the micro-batches, the longest first to the shortest."""
+        key = (int(tokens[0]), int(past[0]))
+        if len(tokens) == 1 and key in self._prefill_memo:
+            return self._prefill_memo[key]
+        bins = min(self.pp, len(tokens))
+        shares: list[list[int]] = [[] for _ in range(bins)]
+        sums = [0] * bins
+        for place in np.argsort(-tokens, kind="stable").tolist():
+            least = sums.index(min(sums))
+            shares[least].append(place)
+            sums[least] += int(tokens[place])
+        slowest = max(float(self._prefill_stage(tokens[share], past[share]).max()) for share in shares)
+        seconds = (self.pp + bins - 1) * slowest
+        if len(tokens) == 1 and len(self._prefill_memo) < 1 << 16:
+            self._prefill_memo[key] = seconds
+        return seconds
+
+    def _prefill_stage(self, tokens: np.ndarray, past: np.ndarray) -> np.ndarray:
+        return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(tokens, past)
+
+    def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Seconds of causal attention of one layer: each token attends to those before it and itself; K, V, queries and
+        outputs are moved once."""
+        model, tp = self.model, self.system.tp
+        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
+        pairs = _pairs(tokens, past, self.kv_window)
+        flops = (4 * dim + SOFTMAX_FLOPS) * heads * pairs
+        count = 2 * (kv_heads * float((past + tokens).sum()) + heads * float(tokens.sum())) * dim * size
+        return max(flops / self._flops_per_s, count / self._bytes_per_s)
+
+    def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Linear layers take the decoding requests and the pieces of prompts together, attention one after the other;
+        every micro-batch has its share of both."""
+        micro, piece = -(-len(contexts) // self.pp), -(-int(tokens.sum()) // self.pp)
+        linear = self._linear(micro + piece, micro + -(-len(tokens) // self.pp))
+        attention = float(self._attention(micro, contexts, 1)[0]) + self._prefill_attention(tokens, past) / self.pp
+        return self.pp * float((linear + np.array(self.stages) * attention).max())
+
+
+def _pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
+    """Pairs of a token and one that it attends to."""
+    n, p = tokens.astype(float), past.astype(float)
+    if window is None:
+        return float((n * p + n * (n + 1) / 2).sum())
+    growing = np.clip(window - p, 0, n)  # tokens that do not fill the window yet
+    return float((growing * p + growing * (growing + 1) / 2 + (n - growing) * window).sum())
+
+
+class PamHbmServed(GpuServed):
+    """GPUs with units at the banks of their HBM. The KV cache is allotted in the granule that the system allots."""
+
+    system: PamHbmSystem
+
+    def __init__(self, system: PamHbmSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        super().__init__(system, model, records, refresh)
+        self._tables: dict[tuple[int, int], np.ndarray] = {}
+
+    def _block_tokens(self) -> int:
+        return self.system.memory.banks * self.system.unit.tile_tokens
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        place = self.system.placement(self.model, micro)
+        grain = place.banks * place.spread
+        out = np.empty(steps)
+        # Some hundred thousand requests and steps at a time.
+        block = max((1 << 18) // len(contexts), 1)
+        for begin in range(0, steps, block):
+            ahead = contexts[:, None] + np.arange(begin, min(begin + block, steps))
+            if self.kv_window is not None:
+                ahead = np.minimum(ahead, self.kv_window)
+            depth = -(-ahead // grain)
+            out[begin:begin + block] = self._table(micro, place.per_channel, place.spread, grain,
+                                                   int(depth.max()))[depth].mean(axis=0)
+        return out
+
+    def _table(self, micro: int, per_channel: int, spread: int, grain: int, most: int) -> np.ndarray:
+        """Seconds of the attention of one layer by the tokens of the fullest bank."""
+        known = self._tables.get((per_channel, spread), np.zeros(1))
+        if most >= len(known):
+            depth = np.arange(len(known), most + 1)
+            costs = self.system.attention(self.model, micro, depth * grain)
+            new = sum(np.broadcast_to(cost.time_s, depth.shape) for cost in costs.values())
+            known = self._tables[per_channel, spread] = np.concatenate((known, np.asarray(new, float)))
+        return known
+
+
+_KINDS.update({GpuSystem: GpuServed, PamHbmSystem: PamHbmServed})
