@@ -301,7 +301,9 @@ def _gen(arguments: argparse.Namespace) -> int:
 SIM_WORKLOAD: dict[str, dict[str, Any]] = {
     "--memory": {"metavar": "M", "help": "pam-pu: memory whose timing brings the data (default: hbm3-5.2)"},
     "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
-    "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu: head dimension (default: 128)"},
+    "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu, pam-ru: head dimension (default: 128)"},
+    "--partials": {"metavar": "N", "type": positive,
+                   "help": "pam-ru: partial results of the measured merge, over all sources (default: 16)"},
     "--vectors": {"metavar": "FILE", "help": "operators: operands and results in the text format of Berkeley TestFloat"},
     "--count": {"metavar": "N", "type": positive,
                 "help": "operators: random operands, beside the corners (default: 100000)"},

@@ -2,5 +2,6 @@
 
 from .interface import PamInterface
 from .pu import PamPu
+from .ru import PamRu
 
-__all__ = ["PamInterface", "PamPu"]
+__all__ = ["PamInterface", "PamPu", "PamRu"]

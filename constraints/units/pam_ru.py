@@ -1,0 +1,160 @@
+"""Parameters of PAM's reduction unit, and the order in which it merges partial results.
+
+Source: PAM (MICRO 2025) section 5.2.2 for lanes, exponential units and scratch, section 7.1 for clocks; the order of the
+sources, the formats and the queues are this project's (the paper leaves them open).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ..arithmetic import ExpTable
+from ..document import Strict
+from ..errors import ConfigError
+from ..formats import FORMATS, FloatFormat
+
+__all__ = ["PRESETS", "SCALE_INTEGER_BITS", "PamRuConfig"]
+
+#: Bits before the binary point of the scale that travels with a partial result, sign included: it is the logarithm to
+#: base 2 of a number in single precision at most.
+SCALE_INTEGER_BITS = 10
+
+
+class PamRuConfig(Strict):
+    """Parameters of the generator ``pam-ru``; every value here is free, the presets are the paper's.
+
+    The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``. The exponential units have one
+    operand each at a time, so that a partial result can begin every ``EXP_CYCLES / exponential_units`` clocks.
+    """
+
+    lanes: int = Field(default=16, ge=1, le=64, description="multipliers; elements merged in a clock")
+    sources: int = Field(default=4, ge=1, le=64, description="input streams")
+    source_lanes: int = Field(default=16, ge=1, le=64, description="elements of one beat of an input stream")
+    format: Literal["fp16", "bf16"] = Field(
+        default="fp16", description="format of O on the streams, of weights and of the multipliers' operands")
+    acc_format: Literal["fp32", "fp16", "bf16"] = Field(
+        default="fp32", description="format of the accumulators of O and of the sum l")
+    score_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp32", description="format of the row maximum m")
+    log_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp16", description="format of the logarithm unit")
+    exponential_units: int = Field(default=4, ge=1, le=16, description="exponential units")
+    scratch_bytes: int = Field(default=512, ge=2, le=1 << 20, description="accumulators of O")
+    staging_beats: int = Field(default=16, ge=2, le=1024, description="beats of O that wait for their weight")
+    max_head_dim: int = Field(default=128, ge=1, le=4096, description="largest head dimension")
+    clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
+
+    @model_validator(mode="after")
+    def _check(self) -> PamRuConfig:
+        for name in ("lanes", "source_lanes"):
+            if getattr(self, name) & (getattr(self, name) - 1):
+                raise ValueError(f"{name} must be a power of two, not {getattr(self, name)}")
+        if self.source_lanes > self.lanes:
+            raise ValueError(f"source_lanes must be at most lanes ({self.lanes}), not {self.source_lanes}")
+        if self.max_head_dim % self.lanes:
+            raise ValueError(f"max_head_dim must be a multiple of lanes ({self.lanes}), not {self.max_head_dim}")
+        need = self.max_head_dim * self.acc.width // 8
+        if self.scratch_bytes < need:
+            raise ValueError(f"scratch_bytes {self.scratch_bytes} holds {self.scratch_bytes * 8 // self.acc.width} "
+                             f"accumulators of {self.acc_format}; max_head_dim {self.max_head_dim} needs {need} bytes")
+        width = self.source_lanes * self.io.width
+        need = max(self.score.width + self.scale_bits, self.acc.width)
+        if width < need:
+            raise ValueError(f"source_lanes {self.source_lanes} makes beats of {width} bits; a row maximum with its scale "
+                             f"and a sum need {need}")
+        return self
+
+    # Derived sizes ----------------------------------------------------------------------------------------------------
+
+    @property
+    def io(self) -> FloatFormat:
+        """Format of O on the streams."""
+        return FORMATS[self.format]
+
+    @property
+    def acc(self) -> FloatFormat:
+        return FORMATS[self.acc_format]
+
+    @property
+    def score(self) -> FloatFormat:
+        return FORMATS[self.score_format]
+
+    @property
+    def log(self) -> FloatFormat:
+        return FORMATS[self.log_format]
+
+    @property
+    def table(self) -> ExpTable:
+        """Constants of the exponential units."""
+        return ExpTable(self.io)
+
+    @property
+    def scale_bits(self) -> int:
+        """Bits of the scale that travels with m: two's complement, ``table.fraction_bits`` behind the binary point."""
+        return SCALE_INTEGER_BITS + self.table.fraction_bits
+
+    @property
+    def max_chunks(self) -> int:
+        """Beats of O in the longest partial result."""
+        return self.max_head_dim // self.lanes
+
+    @property
+    def gather(self) -> int:
+        """Beats of a source that make one beat of ``lanes`` elements."""
+        return self.lanes // self.source_lanes
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of ``lanes`` elements of O."""
+        return self.lanes * self.io.width // 8
+
+    @property
+    def staging_bytes(self) -> int:
+        """Bytes of O that wait for their weight, beside the scratch."""
+        return self.staging_beats * self.beat_bytes
+
+    @property
+    def log_scale_bits(self) -> int:
+        """Bits of the scale behind the binary point that enter m + ln l: all, or as many as ``acc_format`` has room for."""
+        return min(self.table.fraction_bits, self.acc.bias - SCALE_INTEGER_BITS)
+
+    @property
+    def log_constant(self) -> int:
+        """ln 2 in units of ``2**log_scale_bits``, bits in ``acc_format``."""
+        fraction, exponent = math.frexp(math.log(2))
+        return ((exponent - 1 - self.log_scale_bits + self.acc.bias - 1 << self.acc.fraction_bits)
+                + round(math.ldexp(fraction, self.acc.precision)))
+
+    # Work -------------------------------------------------------------------------------------------------------------
+
+    def check_head_dim(self, head_dim: int) -> None:
+        """Raise :exc:`ConfigError` if this configuration can't merge outputs of ``head_dim`` elements."""
+        if head_dim % self.lanes or not self.lanes <= head_dim <= self.max_head_dim:
+            raise ConfigError(f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
+                              f"{self.max_head_dim}, not {head_dim}")
+
+    def order(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Order in which the partial results of a step are merged, as ``(source, index within the source)``.
+
+        The sources take turns, whatever the order of arrival; one that has sent its last is passed over. So the result
+        does not depend on timing. Every source sends at least one (an empty one the identity: m = -infinity, l = 0).
+
+        Parameters
+        ----------
+        counts : partial results of each source
+        """
+        if len(counts) != self.sources or min(counts) < 1:
+            raise ConfigError(f"a step needs {self.sources} numbers of partial results of at least 1, not {list(counts)}")
+        return [(source, index) for index in range(max(counts)) for source in range(self.sources)
+                if index < counts[source]]
+
+
+#: Section 5.2.2 (lanes, exponential units, scratch; one unit to a bank group of 4 banks, 8 to an SSD controller of 64
+#: processing units), section 7.1 (clocks). pam-ddr takes the 4-element beats of its processing units.
+PRESETS: dict[str, PamRuConfig] = {
+    "pam-hbm": PamRuConfig(),
+    "pam-ddr": PamRuConfig(source_lanes=4, score_format="fp16", clock_mhz=500.0),
+    "pam-ssd": PamRuConfig(sources=8, clock_mhz=1000.0),
+}

@@ -1,0 +1,99 @@
+"""Input of the reduction unit: a partial result taken apart."""
+
+from amaranth import *
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..blocks.stream import StreamRegister
+
+__all__ = ["PartialKind", "PartialPort", "partial_layout", "word_layout"]
+
+
+class PartialKind(enum.Enum, shape=2):
+    """What a beat of a partial result carries; the first three as a processing unit sends them."""
+
+    OUTPUT  = 0  #: ``lanes`` elements of O
+    MAXIMUM = 1  #: the row maximum m in the lowest bits, above it the scale
+    SUM     = 2  #: the sum l in the lowest bits
+    LOG_SUM = 3  #: m + ln l in the lowest bits, in the place of the sum
+
+
+def partial_layout(config, lanes):
+    """Beat of a partial result with ``lanes`` elements: ``data``, ``kind``, ``last`` beat, ``final`` partial result."""
+    return data.StructLayout({
+        "data": lanes * config.io.width,
+        "kind": PartialKind,
+        "last": 1,
+        "final": 1,
+    })
+
+
+def word_layout(config):
+    """``lanes`` elements of O on their way through the unit; ``final`` with ``last``."""
+    return data.StructLayout({"data": config.lanes * config.io.width, "last": 1, "final": 1})
+
+
+class PartialPort(wiring.Component):
+    """Takes partial results apart: m, scale and l into registers, O into words of ``lanes`` elements.
+
+    Timing: one beat per clock. ``known`` rises two cycles after the first beat was accepted, while words may follow; it
+    falls with the last word.
+
+    Members
+    -------
+    i : ``In(stream.Signature(partial_layout))``
+    known : ``Out(1)``
+        ``m``, ``scale`` and ``l`` are those of the partial result whose words come on ``o``.
+    o : ``Out(stream.Signature(word_layout))``
+    """
+
+    def __init__(self, config):
+        self._config = config
+        super().__init__({
+            "i": In(stream.Signature(partial_layout(config, config.source_lanes))),
+            "known": Out(1),
+            "m": Out(config.score.width),
+            "scale": Out(config.scale_bits),
+            "l": Out(config.acc.width),
+            "o": Out(stream.Signature(word_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.register = register = StreamRegister(partial_layout(config, config.source_lanes))
+        wiring.connect(m, source=wiring.flipped(self.i), register=register.i)
+        beat = register.o
+
+        with m.FSM():
+            with m.State("MAXIMUM"):
+                m.d.comb += beat.ready.eq(1)
+                m.d.sync += Cat(self.m, self.scale).eq(beat.p.data)
+                with m.If(beat.valid):
+                    m.next = "SUM"
+            with m.State("SUM"):
+                m.d.comb += beat.ready.eq(1)
+                m.d.sync += self.l.eq(beat.p.data)
+                with m.If(beat.valid):
+                    m.next = "OUTPUT"
+            with m.State("OUTPUT"):
+                m.d.comb += [self.known.eq(1), self.o.p.last.eq(beat.p.last), self.o.p.final.eq(beat.p.final)]
+                if config.gather == 1:
+                    m.d.comb += [self.o.valid.eq(beat.valid), beat.ready.eq(self.o.ready), self.o.p.data.eq(beat.p.data)]
+                else:
+                    width = config.source_lanes * config.io.width
+                    parts = Signal((config.gather - 1) * width, reset_less=True)
+                    have = Signal(range(config.gather))
+                    whole = Signal()
+                    m.d.comb += [
+                        whole.eq(have == config.gather - 1),
+                        self.o.valid.eq(beat.valid & whole),
+                        self.o.p.data.eq(Cat(parts, beat.p.data)),
+                        beat.ready.eq(~whole | self.o.ready),
+                    ]
+                    with m.If(beat.valid & beat.ready):
+                        m.d.sync += have.eq(Mux(whole, 0, have + 1))
+                        m.d.sync += parts.eq(Cat(parts, beat.p.data)[width:])
+                with m.If(self.o.valid & self.o.ready & beat.p.last):
+                    m.next = "MAXIMUM"
+        return m
