@@ -105,8 +105,8 @@ class TierFormat(Strict):
             raise ConfigError(f"token_bytes {token_bytes} is too small for the format '{self.name}': "
                               f"{'K' if self.split else 'a token'} must fill an access of {self.access_bytes} bytes")
         if self.interleave > self.slots_of_bank(token_bytes):
-            raise ConfigError(f"interleave of the format '{self.name}' must be at most the {self.slots_of_bank(token_bytes)} "
-                              f"tokens of a bank, not {self.interleave}")
+            raise ConfigError(f"interleave of the format '{self.name}' must be at most the tokens of a bank "
+                              f"({self.slots_of_bank(token_bytes)}), not {self.interleave}")
         if self.tile_tokens * part * (1 + self.split) > self.rows * self.row_bytes:
             raise ConfigError(f"a tile of {self.tile_tokens} tokens of {token_bytes} bytes does not fit a bank of the "
                               f"format '{self.name}' ({self.rows * self.row_bytes} bytes)")

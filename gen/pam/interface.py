@@ -182,7 +182,8 @@ class PamInterface(wiring.Component):
 
         def position(place, access, beat, side):
             """Word of the buffer and, in it, the port's share."""
-            number = Cat(beat[:(side.beats - 1).bit_length()], access[:_log(side.layout.accesses_of_token(config.token_bytes))])
+            accesses = side.layout.accesses_of_token(config.token_bytes)
+            number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
             lane = _log(config.word_bytes // side.port_bytes)
             return Cat(number[lane:], place[:place_bits]), number[:lane]
 

@@ -218,7 +218,7 @@ class AccessScheduler(wiring.Component):
         m.d.comb += [
             the_group.eq(pick(group)), the_bank.eq(pick(bank)), the_index.eq(pick(index)),
             the_choice.eq(pick(choice)), the_pending.eq(pick(pending)),
-            the_first.eq(reduce(or_, [Mux(the_choice[f], fragment.accesses[0], 0) for f, fragment in enumerate(fragments)])),
+            the_first.eq(reduce(or_, [Mux(the_choice[f], one.accesses[0], 0) for f, one in enumerate(fragments)])),
         ]
         the_row, the_state = Signal(row_shape), Signal(_bits(states))
         m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(the_bank, the_group))]

@@ -7,7 +7,7 @@ Source: PAM (MICRO 2025) section 6.2; the maps are those of ``constraints.pam_la
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -197,33 +197,39 @@ class SchedulerModel:
         self.accepted += 1
 
     def skip(self, limit: int) -> None:
-        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``."""
-        if self._now or any(self._open.get(e.state, -1) in e.pending for e in self._entries):
-            return
-        due = min((self._free_at(e) for e in self._entries), default=limit)
+        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
+        due = limit
+        if not self._now:
+            if any(self._open.get(e.state, -1) in e.pending for e in self._entries):
+                return
+            due = min((self._free_at(e) for e in self._entries), default=limit)
         self.cycle = max(self.cycle, min(due, limit))
 
 
-def replay(model: SchedulerModel, arrivals: Sequence[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:
-    """Order of accesses, given when tokens came (cycle, group, slot) and in which cycles an access was taken."""
+def replay(model: SchedulerModel, arrivals: Iterable[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:
+    """Order of accesses, given from when tokens are offered (cycle, group, slot; in order, one a cycle) and in which cycles
+    an access was taken. It ends early at a cycle in which the model offers none."""
     out: list[Access] = []
     waiting = deque(arrivals)
+
+    def step(taken: bool) -> None:
+        item = waiting[0][1:] if waiting and waiting[0][0] <= model.cycle and model.ready else None
+        if item:
+            waiting.popleft()
+        model.step(item, taken)
+
     for cycle in departures:
-        while model.cycle < cycle or model.offered is None:
-            came = waiting[0] if waiting and waiting[0][0] == model.cycle else None
-            if came:
-                waiting.popleft()
-                model.step(came[1:], False)
+        while model.cycle < cycle:
+            if not waiting or not model.ready:
+                limit = cycle
             else:
-                before = model.cycle
-                limit = min(cycle, waiting[0][0]) if waiting else cycle
-                model.skip(limit)
-                if model.cycle == before:
-                    if model.cycle >= cycle:
-                        return out  # an access left in a cycle in which the model has none
-                    model.step(None, False)
-        assert model.offered is not None
+                limit = min(cycle, max(model.cycle, waiting[0][0]))
+            before = model.cycle
+            model.skip(limit)
+            if model.cycle == before:
+                step(False)
+        if model.offered is None:
+            break
         out.append(model.offered)
-        came = waiting.popleft() if waiting and waiting[0][0] == cycle else None
-        model.step(came[1:] if came else None, True)
+        step(True)
     return out

@@ -34,8 +34,8 @@ def sides(draw, token_bytes, name):
     states = groups // lockstep * banks
     return MemorySide(
         format=name, port_bytes=port, groups=groups, lockstep=lockstep, banks=banks, rows=rows, row_bytes=columns * access,
-        access_bytes=access, tile_tokens=tile, key_run=min(power(0, 4), part), value_run=min(power(0, 4), part), split=split,
-        interleave=power(0, 2), windows=min(power(0, 1), states), read_bank_cycles=draw(st.sampled_from([1, 2, 7, 20])),
+        access_bytes=access, tile_tokens=tile, key_run=min(power(0, 4), part), value_run=min(power(0, 4), part),
+        split=split, interleave=power(0, 2), windows=min(power(0, 1), states), read_bank_cycles=draw(st.sampled_from([1, 2, 7, 20])),
         write_bank_cycles=draw(st.sampled_from([1, 3, 12])), activate_cycles=draw(st.sampled_from([1, 2, 5])),
         window_cycles=draw(st.sampled_from([0, 1, 9, 40])))
 
@@ -125,8 +125,7 @@ def play(config, tokens, data, rng, stall):
         for n in range(len(tokens)):
             while rng.random() < stall:
                 await ctx.tick()
-            ctx.set(dut.descriptor.payload, {name: int(getattr(tokens, name)[n]) for name in
-                                             ("source_group", "source_slot", "destination_group", "destination_slot", "tag")})
+            ctx.set(dut.descriptor.payload, {name: int(values[n]) for name, values in vars(tokens).items()})
             ctx.set(dut.descriptor.valid, 1)
             await ctx.tick().until(dut.descriptor.ready)
             ctx.set(dut.descriptor.valid, 0)

@@ -1,0 +1,39 @@
+"""The path that PAM's interface is compared with: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from pydantic import Field
+
+from .document import Strict, parse, validate
+
+__all__ = ["CpuPath", "cpu_path"]
+
+
+class CpuPath(Strict):
+    """Assumptions on a copy by a CPU."""
+
+    share_of_bandwidth: float = Field(gt=0, le=1, description="of a memory's own rate that the CPU gets")
+    share_source: str
+    passes: list[Literal["source", "destination"]] = Field(min_length=1, description="memories that it streams from or to, "
+                                                                                     "one after the other")
+    passes_source: str
+    start_us: float = Field(ge=0, le=1e6, strict=False, description="time before the first byte")
+    start_source: str
+    quoted_ms_per_mib: float = Field(gt=0, le=1e6, strict=False, description="the paper's figure for a transfer of 1 MiB")
+    quoted_source: str
+
+    def time_ns(self, source_ns: float, destination_ns: float) -> float:
+        """Time of a transfer that the memories alone need ``source_ns`` and ``destination_ns`` for."""
+        own = {"source": source_ns, "destination": destination_ns}
+        return self.start_us * 1e3 + sum(own[name] for name in self.passes) / self.share_of_bandwidth
+
+
+@cache
+def cpu_path() -> CpuPath:
+    name = "pam_cpu_path.yaml"
+    document, lines = parse(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"), name)
+    return validate(document, CpuPath, name, lines)

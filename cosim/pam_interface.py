@@ -1,0 +1,453 @@
+"""Bench of ``pam-interface``: the unit between two memories whose controllers keep the constraints of their files.
+
+The memories are C++ beside the Verilated unit. Each has a controller that takes commands in order, opens rows of later ones
+ahead of their turn, and issues every command at the first cycle that the timing engine's tables of that memory allow. What
+was written is compared byte by byte with the model, and the order of all commands with the schedulers' model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constraints.errors import CheckFailed, ConfigError
+from ..constraints.memory import load_memory
+from ..constraints.pam_cpu_path import cpu_path
+from ..constraints.pam_layout import TIERS
+from ..constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+from ..constraints.workspace import cache_folder
+from ..models.memory.tables import make_image, make_tables
+from ..models.pam.interface import Image, SchedulerModel, Tokens, replay, transfer
+from .build import build_driver
+from .request import SimRequest
+from .vectors import _render
+
+__all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
+
+#: Commands that a memory controller of the bench holds.
+CONTROLLER_QUEUE = 32
+
+STREAMS = (("descriptor", True), ("read", False), ("read_data", True), ("write", False), ("write_data", False),
+           ("done", False))
+
+
+@dataclass
+class Outcome:
+    """What a run showed. Times in ns from the first descriptor offered to the last write in the memory."""
+
+    config: PamInterfaceConfig
+    tokens: int
+    cycles: int
+    time_ns: float
+    source_own_ns: float
+    destination_own_ns: float
+    first_done_ns: float
+    read_openings: int
+    write_openings: int
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    written: Image
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return self.tokens * self.config.token_bytes
+
+    @property
+    def bytes_per_ns(self) -> float:
+        return self.bytes / self.time_ns if self.time_ns else 0.0
+
+    @property
+    def fraction(self) -> float:
+        """Throughput as a share of the slower memory's own rate for the same accesses in its best order."""
+        return max(self.source_own_ns, self.destination_own_ns) / self.time_ns if self.time_ns else 0.0
+
+    @property
+    def cpu_ns(self) -> float:
+        """Modelled time of the same transfer by the CPU."""
+        return cpu_path().time_ns(self.source_own_ns, self.destination_own_ns)
+
+
+# Patterns --------------------------------------------------------------------------------------------------------------
+
+#: From row hits to row conflicts: tokens in runs of consecutive slots, so many to a run. ``one-bank`` puts every token in
+#: another row of the same bank.
+PATTERNS: dict[str, int] = {"sequential": 256, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
+
+
+def pattern(side: MemorySide, token_bytes: int, name: str, count: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Groups and slots of ``count`` tokens; no place twice. Runs lie anywhere in the memory."""
+    layout = side.layout
+    slots = layout.slots_of_group(token_bytes)
+    if count > slots * side.groups:
+        raise ConfigError(f"{count} tokens do not fit the {slots * side.groups} places of '{side.format}'")
+    if name == "one-bank":
+        # Tokens of different tiles never share a row.
+        stride = max(side.tile_tokens, side.row_bytes // layout.part_bytes(token_bytes))
+        room = layout.slots_of_bank(token_bytes) // stride
+        index = rng.choice(room, min(count, room), replace=False) * stride
+        return np.zeros(len(index), np.int64), layout.slot(0, index)
+    run = min(PATTERNS[name], slots)
+    runs = -(-count // run)
+    start = rng.choice(slots * side.groups // run, runs, replace=False)
+    flat = (start[:, None] * run + np.arange(run)).ravel()[:count]
+    return flat // slots, flat % slots
+
+
+# The program -----------------------------------------------------------------------------------------------------------
+
+
+def _widths(config: PamInterfaceConfig) -> dict[str, int]:
+    """Payload bits of the streams (as in the generator's layouts)."""
+    def bits(size: int) -> int:
+        return max(1, (size - 1).bit_length())
+
+    def location(side: MemorySide) -> int:
+        return bits(side.groups) + bits(side.banks) + bits(side.rows) + bits(side.columns)
+
+    def place(side: MemorySide) -> int:
+        return bits(side.groups) + bits(side.layout.slots_of_group(config.token_bytes))
+
+    return {"descriptor": place(config.source) + place(config.destination) + config.tag_bits,
+            "read": location(config.source), "read_data": 8 * config.source.port_bytes,
+            "write": location(config.destination), "write_data": 8 * config.destination.port_bytes + 1,
+            "done": config.tag_bits}
+
+
+def _wrapper(config: PamInterfaceConfig, top: str) -> str:
+    ports, pins = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)"]
+    widths = _widths(config)
+    for name, inward in STREAMS:
+        ports.append(f"{'input' if inward else 'output'} [{widths[name] - 1}:0] {name}_payload")
+        ports.append(f"{'input' if inward else 'output'} {name}_valid")
+        ports.append(f"{'output' if inward else 'input'} {name}_ready")
+        pins += [f".{name}__{part}({name}_{part})" for part in ("payload", "valid", "ready")]
+    return f"module bench ({', '.join(ports)});\n  {top} dut ({', '.join(pins)});\nendmodule\n"
+
+
+def _program(config: PamInterfaceConfig, verilog: str, top: str) -> Path:
+    driver = _render("interface.cpp.j2", top=top)
+    return build_driver(verilog, top, _wrapper(config, top), {"driver.cpp": driver}) / "bench"
+
+
+def _numbers(path: Path, values: Any) -> None:
+    np.asarray(values, "<i8").tofile(path)
+
+
+def _memory_files(folder: Path, name: str, side: MemorySide) -> None:
+    """Tables of the side's memory; a side that is none of the tiers takes an access a cycle of the unit's clock."""
+    tier = TIERS.get(side.format)
+    timed = tier is not None and tier.bank_states >= side.bank_states and tier.lockstep == side.lockstep
+    if timed and tier is not None:
+        memory = load_memory(tier.memory)
+        tables, numbering = make_tables(memory)
+        image = make_image(tables)
+        targets = {way: numbering.targets[command] for way, command in (("read", "RD"), ("write", "WR"))}
+        sizes = [numbering.slots, numbering.ring_times, int(tables.bank.max()) + 1, CONTROLLER_QUEUE,
+                 round(memory.clock_ps * 1000), int(memory.dual_issue), 0]
+    else:
+        image, targets = np.zeros(1), {"read": np.zeros(1), "write": np.zeros(1)}
+        sizes = [0, 0, 0, CONTROLLER_QUEUE, 1_000_000, 0, 20]
+    _numbers(folder / f"{name}_tables.bin", image)
+    for way, target in targets.items():
+        _numbers(folder / f"{name}_{way}_targets.bin", target)
+    _numbers(folder / f"{name}_memory.bin", sizes)
+
+    def bits(size: int) -> int:
+        return max(1, (size - 1).bit_length())
+
+    _numbers(folder / f"{name}_side.bin", [bits(side.groups), bits(side.banks), bits(side.rows), bits(side.columns),
+                                           side.lockstep, side.banks, side.rows, side.columns, side.beats, side.port_bytes])
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    base = cache_folder() / "runs"
+    base.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=base) as name:
+        yield Path(name)
+
+
+def _run(command: list[str], top: str) -> dict[str, float]:
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    lines = process.stdout.splitlines()
+    if process.returncode:
+        raise CheckFailed(f"{top}: the simulation stopped (exit {process.returncode}): {(lines or ['no output'])[-1]}")
+    return {key: float(value) for key, value in (line.split() for line in lines)}
+
+
+def own_ns(program: Path, config: PamInterfaceConfig, name: str, group: np.ndarray, slot: np.ndarray) -> float:
+    """Time of the accesses of tokens on one memory alone, in the order that suits it best: accesses of a row together, the
+    rows of different banks in turn; or as the tokens come, if that is faster."""
+    side: MemorySide = getattr(config, name)
+    accesses = side.layout.accesses(0, group, slot, config.token_bytes).ravel()
+    flat = side.layout.byte_address(accesses) // side.access_bytes
+    state = side.layout.bank_state(accesses["group"], accesses["bank"])
+    order = np.lexsort((accesses["row"], state))
+    new = np.ones(len(order), bool)
+    same_bank = np.diff(state[order]) == 0
+    new[1:] = ~same_bank | (np.diff(accesses["row"][order]) != 0)
+    number = np.cumsum(new)                                   # rows in order of bank and row
+    first = np.zeros(len(order), np.int64)
+    first[1:] = np.where(~same_bank, number[1:], 0)
+    turn = number - np.maximum.accumulate(np.where(first == 0, number[0], first))
+    best = order[np.lexsort((np.arange(len(order)), state[order], turn))]
+    times = []
+    with _folder() as folder:
+        _memory_files(folder, name, side)
+        for chosen in (best, np.arange(len(flat))):
+            _numbers(folder / "order.bin", np.stack([flat[chosen], state[chosen], accesses["row"][chosen]], axis=1))
+            times.append(_run([str(program), "own", name, str(folder)], name)["ps"] / 1e3)
+    return min(times)
+
+
+def _pack(fields: Sequence[tuple[np.ndarray, int]], size: int) -> np.ndarray:
+    """Bit fields, the first lowest, as ``size`` little-endian bytes each."""
+    words = [0] * len(fields[0][0])
+    shift = 0
+    for values, width in fields:
+        words = [word | int(value) << shift for word, value in zip(words, values, strict=True)]
+        shift += width
+    return np.frombuffer(b"".join(word.to_bytes(size, "little") for word in words), np.uint8)
+
+
+def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.ndarray, *, top: str = "pam_interface",
+             stalls: float = 0.0, seed: int = 1, order: bool = True) -> Outcome:
+    """Move tokens through the RTL; compare every byte written, every tag, and the order of all commands.
+
+    Parameters
+    ----------
+    data : bytes of the tokens, uint8 of shape ``(tokens, token_bytes)``
+    stalls : chance that an input is withheld, or an output refused, in a clock
+    order : whether to compare the order of commands
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed. Wrong results and an unfinished transfer do not raise: see ``mismatches``.
+    """
+    program = _program(config, verilog, top)
+    source, destination = config.source, config.destination
+    image = Image.of(source, config.token_bytes, tokens.source_group, tokens.source_slot, data)
+    expected = transfer(config, image, tokens)
+    own = {name: own_ns(program, config, name, getattr(tokens, f"{name}_group"), getattr(tokens, f"{name}_slot"))
+           for name in ("source", "destination")}
+    accesses = len(expected.address)
+    clock_ns = 1e3 / config.clock_mhz
+    slack = 1.0 if not stalls else 8.0 / (1.0 - stalls) ** 2
+    guards = len(tokens) * (source.read_bank_cycles * len(source.fragments(config.token_bytes))
+                            + destination.write_bank_cycles * len(destination.fragments(config.token_bytes)))
+    limit = int((sum(own.values()) / clock_ns * 4 + guards) * slack + 100_000)
+    with _folder() as folder:
+        for name, side in (("source", source), ("destination", destination)):
+            _memory_files(folder, name, side)
+        _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit, accesses])
+        _numbers(folder / "addresses.bin", image.address // source.access_bytes)
+        _bytes(folder / "content.bin", image.block)
+        _bytes(folder / "descriptors.bin", _descriptors(config, tokens))
+        told = _run([str(program), "unit", str(folder)], top)
+        logs = {name: np.fromfile(folder / f"{name}.out", "<i8") for name in ("accept", "reads", "writes", "arrive", "done")}
+        blocks = np.fromfile(folder / "data.out", np.uint8)
+
+    notes: list[str] = []
+
+    def check(right: bool, note: str) -> int:
+        if not right:
+            notes.append(note)
+        return int(not right)
+
+    wrong = check(told["done"] == len(tokens), f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
+    wrong += check(told["faults"] == 0, f"{int(told['faults'])} breaches of the stream contract")
+    wrong += check(told["unknown"] == 0, f"{int(told['unknown'])} reads of places that hold no token")
+    tags = logs["done"].reshape(-1, 2)
+    wrong += check(bool((np.sort(tags[:, 1]) == np.sort(tokens.tag)).all()) if len(tags) == len(tokens) else False,
+                   "the tags done are not those of the tokens, each once")
+    written = logs["writes"].reshape(-1, 2)
+    whole = len(blocks) // destination.access_bytes
+    addresses = written[:whole, 1] * destination.access_bytes
+    blocks = blocks[:whole * destination.access_bytes].reshape(whole, destination.access_bytes)
+    by_address = np.argsort(addresses, kind="stable")
+    addresses, blocks = addresses[by_address], blocks[by_address]
+    first = None
+    if len(addresses) != accesses or len(written) != accesses or (addresses != expected.address).any():
+        wrong += check(False, f"{len(written)} writes with {whole} data, {len(np.intersect1d(addresses, expected.address))} of the "
+                              f"{accesses} addresses expected, {len(addresses) - len(np.unique(addresses))} more than once")
+    else:
+        bad = np.flatnonzero((blocks != expected.block).any(axis=1))
+        wrong += len(bad)
+        if len(bad):
+            k = int(bad[0])
+            first = (f"address {int(addresses[k])} of '{destination.format}': got 0x{blocks[k].tobytes()[::-1].hex()[-32:]}, "
+                     f"expected 0x{expected.block[k].tobytes()[::-1].hex()[-32:]}")
+    if order and not wrong:
+        note = _compare_order(config, tokens, logs)
+        wrong += check(not note, note)
+    first = first or (notes[0] if notes else None)
+    done = tags[:, 0]
+    return Outcome(config, len(tokens), int(told["cycles"]), told["ps"] / 1e3, own["source"], own["destination"],
+                   float(done.min() * clock_ns) if len(done) else 0.0, int(told["read_openings"]), int(told["write_openings"]),
+                   accesses, wrong, first, Image(addresses, blocks), notes)
+
+
+def _bytes(path: Path, values: np.ndarray) -> None:
+    raw = np.ascontiguousarray(values).tobytes()
+    path.write_bytes(raw + bytes(-len(raw) % 8))
+
+
+def _descriptors(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
+    def bits(size: int) -> int:
+        return max(1, (size - 1).bit_length())
+
+    fields = []
+    for name, side in (("source", config.source), ("destination", config.destination)):
+        fields += [(getattr(tokens, f"{name}_group"), bits(side.groups)),
+                   (getattr(tokens, f"{name}_slot"), bits(side.layout.slots_of_group(config.token_bytes)))]
+    return _pack([*fields, (tokens.tag, config.tag_bits)], 32)
+
+
+def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, np.ndarray]) -> str:
+    """What is first out of the order of the schedulers' model; empty if nothing is."""
+    def flat(side: MemorySide, a: Any) -> int:
+        return ((a.group * side.banks + a.bank) * side.rows + a.row) * side.columns + a.column
+
+    source, destination = config.source, config.destination
+    reads, writes = (logs[name].reshape(-1, 2) for name in ("reads", "writes"))
+    model = SchedulerModel(source, config.token_bytes, config.reorder_depth, source.read_bank_cycles, config.hit_limit)
+    arrivals = zip(logs["accept"].tolist(), tokens.source_group.tolist(), tokens.source_slot.tolist(), strict=True)
+    chosen = replay(model, arrivals, reads[:, 0].tolist())
+    for k, (got, want) in enumerate(zip(reads[:, 1].tolist(), chosen, strict=False)):
+        if got != flat(source, want):
+            return f"read command {k}: address {got}, the model's choice is {flat(source, want)}"
+    if len(chosen) != len(reads):
+        return f"read command {len(chosen)}: at a cycle in which the model has none"
+    # A token is complete with the last beat of its last access, and is at the receiver a fixed time later.
+    came = logs["arrive"].reshape(-1, source.beats)[:, -1]
+    complete = [(int(cycle) + _complete_latency(config), a.token) for cycle, a in zip(came, chosen, strict=True) if a.last]
+    model = SchedulerModel(destination, config.token_bytes, config.write_depth, destination.write_bank_cycles, config.hit_limit)
+    chosen = replay(model, [(cycle, int(tokens.destination_group[t]), int(tokens.destination_slot[t])) for cycle, t in complete],
+                    writes[:, 0].tolist())
+    for k, (got, want) in enumerate(zip(writes[:, 1].tolist(), chosen, strict=False)):
+        if got != flat(destination, want):
+            return f"write command {k}: address {got}, the model's choice is {flat(destination, want)}"
+    if len(chosen) != len(writes):
+        return f"write command {len(chosen)}: at a cycle in which the model has none"
+    return ""
+
+
+def _complete_latency(config: PamInterfaceConfig) -> int:
+    """Cycles from a token's last data beat to its offer to the receiver: the queue of complete tokens, and its target."""
+    return {1: 1, 2: 1, 3: 2}.get(config.buffer_tokens, 3) + 1
+
+
+def random_data(count: int, config: PamInterfaceConfig, rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(0, 256, (count, config.token_bytes), np.uint8)
+
+
+def random_tokens(config: PamInterfaceConfig, name: str, count: int, rng: np.random.Generator,
+                  destination: str | None = None) -> Tokens:
+    """Tokens of a pattern (another one at the destination if given), in random order."""
+    source = pattern(config.source, config.token_bytes, name, count, rng)
+    target = pattern(config.destination, config.token_bytes, destination or name, count, rng)
+    size = min(len(source[0]), len(target[0]))
+    tags = rng.permutation(min(1 << config.tag_bits, 1 << 20))
+    tags = np.resize(tags, size)
+    return Tokens(source[0][:size], source[1][:size], target[0][:size], target[1][:size], tags)
+
+
+def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, stalls: float = 0.0, seed: int = 1,
+            top: str = "pam_interface", kind: str = "runs-8") -> list[Outcome]:
+    """Tokens through several interfaces, one after the other: what one wrote is what the next reads.
+
+    The destination of each stage is the source of the next. The last memory's tokens are compared with the first's.
+    """
+    rng = np.random.default_rng(seed)
+    first = stages[0][0]
+    data = random_data(count, first, rng)
+    place = pattern(first.source, first.token_bytes, kind, count, rng)
+    outcomes = []
+    held = data
+    for config, verilog in stages:
+        target = pattern(config.destination, config.token_bytes, kind, count, rng)
+        tokens = Tokens(*place, *target, np.resize(np.arange(1 << min(config.tag_bits, 20)), count))
+        outcome = simulate(config, verilog, tokens, held, top=top, stalls=stalls, seed=seed)
+        if not outcome.mismatches:
+            held = outcome.written.tokens(config.destination, config.token_bytes, *target)
+        outcomes.append(outcome)
+        place = target
+    if (held != data).any() and not any(o.mismatches for o in outcomes):
+        outcomes[-1].mismatches += 1
+        outcomes[-1].first_mismatch = "the tokens are not what they were"
+    return outcomes
+
+
+#: Time on the slower memory that a measured pattern may take, ns: SSD pages opened for one token each take 30 us to read and
+#: 200 us to write.
+MEASURED_NS = 400_000.0
+
+
+def bench(request: SimRequest) -> dict[str, Any]:
+    """Run the whole bench of ``pam-interface``.
+
+    Every pattern of :data:`PATTERNS` at full speed (fewer tokens where the memory is slow), then with random stalls on every
+    stream; each compared byte by byte and command by command.
+
+    Returns
+    -------
+    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles`` and ``utilisation`` are of the pattern
+    ``sequential``.
+    """
+    config, count = request.config, request.workload["tokens"]
+    if count < 1:
+        raise ConfigError(f"tokens must be at least 1, not {count}")
+    if request.waves:
+        raise ConfigError(f"pam-interface records no waveform (its bench is C++); cosimulate without --waves, seed {request.seed}")
+    rng = np.random.default_rng(request.seed)
+    request.progress("building the Verilated model")
+    program = _program(config, request.verilog, request.module)
+    patterns: dict[str, dict[str, Any]] = {}
+    outcomes: dict[str, Outcome] = {}
+    for name in PATTERNS:
+        request.progress(f"simulating: {name}")
+        tokens = random_tokens(config, name, count, rng)
+        slow = max(own_ns(program, config, side, getattr(tokens, f"{side}_group"), getattr(tokens, f"{side}_slot"))
+                   for side in ("source", "destination"))
+        fewer = len(tokens) if slow <= MEASURED_NS else min(len(tokens), max(4, int(len(tokens) * MEASURED_NS / slow)))
+        tokens = Tokens(*(values[:fewer] for values in vars(tokens).values()))
+        data = random_data(fewer, config, rng)
+        outcome = simulate(config, request.verilog, tokens, data, top=request.module, seed=request.seed)
+        outcomes[name] = outcome
+        patterns[name] = {
+            "tokens": fewer, "time_ns": round(outcome.time_ns, 1), "gb_per_s": round(outcome.bytes_per_ns, 4),
+            "source_own_ns": round(outcome.source_own_ns, 1), "destination_own_ns": round(outcome.destination_own_ns, 1),
+            "fraction": round(outcome.fraction, 4), "first_done_ns": round(outcome.first_done_ns, 1),
+            "read_openings": outcome.read_openings, "write_openings": outcome.write_openings,
+            "cpu_ns": round(outcome.cpu_ns, 1), "cpu_ratio": round(outcome.cpu_ns / outcome.time_ns, 2)}
+        if not outcome.mismatches:
+            few = Tokens(*(values[:max(1, fewer // 8)] for values in vars(tokens).values()))
+            outcomes[f"{name}, stalls"] = simulate(config, request.verilog, few, data[:len(few)], top=request.module,
+                                                   stalls=0.4, seed=request.seed)
+    main = outcomes["sequential"]
+    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
+    quoted = cpu_path().quoted_ms_per_mib * 1e6 * main.bytes / (1 << 20)
+    return {
+        "vectors": sum(o.vectors for o in outcomes.values()),
+        "mismatches": sum(o.mismatches for o in outcomes.values()),
+        "first_mismatch": wrong[0] if wrong else None,
+        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        "cycles": main.cycles,
+        "utilisation": round(main.fraction, 6),
+        "patterns": patterns,
+        "cpu_quoted_ratio": round(quoted / main.time_ns, 1),
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles} for name, o in outcomes.items()},
+        "clocks": sum(o.cycles for o in outcomes.values()),
+        "waves": None,
+    }
