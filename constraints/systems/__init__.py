@@ -12,13 +12,18 @@ from pydantic import Field
 
 from ..document import Strict
 
-__all__ = ["FILES", "NODES", "AllReduce", "Band", "DieBudget", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "LinkSpec",
-           "LogicNode", "Nodes", "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "StackSpec", "UnitChoice"]
+__all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "DieBudget", "Features", "GpuEnergy",
+           "GpuSpec", "GpuSystemSpec", "HostLinks", "LinkSpec", "LogicNode", "Nodes", "OffloadSystemSpec", "OffloadTier",
+           "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier", "Placement", "Ratios", "RatioTable",
+           "Scheduling", "Sparsity", "StackSpec", "TieredSystemSpec", "UnitChoice"]
 
 _HERE = Path(__file__).parent
 
 #: NAND2 areas of logic processes.
 NODES = _HERE / "nodes.yaml"
+
+#: Calibrated ratios of importance between tiers (``bankside calibrate pam``).
+RATIOS = _HERE.parent / "pam_ratios.yaml"
 
 #: File of each built-in system by its name.
 FILES: dict[str, Path] = {path.stem: path for path in sorted(_HERE.glob("*.yaml")) if path != NODES}
@@ -178,3 +183,154 @@ class PamHbmSystemSpec(Strict):
     unit: UnitChoice
     area: DieBudget
     energy: PimEnergy
+
+
+# Systems with KV in several tiers ----------------------------------------------------------------------------------
+
+
+class PimTier(Strict):
+    """One tier of memory with units, as shared out to each GPU."""
+
+    name: str
+    layout: Literal["hbm", "ddr", "ssd"] = Field(description="map of tokens: a key of constraints.pam_layout.TIERS")
+    memory: str = Field(description="built-in memory of the timing engine, or a file relative to this one")
+    devices_per_gpu: int = _count("stacks, DIMMs or SSDs of a GPU's share")
+    channels_per_device: int = _count("channels of a device")
+    run_bytes: int | None = Field(default=None, ge=32, le=1 << 20,
+                                  description="bytes of a K or V that lie together; the layout's own if not given")
+    lockstep: int = Field(default=1, ge=1, le=1024, description="groups that open rows together when they attend")
+    reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
+    unit: UnitChoice
+    units_per_device: int | None = Field(default=None, ge=1, description="units where banks do not have one each")
+    device_reduction_units: int = _count("reduction units where the results of a device come together")
+    peak_gflops_cap: float | None = Field(default=None, gt=0, strict=False,
+                                          description="most GFLOPS of a device under its power limit")
+    link_gb_s: float | None = Field(default=None, ge=0, strict=False,
+                                    description="link between a share and its GPU, one direction; the memory's own "
+                                                "interface if not given")
+    page_pj: float | None = Field(default=None, ge=0, le=1e12, strict=False,
+                                  description="energy of reading a flash page, where the memory file states none")
+    area: DieBudget
+    source: str
+
+
+class Features(Strict):
+    """What of PAM a system has; the ablations switch single ones off."""
+
+    pam_attention: bool = Field(description="partial softmax in every tier, reduction in the arrays; else scores go to the "
+                                            "GPU and probabilities come back")
+    kv_mapping: bool = Field(description="groups by activation frequency; else in turn")
+    kv_scheduling: bool = Field(description="tokens move between tiers by importance")
+    source: str
+
+
+class Placement(Strict):
+    """Mapping of tokens to groups."""
+
+    window: int = _count("decode steps over which activations are counted")
+    run_tokens: int = _count("tokens of a prompt that are placed together")
+    reserve_percent: float = Field(ge=0, lt=100, strict=False,
+                                   description="of the first tier, left by prompts to tokens that decoding adds")
+    source: str
+
+
+class Scheduling(Strict):
+    """Moves between tiers."""
+
+    decay: float = Field(gt=0, le=1, strict=False, description="weight of the newest score in the importance (lambda)")
+    budget_percent: float = Field(gt=0, le=100, strict=False, description="tokens that change places in a step, at most")
+    x: float | None = Field(default=None, gt=0, strict=False, description="importance of HBM over that of SSD; the "
+                                                                           "calibrated value if not given")
+    y: float | None = Field(default=None, gt=0, strict=False, description="importance of DDR over that of SSD")
+    interface_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the slower memory's rate that "
+                                                                               "transfers between tiers reach")
+    source: str
+
+
+class Sparsity(Strict):
+    """Which tokens a step activates."""
+
+    mode: Literal["synthetic", "dense", "replay"]
+    compression: float = Field(default=8, ge=1, le=1e6, strict=False)
+    spread: float = Field(default=1.5, ge=0, le=8, strict=False)
+    keep: float = Field(default=0.8, ge=0, le=0.9999, strict=False)
+    sink: int = Field(default=4, ge=0, le=1 << 20)
+    recent: int = Field(default=16, ge=0, le=1 << 20)
+    trace: str | None = Field(default=None, description="file of attention traces for mode replay")
+    stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")
+    source: str
+
+
+class HostLinks(Strict):
+    """Between GPU, host and tiers."""
+
+    gpu_host_gb_s: float = Field(ge=0, strict=False, description="GPU to host, one direction")
+    latency_us: float = Field(ge=0, le=1e6, strict=False, description="of a message between GPU and a tier behind the host")
+    pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of a link to or from the host")
+    source: str
+
+
+class TieredSystemSpec(Strict):
+    """GPUs with near-memory attention in HBM, DDR and SSD."""
+
+    kind: Literal["tiered-pim"]
+    description: str
+    base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
+    power_limit: bool = Field(default=True, description="whether the memories' power limits hold")
+    tiers: list[PimTier] = Field(min_length=3, max_length=3)
+    features: Features
+    placement: Placement
+    scheduling: Scheduling
+    sparsity: Sparsity
+    links: HostLinks
+    energy: PimEnergy
+
+
+class OffloadTier(Strict):
+    """Plain memory of a GPU's share that holds KV that the GPU's own memory has no room for."""
+
+    name: str
+    gib_per_gpu: float = _positive("capacity")
+    reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="kept for something else")
+    read_gb_s: float = Field(ge=0, strict=False, description="read bandwidth of the share")
+    pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of reading")
+    source: str
+
+
+class OffloadSystemSpec(Strict):
+    """GPUs that fetch KV from host memory and SSDs."""
+
+    kind: Literal["gpu-offload"]
+    description: str
+    base: str
+    tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
+    overlap: bool = Field(description="whether the KV of the next layer is fetched while one is computed")
+    links: HostLinks
+
+
+class AttAccSystemSpec(Strict):
+    """GPUs whose HBM has AttAcc's units: attention there, no KV outside."""
+
+    kind: Literal["attacc"]
+    description: str
+    base: str
+    memory: str
+    power_limit: bool = True
+    placement: Literal["bank", "bank-group", "buffer"]
+    energy: PimEnergy
+    source: str
+
+
+class Ratios(Strict):
+    """Target of the scheduler for one model: ``IS_H : IS_D : IS_S = x : y : 1``."""
+
+    x: float = _positive("HBM over SSD")
+    y: float = _positive("DDR over SSD")
+    conditions: str
+
+
+class RatioTable(Strict):
+    """Calibrated ratios by model; ``default`` for any other."""
+
+    source: str
+    models: dict[str, Ratios]

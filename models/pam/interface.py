@@ -116,18 +116,27 @@ class SchedulerModel:
     _bank_free: dict[int, int] = field(default_factory=dict)
     _openings: dict[int, deque[int]] = field(default_factory=dict)
     _run: int = 0
-    _now: deque[Access] = field(default_factory=deque)
+    _turn: int = 0
 
     def __post_init__(self) -> None:
         self._layout = self.side.layout
         self._per_window = self.side.bank_states // self.side.windows
         self._fragments = [f.accesses for f in self.side.fragments(self.token_bytes)]
         self._firsts = np.array([f[0] for f in self._fragments])
+        one = self.side.bank_states == self.side.banks
+        self._lanes: list[deque[Access]] = [deque() for _ in range(1 if one else 2)]
+
+    @property
+    def _shown(self) -> int:
+        """Lane that offers."""
+        return self._turn if self._lanes[self._turn] or len(self._lanes) == 1 or not self._lanes[1 - self._turn] else (
+            1 - self._turn)
 
     @property
     def offered(self) -> Access | None:
         """What is offered in this cycle."""
-        return self._now[0] if self._now else None
+        lane = self._lanes[self._shown]
+        return lane[0] if lane else None
 
     @property
     def ready(self) -> bool:
@@ -144,13 +153,24 @@ class SchedulerModel:
                 at = max(at, past[0] + self.side.window_cycles)
         return at
 
+    def _vacant(self) -> tuple[deque[Access] | None, list[_Entry]]:
+        """The lane that is free for a row, and the tokens that may use it: those outside the other lane's group."""
+        for n, lane in enumerate(self._lanes):
+            if not lane:
+                other = self._lanes[1 - n] if len(self._lanes) == 2 else None
+                if not other:
+                    return lane, self._entries
+                group = other[0].group // self.side.lockstep
+                return lane, [e for e in self._entries if e.group // self.side.lockstep != group]
+        return None, []
+
     def _choose(self) -> None:
-        hits = [e for e in self._entries if self._open.get(e.state, -1) in e.pending]
+        lane, entries = self._vacant()
+        if lane is None:
+            return
+        hits = [e for e in entries if self._open.get(e.state, -1) in e.pending]
         hit_tokens = {e.token for e in hits}
-        if hits and self._run < self.hit_limit and len(hits) == len(self._entries):
-            misses = []
-        else:
-            misses = [e for e in self._entries if e.token not in hit_tokens and self._free_at(e) <= self.cycle]
+        misses = [e for e in entries if e.token not in hit_tokens and self._free_at(e) <= self.cycle]
         opens = not hits or (self._run == self.hit_limit and bool(misses))
         candidates = misses if opens else hits
         if not candidates:
@@ -168,20 +188,19 @@ class SchedulerModel:
         _, columns = self._layout.position(entry.index, np.array(accesses), self.token_bytes)
         for k, (number, column) in enumerate(zip(accesses, columns.tolist(), strict=True)):
             last = not entry.pending and k == len(accesses) - 1
-            self._now.append(Access(entry.token, number, entry.group, entry.bank, row, column, last))
+            lane.append(Access(entry.token, number, entry.group, entry.bank, row, column, last))
         if not entry.pending:
             self._entries.remove(entry)
 
     def step(self, item: tuple[int, int] | None, taken: bool) -> None:
         """End this cycle: ``item`` is a token (group, slot) that is offered, ``taken`` whether the access offered is."""
         accepted = item is not None and self.ready
-        if self._now and taken:
-            self._now.popleft()
-            free = not self._now
-        else:
-            free = not self._now
-        if free:
-            self._choose()
+        if self.offered:
+            shown = self._shown
+            if taken:
+                self._lanes[shown].popleft()
+            self._turn = (shown ^ int(taken)) if len(self._lanes) == 2 else 0
+        self._choose()
         if accepted:
             assert item is not None
             self._insert(*item)
@@ -198,12 +217,15 @@ class SchedulerModel:
 
     def skip(self, limit: int) -> None:
         """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
+        lane, entries = self._vacant()
         due = limit
-        if not self._now:
-            if any(self._open.get(e.state, -1) in e.pending for e in self._entries):
+        if lane is not None:
+            if any(self._open.get(e.state, -1) in e.pending for e in entries):
                 return
-            due = min((self._free_at(e) for e in self._entries), default=limit)
-        self.cycle = max(self.cycle, min(due, limit))
+            due = min((self._free_at(e) for e in entries), default=limit)
+        if min(due, limit) > self.cycle:
+            self._turn = self._shown if self.offered else self._turn
+            self.cycle = min(due, limit)
 
 
 def replay(model: SchedulerModel, arrivals: Iterable[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:

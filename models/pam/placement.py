@@ -267,10 +267,12 @@ class KvTable:
 
     # Requests ----------------------------------------------------------------------------------------------------
 
-    def add(self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+    def add(self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None,
+            keep_free: int = 0) -> np.ndarray:
         """Place the tokens of new requests, fastest tier first; returns their numbers.
 
-        ``room`` are the tokens that each may grow to (its context by default).
+        ``room`` are the tokens that each may grow to (its context by default). ``keep_free`` places of the first tier
+        are left to tokens that decoding adds, as long as there is space elsewhere.
 
         Raises
         ------
@@ -290,9 +292,11 @@ class KvTable:
         self.size += int(room.sum())
         owner = np.repeat(np.arange(len(contexts)), contexts)
         where = first[owner] + np.arange(len(owner)) - (np.cumsum(contexts) - contexts)[owner]
+        space = [int(self.free(k).sum()) for k in range(len(self.tiers))]
+        space[0] = max(space[0] - keep_free, len(where) - sum(space[1:]), 0) if keep_free else space[0]
         begin = 0
         for k in range(len(self.tiers)):
-            stop = min(begin + int(self.free(k).sum()), len(where))
+            stop = min(begin + space[k], len(where))
             if stop > begin:
                 self._place(k, where[begin:stop], numbers[owner[begin:stop]])
             begin = stop

@@ -13,6 +13,7 @@ from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import FILES
 from ..llm import ModelShape
 from .gpu import GpuSystem, read_spec
+from .pam import TieredPimSystem
 from .pam_hbm import PamHbmSystem
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
 
@@ -20,7 +21,7 @@ __all__ = ["KINDS", "NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRe
            "load_system", "sweep", "system_names"]
 
 #: Class of each kind of system.
-KINDS: dict[str, type[GpuSystem]] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem)}
+KINDS: dict[str, type[GpuSystem]] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem)}
 
 #: Groups of a GPU system; an override of one of these reaches the base of a system that has a base.
 _BASE_GROUPS = ("gpu", "parallelism", "link")

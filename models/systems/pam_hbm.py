@@ -9,7 +9,6 @@ other over the same K and V, and the K of the next hides the softmax of the one 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from ...constraints.document import validate
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
 from ...constraints.memory import Memory, load_memory
-from ...constraints.records import Record, config_hash
 from ...constraints.systems import GpuSystemSpec, PamHbmSystemSpec
-from ...constraints.units.pam_pu import PRESETS, PamPuConfig, Step
+from ...constraints.units.pam_pu import PamPuConfig, Step
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program
@@ -32,30 +30,9 @@ from ..pam.program import MAC, append_program, attention_program, mac_interval, 
 from ..program import Program
 from .gpu import GpuSystem, read_spec
 from .results import Cost, MissingRecord, RecordSource
+from .units import UNIT, Measured, UnitSetup
 
 __all__ = ["Measured", "PamHbmSystem", "Placement"]
-
-UNIT = "pam-pu"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the records of the unit say.
-
-    Attributes
-    ----------
-    beats_per_clock : :class:`float`
-        Beats that the unit takes per clock in its streaming phases.
-    softmax_gap_cycles, drain_cycles : :class:`float`
-        Clocks of the unit.
-    area_ge, fmax_mhz : :class:`float`
-    """
-
-    beats_per_clock: float
-    softmax_gap_cycles: float
-    drain_cycles: float
-    area_ge: float
-    fmax_mhz: float
 
 
 @dataclass(frozen=True)
@@ -150,15 +127,9 @@ class PamHbmSystem(GpuSystem):
     def __init__(self, name: str, spec: PamHbmSystemSpec, base: GpuSystemSpec, memory: Memory) -> None:
         super().__init__(name, base)
         self.pim, self.memory = spec, memory
-        if spec.unit.preset not in PRESETS:
-            raise ConfigError(f"{name}: {nearest('preset', spec.unit.preset, PRESETS)}")
-        fields = PRESETS[spec.unit.preset].model_dump() | spec.unit.settings
-        self.unit = validate(fields, PamPuConfig, f"{name}: unit.settings")
-        self.hash = config_hash(UNIT, self.unit)
-        self.clock_hz = self.unit.clock_mhz * 1e6
+        self.setup = UnitSetup(name, spec.unit)
+        self.unit, self.hash, self.clock_hz = self.setup.config, self.setup.hash, self.setup.clock_hz
         self.channels = memory.channels * base.memory.stacks_per_gpu
-        self._measured: Measured | None = None
-        self._records: list[Record] = []
         self._refresh = False
         stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
         if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
@@ -185,54 +156,25 @@ class PamHbmSystem(GpuSystem):
             raise ConfigError(f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
                               f"{model.dtype} ({model.dtype_bytes} bytes)")
         self.unit.check_step(Step(1, model.head_dim))
-        conditions = {"head_dim": model.head_dim}
-        sim = records.find(UNIT, self.hash, "sim", **conditions)
-        if sim is not None and sim.results.get("beats_per_clock") == 0:
-            # The measured step had no token; that of the bench's default may exist beside it.
-            sim = records.find(UNIT, self.hash, "sim", **conditions, tokens=512)
-        synth = records.find(UNIT, self.hash, "synth")
-        if sim is None or synth is None:
-            # Settings that a preset already has need not be repeated
-            chosen = "".join(f" --set {key}={value}" for key, value in sorted(self.pim.unit.settings.items()))
-            which = f"{UNIT} --preset {self.pim.unit.preset}{chosen}"
-            missing = [(f"bankside sim {which} --head-dim {model.head_dim}", ("sim", conditions), sim),
-                       (f"bankside synth {which}", ("synth", {}), synth)]
-            missing = [entry for entry in missing if entry[2] is None]
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(entry[0] for entry in missing),
-                                tuple(entry[1] for entry in missing))
-
-        def number(record: Record, key: str, least: float) -> float:
-            value = record.results.get(key)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
-                    or value < least or (key in ("beats_per_clock", "fmax_mhz", "area_ge") and value <= 0):
-                raise ConfigError(f"record {record.name}: {key} is {value!r}; measure again")
-            return float(value)
-
-        self._measured = Measured(
-            beats_per_clock=number(sim, "beats_per_clock", 0), softmax_gap_cycles=number(sim, "softmax_gap_cycles", 0),
-            drain_cycles=number(sim, "drain_cycles", 0), area_ge=number(synth, "area_ge", 0),
-            fmax_mhz=number(synth, "fmax_mhz", 0))
-        self._records, self._refresh = [sim, synth], refresh
+        missing = self.setup.look_up(records, model.head_dim)
+        if missing:
+            raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
+                                tuple(need for _, need in missing))
+        self._refresh = refresh
 
     @property
     def measured(self) -> Measured:
-        assert self._measured is not None, "prepare() comes first"
-        return self._measured
+        return self.setup.known
 
     @property
     def gap_cycles(self) -> int:
         """The unit's softmax in memory cycles, rounded up."""
-        return math.ceil(self.measured.softmax_gap_cycles / self.clock_hz / (self.memory.clock_ps * 1e-12) - 1e-9)
+        return self.setup.gap_cycles(self.memory)
 
     @property
     def burst_cycles(self) -> int:
         """Memory cycles that the unit takes for a column burst, rounded up."""
-        return self._burst_cycles(self.clock_hz)
-
-    def _burst_cycles(self, clock_hz: float) -> int:
-        beats = self.memory.column_bytes / self.unit.beat_bytes
-        seconds = beats / (self.measured.beats_per_clock * clock_hz)
-        return math.ceil(seconds / (self.memory.clock_ps * 1e-12) - 1e-9)
+        return self.setup.burst_cycles(self.memory)
 
     # Attention ---------------------------------------------------------------------------------------------------
 
@@ -243,9 +185,8 @@ class PamHbmSystem(GpuSystem):
         return Placement(instances, spread, -(-instances // self.channels), self.memory.banks)
 
     def partial_bytes(self, head_dim: int) -> int:
-        """Bytes of one partial result: O in the input format, m in the score format, l in the accumulation format."""
-        unit = self.unit
-        return head_dim * unit.io.width // 8 + (unit.score.width + unit.acc.width) // 8
+        """Bytes of one partial result."""
+        return self.setup.partial_bytes(head_dim)
 
     def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
         place, memory = self.placement(model, batch), self.memory
@@ -307,15 +248,15 @@ class PamHbmSystem(GpuSystem):
         done = _attention(self.unit, _Key(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
-        synth = self._records[1]
+        synth = self.setup.records[1]
         library = str(synth.conditions.get("library", "unnamed library"))
         meets = measured.fmax_mhz >= self.unit.clock_mhz
         notes = []
         if not meets:
+            at_reached = self.setup.burst_cycles(memory, measured.fmax_mhz * 1e6)
             notes.append(f"the unit reaches {measured.fmax_mhz:.0f} MHz in {library}, below its target of "
                          f"{self.unit.clock_mhz:g} MHz; results take the target for granted (at {measured.fmax_mhz:.0f} "
-                         f"MHz a burst would take {self._burst_cycles(measured.fmax_mhz * 1e6)} memory cycles, the memory "
-                         f"gives one every {interval})")
+                         f"MHz a burst would take {at_reached} memory cycles, the memory gives one every {interval})")
         if self.burst_cycles > interval:
             notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
                          f"against {interval}")
@@ -348,8 +289,8 @@ class PamHbmSystem(GpuSystem):
                           "reads_per_layer": done.reads,
                           "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
                           "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles},
-            "records": [record.name for record in self._records],
-            "tools": {record.name: dict(record.tools) for record in self._records}, "notes": notes,
+            "records": [record.name for record in self.setup.records],
+            "tools": {record.name: dict(record.tools) for record in self.setup.records}, "notes": notes,
         }
 
     def assumptions(self) -> list[str]:

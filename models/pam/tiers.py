@@ -1,0 +1,331 @@
+"""Time of one layer's attention in each tier, from where the active tokens lie.
+
+DRAM tiers (HBM, DDR). A group of banks (several, where they share commands and rows: ``TierFormat.lockstep``) works
+through the requests one after the other: for each, K of every tile with an active token, then V. The layout says which rows
+that opens. A visit to a row with ``n`` column reads takes what the timing engine measures for a long sequence of such
+visits; those costs add up because a visit ends with its precharge. Within an open row every bank reads its own columns,
+so the bank with the most active tokens decides.
+
+SSD. A channel reads each page that holds an active token once for all queries: array read and bus transfers overlap
+over the dies, as the engine times it; the controller's units take the data from its buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...constraints.memory import Memory
+from ...constraints.pam_layout import TierFormat
+from ..memory import time_program
+from ..program import Program
+from .program import MAC, mac_interval
+
+__all__ = ["Flash", "NearBank", "TierWork", "append_cycles", "page_cycles", "visit_cycles"]
+
+_MANY = 24
+
+
+class _Key:
+    """A memory as a cache key, by identity."""
+
+    __slots__ = ("memory",)
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __hash__(self) -> int:
+        return id(self.memory)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.memory is self.memory
+
+
+def visit_cycles(memory: Memory, reads: int, pace: int = 0, refresh: bool = False) -> float:
+    """Memory cycles from one row to the next when every row gives ``reads`` columns, each bank in step.
+
+    ``pace`` are the least cycles between reads, for a unit slower than the memory.
+    """
+    return _visit(_Key(memory), reads, pace if pace > mac_interval(memory) else 0, refresh)
+
+
+@lru_cache(maxsize=4096)
+def _visit(key: _Key, reads: int, pace: int, refresh: bool) -> float:
+    memory = key.memory
+
+    def cycles(rows: int) -> int:
+        program = Program()
+        with program.loop(rows) as row, program.loop(reads) as column:
+            if pace:
+                program.wait(pace)
+            program.command(MAC, row=row, column=column)
+        return time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False).cycles
+
+    # With refresh over many intervals, whose share is the same for long and for short visits
+    few, many = (_MANY, 2 * _MANY) if not refresh else (512, min(8192, memory.rows))
+    return (cycles(many) - cycles(few)) / (many - few)
+
+
+@lru_cache(maxsize=256)
+def _pages(key: _Key, reads: int) -> float:
+    """Cycles of a channel per page when each page gives ``reads`` columns: all dies read, one after the other is
+    emptied, each going on to its next page."""
+    memory = key.memory
+    dies = [{"die": d, "plane": 0} for d in range(memory.levels["die"])]
+
+    def cycles(rounds: int) -> int:
+        program = Program()
+        for die in dies:
+            program.command("READ", **die, row=0)
+        with program.loop(rounds) as turn:
+            for die in dies:
+                program.command("NEXT", **die, row=turn)
+                with program.loop(reads) as column:
+                    program.command("RD", **die, row=turn, column=column)
+        return time_program(program, memory).cycles
+
+    return (cycles(2 * _MANY) - cycles(_MANY)) / _MANY / len(dies)
+
+
+def page_cycles(memory: Memory, reads: int) -> float:
+    """Memory cycles of a flash channel per page of which ``reads`` columns are read, in a long sequence of pages."""
+    return _pages(_Key(memory), reads)
+
+
+@lru_cache(maxsize=256)
+def _append(key: _Key, rows: int, columns: int) -> float:
+    memory = key.memory
+    bank = dict.fromkeys(memory.command("WR").scope, 0)
+
+    def cycles(tokens: int) -> int:
+        program = Program()
+        with program.loop(tokens) as token, program.loop(rows) as row, program.loop(columns) as column:
+            program.command("WR", **bank, row=rows * token + row, column=column)
+        return time_program(program, memory).cycles
+
+    return (cycles(2 * _MANY) - cycles(_MANY)) / _MANY
+
+
+def append_cycles(memory: Memory, rows: int, columns: int) -> float:
+    """Memory cycles to write a token of ``columns`` columns in each of ``rows`` rows of a bank, one token after the
+    other."""
+    return _append(_Key(memory), rows, columns)
+
+
+@dataclass(frozen=True)
+class TierWork:
+    """What one tier does for one head and one query of one layer; everything is in seconds or counts.
+
+    Attributes
+    ----------
+    key_s, value_s : :class:`float`
+        Reading K and V in the busiest part of the tier, units included.
+    reduce_s : :class:`float`
+        The bank groups' reduction units in the busiest group.
+    tokens : :class:`int`
+        Active tokens.
+    rows, reads : :class:`float`
+        Rows opened and columns read, summed over banks.
+    bank_pairs, group_pairs, channel_pairs, device_pairs : :class:`int`
+        Combinations of a request with a bank, group, channel or device that has an active token of it.
+    busiest_bank_pairs, busiest_group_pairs, busiest_channel_pairs : :class:`int`
+        Those of banks, groups and requests of the busiest channel.
+    busiest_channel_tokens : :class:`int`
+        Active tokens of the busiest channel.
+    requests : :class:`int`
+        Requests with an active token in the tier.
+    imbalance : :class:`float`
+        Busiest part over the mean.
+    """
+
+    key_s: float = 0.0
+    value_s: float = 0.0
+    reduce_s: float = 0.0
+    tokens: int = 0
+    rows: float = 0.0
+    reads: float = 0.0
+    bank_pairs: int = 0
+    group_pairs: int = 0
+    channel_pairs: int = 0
+    device_pairs: int = 0
+    busiest_bank_pairs: int = 0
+    busiest_group_pairs: int = 0
+    busiest_channel_pairs: int = 0
+    busiest_channel_tokens: int = 0
+    requests: int = 0
+    imbalance: float = 1.0
+
+    @property
+    def local_s(self) -> float:
+        return self.key_s + self.value_s
+
+
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """Distinct keys of a sorted array."""
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+
+
+def _largest_of(keys: np.ndarray, inner: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How often each key occurs, at most over its last ``inner`` values: ``(key // inner, largest count, all counts
+    summed)`` for sorted ``keys``."""
+    breaks = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(np.append(breaks, len(keys)))
+    outer = keys[breaks] // inner
+    starts = np.flatnonzero(np.diff(outer, prepend=-1))
+    return outer[starts], np.maximum.reduceat(counts, starts), np.add.reduceat(counts, starts)
+
+
+class NearBank:
+    """A DRAM tier whose banks have a unit each.
+
+    Parameters
+    ----------
+    layout, memory
+        Places of tokens and the memory they are in.
+    devices : :class:`int`
+        Stacks or DIMMs of a share.
+    token_bytes : :class:`int`
+        K and V of a token of one head.
+    burst_cycles, gap_cycles : :class:`int`
+        Memory cycles that the unit takes for a column, and for the softmax of a tile.
+    hides_gap : :class:`bool`
+        Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
+    reduce_s : :class:`float`
+        Seconds of a bank group's reduction unit for one partial result.
+    """
+
+    def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
+                 gap_cycles: int = 0, hides_gap: bool = True, reduce_s: float = 0.0, refresh: bool = False) -> None:
+        layout.check_token(token_bytes)
+        self.layout, self.memory, self.devices, self.token_bytes = layout, memory, devices, token_bytes
+        self.burst_cycles, self.gap_cycles, self.hides_gap, self.reduce_s = burst_cycles, gap_cycles, hides_gap, reduce_s
+        self.refresh = refresh
+        self.clock_s = memory.clock_ps * 1e-12
+        self.groups = devices * layout.channels * layout.groups
+        #: Of K and V: rows that the tokens of a tile are divided over, visits to each, column reads a visit and token.
+        self.parts = [self._part(part) for part in range(2)]
+
+    def _part(self, part: int) -> tuple[int, int, int]:
+        layout = self.layout
+        run = layout.run(part, self.token_bytes)
+        pieces = layout.part_accesses(self.token_bytes) // run
+        block = layout.tile_tokens * run * layout.access_bytes
+        if block >= layout.row_bytes:
+            return block // layout.row_bytes, pieces, run
+        together = min(layout.row_bytes // block, pieces)
+        return 1, pieces // together, run * together
+
+    def _cost(self, most: int, reads: int) -> np.ndarray:
+        """Cycles of a visit by the active tokens of the fullest bank, 0 to ``most``."""
+        return np.array([0.0] + [visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
+                                 for n in range(1, most + 1)])
+
+    def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
+        """Attention over the active tokens with these requests, groups (over all devices) and slots."""
+        if not len(request):
+            return TierWork()
+        layout, banks = self.layout, self.layout.banks * self.layout.lockstep
+        place = layout.place(slot)
+        sets = self.groups // layout.lockstep
+        lockset, member = np.divmod(group.astype(np.int64), layout.lockstep)
+        bank = member * layout.banks + place.bank
+        tile, within = np.divmod(place.index, layout.tile_tokens)
+        tiles = int(tile.max()) + 1
+        front = (request.astype(np.int64) * sets + lockset) * tiles + tile
+        cycles, rows, reads = [], 0.0, 0.0
+        seen: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        for divided, visits, columns in self.parts:
+            if divided not in seen:
+                sub = within // (layout.tile_tokens // divided)
+                seen[divided] = _largest_of(np.sort((front * divided + sub) * banks + bank), banks)
+            outer, most, total = seen[divided]
+            cost = self._cost(int(most.max()), columns)[most] * visits
+            cycles.append(np.bincount(outer // (divided * tiles) % sets, weights=cost, minlength=sets))
+            rows += float(len(outer)) * visits * banks
+            reads += float(total.sum()) * visits * columns
+        # The unit ends a tile where the layout ends a run of V: with every tile a partial result leaves each bank.
+        divided = self.parts[1][0]
+        outer = seen[divided][0]
+        phases = np.bincount(outer // (divided * tiles) % sets, minlength=sets)
+        sub = within // (layout.tile_tokens // divided)
+        partials = _distinct(np.sort((front * divided + sub) * banks + bank))
+        in_group = partials // (banks * divided * tiles) % sets * layout.lockstep + partials % banks // layout.banks
+        per_group = np.bincount(in_group, minlength=self.groups)
+        # A tile's softmax is hidden by the K of the next tile and the V of the one before, where there are any.
+        mean = (cycles[0] + cycles[1]) / np.maximum(phases, 1)
+        waits = np.maximum(self.gap_cycles - (mean if self.hides_gap else 0), 0) * phases
+        busy = cycles[0] + cycles[1] + waits
+        worst = int(busy.argmax())
+        pairs = _distinct(np.sort((request.astype(np.int64) * self.groups + group) * layout.banks + place.bank))
+        by_group = np.bincount(pairs // layout.banks % self.groups, minlength=self.groups)
+        group_pairs = _distinct(pairs // layout.banks)
+        channel_groups = layout.groups
+        channels = self.groups // channel_groups
+        channel_pairs = _distinct(group_pairs // channel_groups)
+        per_channel = np.bincount(channel_pairs % channels, minlength=channels)
+        groups_per_channel = np.bincount(group_pairs % self.groups // channel_groups, minlength=channels)
+        return TierWork(
+            key_s=float(cycles[0][worst] + waits[worst]) * self.clock_s, value_s=float(cycles[1][worst]) * self.clock_s,
+            reduce_s=float(per_group.max()) * self.reduce_s, tokens=len(request), rows=rows, reads=reads,
+            bank_pairs=len(pairs), group_pairs=len(group_pairs), channel_pairs=len(channel_pairs),
+            device_pairs=len(_distinct(channel_pairs // layout.channels)),
+            busiest_bank_pairs=int(by_group.reshape(channels, -1).sum(axis=1).max()),
+            busiest_group_pairs=int(groups_per_channel.max()), busiest_channel_pairs=int(per_channel.max()),
+            busiest_channel_tokens=int(np.bincount(group // channel_groups, minlength=channels).max()),
+            requests=len(_distinct(channel_pairs // channels)),
+            imbalance=float(busy[worst] / busy.mean()))
+
+    def energy_pj(self, work: TierWork) -> float:
+        """Energy of the rows opened and columns read, from the memory file."""
+        mac = self.memory.command(MAC)
+        activate = self.memory.command(mac.activate) if mac.activate else None
+        per_read = sum(mac.energy_pj.values()) / self.memory.banks
+        per_row = sum(activate.energy_pj.values()) / self.memory.banks if activate else 0.0
+        return work.rows * per_row + work.reads * per_read
+
+
+class Flash:
+    """An SSD whose controller has the units.
+
+    Parameters
+    ----------
+    layout, memory
+        As for :class:`NearBank`.
+    channels, devices : :class:`int`
+        Flash channels and SSDs of a share.
+    token_bytes : :class:`int`
+        K and V of a token of one head.
+    """
+
+    def __init__(self, layout: TierFormat, memory: Memory, channels: int, devices: int, token_bytes: int) -> None:
+        layout.check_token(token_bytes)
+        self.layout, self.memory, self.channels, self.devices = layout, memory, channels, devices
+        self.token_bytes = token_bytes
+        self.clock_s = memory.clock_ps * 1e-12
+        self.page_tokens = layout.row_bytes // token_bytes
+
+    def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
+        """Reading the pages of the active tokens; ``key_s`` is all of it, since K and V share the page."""
+        if not len(request):
+            return TierWork()
+        layout = self.layout
+        place = layout.place(slot)
+        page = (group.astype(np.int64) * layout.banks + place.bank) * layout.rows + place.index // self.page_tokens
+        token = np.sort(page * self.page_tokens + place.index % self.page_tokens)
+        pages, counts, _ = _largest_of(token // self.page_tokens, 1)
+        per_token = max(1, self.token_bytes // layout.access_bytes)
+        cost = np.array([0.0] + [page_cycles(self.memory, min(n * per_token, layout.columns))
+                                 for n in range(1, int(counts.max()) + 1)])
+        channel = pages // (layout.rows * layout.banks)
+        busy = np.bincount(channel, weights=cost[counts], minlength=self.channels)
+        keys = _distinct(np.sort(request.astype(np.int64) * self.channels + group))
+        device_keys = _distinct(keys // (self.channels // self.devices))
+        return TierWork(
+            key_s=float(busy.max()) * self.clock_s, tokens=len(request), rows=float(len(pages)),
+            reads=float(len(token) * per_token), bank_pairs=len(keys), group_pairs=len(keys), channel_pairs=len(keys),
+            device_pairs=len(device_keys), busiest_channel_pairs=int(np.bincount(keys % self.channels).max()),
+            busiest_channel_tokens=int(np.bincount(group, minlength=self.channels).max()),
+            requests=len(_distinct(keys // self.channels)),
+            imbalance=float(busy.max() / busy.mean()))

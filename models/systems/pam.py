@@ -1,0 +1,678 @@
+"""GPUs with near-memory attention in three tiers, HBM, DDR and SSD: PAM, and the systems that lack parts of it.
+
+Everything but attention runs on the GPUs. The tiers are shared out evenly: every GPU has its stacks, DIMMs and SSDs,
+with the key/value heads and layers that it works on. Tokens of all requests are placed one by one
+(``models.pam.placement``); a step activates some of them (``models.pam.sparsity``), each tier takes the time that its
+busiest part needs for them (``models.pam.tiers``), and the partial results are merged. ``docs/pam-system.md`` has the
+formulas.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...constraints.document import load, validate
+from ...constraints.errors import ConfigError
+from ...constraints.formats import FORMATS
+from ...constraints.memory import Memory
+from ...constraints.pam_layout import TIERS, TierFormat
+from ...constraints.records import config_hash
+from ...constraints.systems import RATIOS, GpuSystemSpec, PimTier, RatioTable, TieredSystemSpec
+from ..cost import DieArea, die_area
+from ..llm import ModelShape
+from ..pam.placement import KvTable, Moves, TierShape
+from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
+from ..pam.tiers import Flash, NearBank, TierWork, append_cycles
+from .gpu import GIB, GpuSystem, read_spec
+from .pam_hbm import _load
+from .results import Capacity, Cost, MissingRecord, RecordSource
+from .units import UnitSetup
+
+__all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
+
+#: Contexts of a long output that are evaluated; times between them are interpolated.
+SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class TierTimes:
+    """One layer's attention of a micro-batch in one tier, in seconds.
+
+    Attributes
+    ----------
+    query_s : queries to the tier
+    local_s : units, from rows opened to partial results
+    reduce_s : reduction in the arrays and to the place where a device's results come together (hidden behind
+        ``local_s`` as far as it goes)
+    return_s : results to the GPU's side
+    scores_s : scores to the GPU and probabilities back, where the tier has no softmax
+    total_s : all of it, with what overlaps counted once
+    """
+
+    query_s: float = 0.0
+    local_s: float = 0.0
+    reduce_s: float = 0.0
+    return_s: float = 0.0
+    scores_s: float = 0.0
+    first_s: float = 0.0
+    second_s: float = 0.0
+    total_s: float = 0.0
+    energy_pj: Mapping[str, float] = field(default_factory=dict)
+    work: TierWork = TierWork()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decode step of the whole batch.
+
+    Attributes
+    ----------
+    tiers : times of one layer by tier, those of the slowest micro-batch
+    attention_s, merge_s, append_s, gather_s : :class:`float`
+        Attention of one layer: slowest tier; merge of the tiers; new tokens' K and V; softmax on the GPU.
+    moves : swaps by pair of tiers
+    migration_s : time of the transfers between tiers, beside the step
+    energy_pj : of one layer and all micro-batches, by component, of one share
+    migration_pj : of the transfers of a step, of one share
+    active, tokens : tokens by tier
+    """
+
+    tiers: dict[str, TierTimes]
+    attention_s: float
+    merge_s: float
+    append_s: float
+    gather_s: float
+    moves: dict[str, int]
+    migration_s: float
+    energy_pj: dict[str, float]
+    migration_pj: float
+    active: list[int]
+    tokens: list[int]
+
+
+class Node:
+    """The state of one batch: block table, source of activations, and the steps that it takes.
+
+    Parameters
+    ----------
+    system, model
+    contexts : integer array
+        Tokens of each request before the first step, at least 1.
+    growth : :class:`int`
+        Steps that there must be room for.
+    """
+
+    def __init__(self, system: TieredPimSystem, model: ModelShape, contexts: np.ndarray, growth: int = 8,
+                 source: SparsitySource | None = None) -> None:
+        self.system, self.model = system, model
+        place, features = system.pim.placement, system.pim.features
+        self.table = KvTable(system.tier_shapes(model), window=place.window, run_tokens=place.run_tokens,
+                             by_activation=features.kv_mapping)
+        self.source = source or system.source()
+        attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
+        spare = int(place.reserve_percent / 100 * self.table.tiers[0].capacity)
+        self.requests = self.table.add(attended, attended + growth, spare)
+        self.source.added(self.table, self.requests)
+        if isinstance(self.source, SyntheticSource):
+            self.source.settle(self.table)
+        elif isinstance(self.source, DenseSource):
+            self.table.importance[:self.table.size] = 1
+
+    def settle(self) -> None:
+        """Move tokens until Algorithm 2 has nothing to do: what many steps with their budget would reach."""
+        if self.system.pim.features.kv_scheduling and not isinstance(self.source, DenseSource):
+            x, y = self.system.ratios(self.model)
+            self.table.schedule(x, y, self.table.tokens)
+
+    def step(self) -> Step:
+        """One decode step: activation, importance, attention in every tier, moves, the new tokens."""
+        table, system = self.table, self.system
+        activation = self.source.step(table)
+        self._score(activation)
+        table.record(activation.active)
+        timed = system.time_step(self.model, table, activation.active, self.requests)
+        moves: dict[str, Moves] = {}
+        if system.pim.features.kv_scheduling:
+            x, y = system.ratios(self.model)
+            budget = int(system.pim.scheduling.budget_percent / 100 * table.tokens)
+            moves = table.schedule(x, y, budget)
+        if np.all(table.length[self.requests] < table.room[self.requests]):
+            self.source.appended(table, table.append(self.requests))
+        migration_s, migration_pj = system.migration(self.model, {pair: len(m) for pair, m in moves.items()})
+        tiers = table.tier[activation.active]
+        return Step(moves={pair: len(m) for pair, m in moves.items()}, migration_s=migration_s,
+                    migration_pj=migration_pj, active=np.bincount(tiers, minlength=3).tolist(), tokens=table.used(),
+                    **timed)
+
+    def _score(self, activation: Activation) -> None:
+        """Equation 7: importance = lambda score + (1 - lambda) importance before."""
+        if isinstance(self.source, DenseSource):
+            return
+        decay = np.float32(self.system.pim.scheduling.decay)
+        importance = self.table.importance[:self.table.size]
+        importance *= 1 - decay
+        importance[activation.active] += decay if activation.scores is None else decay * activation.scores
+
+
+class TieredPimSystem(GpuSystem):
+    """See the module."""
+
+    kind = "tiered-pim"
+
+    def __init__(self, name: str, spec: TieredSystemSpec, base: GpuSystemSpec, memories: list[Memory],
+                 file: Path | None = None) -> None:
+        super().__init__(name, base)
+        self.pim, self.memories, self.file = spec, memories, file
+        self.layouts: list[TierFormat] = []
+        for tier, memory in zip(spec.tiers, memories, strict=True):
+            for what, value in (("link_gb_s", tier.link_gb_s), ("links.gpu_host_gb_s", spec.links.gpu_host_gb_s)):
+                if value == 0:
+                    raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: {what} must be greater than 0, not 0")
+            layout = TIERS[tier.layout]
+            if layout.groups * tier.channels_per_device % tier.lockstep:
+                raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
+                                  f"{layout.groups} groups of a channel")
+            layout = layout.model_copy(update={"channels": tier.channels_per_device, "lockstep": tier.lockstep})
+            if tier.run_bytes is not None:
+                layout = layout.model_copy(update={"key_run": tier.run_bytes, "value_run": tier.run_bytes})
+            if (layout.row_bytes, layout.rows, layout.access_bytes) != \
+                    (memory.row_bytes, memory.rows, memory.column_bytes):
+                raise ConfigError(f"{name}: tier '{tier.name}': {memory.name} has {memory.rows} rows of {memory.row_bytes} "
+                                  f"bytes in columns of {memory.column_bytes}, its layout {layout.rows} of "
+                                  f"{layout.row_bytes} in columns of {layout.access_bytes}")
+            self.layouts.append(layout)
+        if len({tier.name for tier in spec.tiers}) != len(spec.tiers):
+            raise ConfigError(f"{name}: two tiers have the same name")
+        if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
+            raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
+        self.units = [UnitSetup(f"{name}: tier '{tier.name}'", tier.unit) for tier in spec.tiers]
+        self._refresh = False
+        self._batch = 0
+        self._steps: dict[tuple[str, int, int], Step] = {}
+        self._reductions: list[float] = [0.0] * len(spec.tiers)
+        self._interface: float | None = None
+        self._extra_records: list[str] = []
+        self._ratio_table: RatioTable | None = None
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
+                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> TieredPimSystem:
+        spec = validate(document, TieredSystemSpec, where, lines)
+        file = Path(where)
+        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=file)[:3]
+        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
+        memories = []
+        for tier in spec.tiers:
+            path = tier.memory
+            if path.endswith((".yaml", ".yml")) and not Path(path).is_absolute():
+                path = str(file.parent / path)
+            memories.append(_load(path, spec.power_limit))
+        return cls(name, spec, base, memories, file)
+
+    # Settings ----------------------------------------------------------------------------------------------------
+
+    def source(self) -> SparsitySource:
+        """A fresh source of activations, as the system file says."""
+        chosen = self.pim.sparsity
+        if chosen.mode == "dense":
+            return DenseSource()
+        if chosen.mode == "replay":
+            if chosen.trace is None:
+                raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
+            path = Path(chosen.trace)
+            if self.file is not None and not path.is_absolute() and not path.exists():
+                path = self.file.parent / path
+            return ReplaySource(path, chosen.stretch)
+        return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
+
+    def ratios(self, model: ModelShape) -> tuple[float, float]:
+        """Target of the scheduler, ``x`` and ``y``: the system file's, else the calibrated ones of the model."""
+        chosen = self.pim.scheduling
+        if chosen.x is not None and chosen.y is not None:
+            return chosen.x, chosen.y
+        if chosen.x is not None or chosen.y is not None:
+            raise ConfigError(f"{self.name}: scheduling.x and scheduling.y must be given together")
+        if self._ratio_table is None:
+            self._ratio_table = load(RATIOS, RatioTable)
+        known = self._ratio_table.models
+        found = known.get(model.name) or known.get("default")
+        if found is None:
+            raise ConfigError(f"{RATIOS.name} has no ratios for {model.name} and no default; run `bankside calibrate pam "
+                              f"--model {model.name}`")
+        return found.x, found.y
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        missing = []
+        for unit in self.units:
+            io = FORMATS[unit.config.format].width // 8
+            if model.dtype_bytes != io:
+                raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
+                                  f"{model.dtype} ({model.dtype_bytes} bytes)")
+            missing += unit.look_up(records, model.head_dim)
+        if missing:
+            raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
+                                tuple(need for _, need in missing))
+        self._refresh = refresh
+        self._steps.clear()
+        self._extra_records = []
+        for number, (tier, unit) in enumerate(zip(self.pim.tiers, self.units, strict=True)):
+            self._reductions[number] = self._reduction(records, tier, unit, model)
+        self._interface = self._interface_rate(records)
+
+    def _reduction(self, records: RecordSource, tier: PimTier, unit: UnitSetup, model: ModelShape) -> float:
+        """Seconds of a reduction unit for one partial result: a beat of its lanes per clock and one for m and l, slower
+        if a record of it says so."""
+        config = importlib.import_module("...constraints.units.pam_ru", __package__).PRESETS.get(unit.choice.preset)
+        if config is None:
+            return (model.head_dim / unit.config.lanes + 1) / unit.clock_hz
+        record = records.find("pam-ru", config_hash("pam-ru", config), "sim")
+        rate = 1.0
+        if record is not None:
+            measured = record.results.get("beats_per_clock")
+            if isinstance(measured, (int, float)) and 0 < measured <= 1:
+                rate = float(measured)
+                self._extra_records.append(record.name)
+        return (model.head_dim / config.lanes / rate + 1) / (config.clock_mhz * 1e6)
+
+    def _interface_rate(self, records: RecordSource) -> float:
+        """Share of the slower memory's rate that the PAM interface reaches: the least of its records, else the file's."""
+        presets = importlib.import_module("...constraints.units.pam_interface", __package__).PRESETS
+        reached = []
+        for config in presets.values():
+            record = records.find("pam-interface", config_hash("pam-interface", config), "sim")
+            value = record.results.get("rate_fraction") if record is not None else None
+            if record is not None and isinstance(value, (int, float)) and 0 < value <= 1:
+                reached.append(float(value))
+                self._extra_records.append(record.name)
+        return min(reached) if reached else self.pim.scheduling.interface_utilisation
+
+    # Capacity ----------------------------------------------------------------------------------------------------
+
+    def heads_per_gpu(self, model: ModelShape) -> int:
+        return max(model.kv_heads // self.tp, 1)
+
+    def head_token_bytes(self, model: ModelShape) -> int:
+        """K and V of a token of one head and layer."""
+        return 2 * model.head_dim * model.dtype_bytes
+
+    def share_token_bytes(self, model: ModelShape) -> int:
+        """K and V of a token on one GPU's share, of the stage with the most layers."""
+        return self.head_token_bytes(model) * self.heads_per_gpu(model) * max(self.stages(model))
+
+    def tier_bytes(self, model: ModelShape) -> list[int]:
+        """Bytes of each tier of a share that can hold KV: HBM without the weights."""
+        out = []
+        for number, (tier, memory) in enumerate(zip(self.pim.tiers, self.memories, strict=True)):
+            whole = tier.devices_per_gpu * tier.channels_per_device * memory.banks * memory.rows * memory.row_bytes
+            whole -= int(tier.reserved_gib * GIB)
+            if number == 0:
+                whole -= max(self.weight_bytes_per_device(model)) + int(self.spec.memory.reserved_gib_per_gpu * GIB)
+            out.append(max(whole, 0))
+        return out
+
+    def tier_shapes(self, model: ModelShape) -> list[TierShape]:
+        """Groups of each tier and the tokens that they hold; equal for every GPU."""
+        out = []
+        for tier, layout, count in zip(self.pim.tiers, self.layouts, self.tier_bytes(model), strict=True):
+            groups = layout.groups * tier.channels_per_device
+            slots = count // (tier.devices_per_gpu * groups) // self.share_token_bytes(model)
+            out.append(TierShape(tier.name, tier.devices_per_gpu, groups, slots))
+        return out
+
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
+        weights = max(self.weight_bytes_per_device(model))
+        tokens = sum(shape.capacity for shape in shapes)
+        last = context + output_tokens - 1
+        return Capacity(weights + tokens * size, weights, batch * int(model.attended(last)) * size,
+                        tokens // int(model.attended(context)), tokens // int(model.attended(last)))
+
+    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                   need: int) -> str:
+        shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
+        available = self.available_bytes_per_device
+        if capacity.weight_bytes_per_device > available:
+            return (f"{model.name} on {self.name}: the weights alone need {capacity.weight_bytes_per_device} bytes of the "
+                    f"{available} that a GPU's tier '{shapes[0].name}' has")
+        where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
+        tokens = capacity.kv_bytes_per_device // size
+        held = ", ".join(f"{shape.name} {shape.capacity}" for shape in shapes)
+        missing = tokens - sum(shape.capacity for shape in shapes)
+        text = (f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
+                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({missing * size / GIB:.1f} GiB of a GPU's share)")
+        most = capacity.largest_batch_with_output
+        return f"{text}; the largest batch that fits is {most}" if most else \
+            f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
+
+    # One step ----------------------------------------------------------------------------------------------------
+
+    def _parts(self, model: ModelShape) -> list[NearBank | Flash]:
+        out: list[NearBank | Flash] = []
+        size = self.head_token_bytes(model)
+        for tier, layout, memory, unit, reduce_s in zip(self.pim.tiers, self.layouts, self.memories, self.units,
+                                                        self._reductions, strict=True):
+            if tier.layout == "ssd":
+                out.append(Flash(layout, memory, tier.devices_per_gpu * tier.channels_per_device, tier.devices_per_gpu,
+                                 size))
+            else:
+                out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=unit.burst_cycles(memory),
+                                    gap_cycles=unit.gap_cycles(memory), hides_gap=unit.config.score_tiles == 2,
+                                    reduce_s=reduce_s, refresh=self._refresh and memory.refresh is not None))
+        return out
+
+    def time_step(self, model: ModelShape, table: KvTable, active: np.ndarray, requests: np.ndarray) -> dict[str, Any]:
+        """Times of one layer over all micro-batches: the slowest decides, energies add up."""
+        parts = self._parts(model)
+        owner, tier = table.owners()[active], table.tier[active]
+        split = np.array_split(requests, min(self.pp, len(requests)))
+        best: dict[str, Any] | None = None
+        energy: dict[str, float] = {}
+        for micro in split:
+            chosen = (owner >= micro[0]) & (owner <= micro[-1])
+            timed = self._micro(model, parts, table, active[chosen], owner[chosen], tier[chosen], micro)
+            for component, pj in timed.pop("energy_pj").items():
+                energy[component] = energy.get(component, 0.0) + pj
+            if best is None or sum(timed[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")) > \
+                    sum(best[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")):
+                best = timed
+        assert best is not None
+        return {**best, "energy_pj": energy}
+
+    def _micro(self, model: ModelShape, parts: list[NearBank | Flash], table: KvTable, active: np.ndarray,
+               owner: np.ndarray, tier: np.ndarray, micro: np.ndarray) -> dict[str, Any]:
+        times: dict[str, TierTimes] = {}
+        energy: dict[str, float] = {}
+        new = table.start[micro] + table.length[micro] - 1
+        new_tier = table.tier[new]
+        append_s = 0.0
+        for number, part in enumerate(parts):
+            mine = tier == number
+            places = active[mine]
+            work = part.work(owner[mine], table.group[places], table.slot[places])
+            timed = self._tier(number, model, part, work)
+            times[self.pim.tiers[number].name] = timed
+            for component, pj in timed.energy_pj.items():
+                energy[component] = energy.get(component, 0.0) + pj
+            append_s = max(append_s, self._append(number, model, table.group[new[new_tier == number]]))
+        gather_s = 0.0
+        if self.pim.features.pam_attention:
+            attention_s = max(t.total_s for t in times.values())
+            # The last merge, of the devices' partial results, in the first tier's reduction units.
+            partials = sum(t.work.device_pairs for t in times.values()) * self._passes(model)
+            first = self.pim.tiers[0]
+            merge_s = partials * self._reductions[0] / (first.device_reduction_units * first.devices_per_gpu)
+        else:
+            attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
+            tokens = sum(t.work.tokens for t in times.values()) * self._passes(model)
+            outputs = sum(t.work.bank_pairs for t in times.values()) * self._passes(model)
+            gather_s = self.roofline.memory_time(2 * tokens * model.dtype_bytes)
+            merge_s = self.roofline.memory_time(outputs * model.head_dim * model.dtype_bytes)
+        return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
+                "gather_s": gather_s, "energy_pj": energy}
+
+    def _passes(self, model: ModelShape) -> int:
+        """Queries of a share that read the keys and values of a token: a unit takes one per pass."""
+        return model.heads // self.tp
+
+    def _channel_rate(self, number: int) -> float:
+        """Bytes per second of one channel's own interface. Those of flash are controllers, reached by their link."""
+        return self.memories[number].channel_bytes_per_s * self.spec.gpu.memory_utilisation
+
+    def _link(self, number: int) -> tuple[float, float]:
+        """Bytes per second and latency of the way between a share's GPU and a tier; infinite for the GPU's own memory."""
+        tier = self.pim.tiers[number]
+        if tier.link_gb_s is None:
+            return float("inf"), 0.0
+        return min(tier.link_gb_s, self.pim.links.gpu_host_gb_s) * 1e9, self.pim.links.latency_us * 1e-6
+
+    def _tier(self, number: int, model: ModelShape, part: NearBank | Flash, work: TierWork) -> TierTimes:
+        """Attention of a micro-batch in one tier, one layer."""
+        if not work.tokens:
+            return TierTimes()
+        tier, unit, features = self.pim.tiers[number], self.units[number], self.pim.features
+        passes, dim, size = self._passes(model), model.head_dim, model.dtype_bytes
+        partial = unit.partial_bytes(dim)
+        link, latency = self._link(number)
+        channel = self._channel_rate(number) if isinstance(part, NearBank) else float("inf")
+        query_s = latency + passes * dim * size * max(work.busiest_channel_pairs / channel, work.requests / link)
+        # K and V
+        scale = passes if isinstance(part, NearBank) else self.heads_per_gpu(model)
+        key_s, value_s = scale * work.key_s, scale * work.value_s
+        devices = tier.devices_per_gpu
+        if isinstance(part, Flash):
+            # Units take the page from the controller's buffer: K and V of every active token, for every query.
+            units = (tier.units_per_device or 1) * devices
+            beats = 2 * dim / unit.config.lanes * work.tokens * passes
+            key_s = max(key_s, beats / (units * unit.clock_hz * unit.known.beats_per_clock))
+        floor_s = 0.0
+        if tier.peak_gflops_cap is not None:
+            floor_s = 4 * dim * work.tokens * passes / (tier.peak_gflops_cap * 1e9 * devices)
+        drain_s = unit.known.drain_cycles / unit.clock_hz
+        local_s = max(key_s + value_s, floor_s) + drain_s
+
+        read_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
+            work.rows * self.heads_per_gpu(model) * (tier.page_pj or 0.0)
+        beside = self.pim.energy.unit_power_ratio * read_pj if isinstance(part, NearBank) else \
+            self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * passes * self.spec.energy.mac_pj
+        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": read_pj, "pu_compute": beside}
+        per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
+        if features.pam_attention:
+            inside = work.busiest_group_pairs * passes * partial / channel
+            together = work.group_pairs * passes * self._reductions[number] / (tier.device_reduction_units * devices)
+            reduce_s = max(passes * work.reduce_s, inside, together)
+            return_s = latency + work.device_pairs * passes * partial / link
+            total = query_s + max(local_s, reduce_s) + return_s
+            moved = passes * (dim * size * work.channel_pairs + partial * (work.group_pairs + work.device_pairs))
+            energy["transfers"] = moved * per_byte
+            energy["reduction"] = work.bank_pairs * passes * dim * self.spec.energy.mac_pj
+            return TierTimes(query_s, local_s, reduce_s, return_s, 0.0, total, 0.0, total, energy, work)
+        # Scores leave, probabilities come back, and the units' own results leave: no softmax and no merge in the tier.
+        scores_s = latency + passes * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
+        return_s = latency + passes * dim * size * max(work.busiest_bank_pairs / channel, work.bank_pairs / link)
+        again_s = value_s if isinstance(part, NearBank) else key_s   # a page is read anew for V
+        spare = max(0.0, floor_s - key_s - again_s) / 2
+        first = query_s + key_s + spare + scores_s
+        second = scores_s + again_s + spare + drain_s + return_s
+        moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.bank_pairs)
+        energy["transfers"] = moved * per_byte
+        if isinstance(part, Flash):
+            energy["flash_reads"] = 2 * read_pj
+        return TierTimes(query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second,
+                         energy, work)
+
+    def _append(self, number: int, model: ModelShape, group: np.ndarray) -> float:
+        """Seconds to write the new tokens of a micro-batch that are in this tier, one layer."""
+        if not len(group):
+            return 0.0
+        memory, layout = self.memories[number], self.layouts[number]
+        heads, size = self.heads_per_gpu(model), self.head_token_bytes(model)
+        count = len(group) * heads * size
+        link, latency = self._link(number)
+        if self.pim.tiers[number].layout == "ssd":
+            return latency + max(count / link, count / self._program_rate(number))
+        per_channel = int(np.bincount(group // layout.groups).max()) * heads
+        rows = sum(visits * 1 for _, visits, _ in self._parts_of(number, model))
+        columns = size // memory.column_bytes // max(rows, 1)
+        # A rank's chips take their 8 bytes each in one write; here the write is of one chip.
+        return latency + max(count / link, per_channel * append_cycles(memory, rows, columns) * memory.clock_ps * 1e-12)
+
+    def _parts_of(self, number: int, model: ModelShape) -> list[tuple[int, int, int]]:
+        tier = self.pim.tiers[number]
+        return NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu,
+                        self.head_token_bytes(model)).parts
+
+    def _program_rate(self, number: int) -> float:
+        """Bytes per second that a share's flash channels write: pages programmed in all dies at a time."""
+        memory, tier = self.memories[number], self.pim.tiers[number]
+        dies = memory.levels.get("die", 1)
+        seconds = memory.parameters["nPROG"] * memory.clock_ps * 1e-12
+        return tier.devices_per_gpu * tier.channels_per_device * dies * memory.row_bytes / seconds
+
+    def migration(self, model: ModelShape, moves: Mapping[str, int]) -> tuple[float, float]:
+        """Seconds and energy (pJ, one share) of a step's moves. Each pair of tiers has its interface, both ways at once;
+        it reaches a share of the slower side's rate."""
+        assert self._interface is not None
+        size = self.share_token_bytes(model)
+        worst, energy = 0.0, 0.0
+        for pair, count in moves.items():
+            if not count:
+                continue
+            slow, fast = (2, 1) if pair == "ssd-ddr" else (1, 0)
+            rates = [self._external(fast), self._external(slow), self._link(slow)[0]]
+            up = count * size / (min(rates) * self._interface)
+            if slow == 2:
+                rates.append(self._program_rate(2))
+            down = count * size / (min(rates) * self._interface)
+            worst = max(worst, up, down)
+            energy += 2 * count * size * (2 * self.spec.energy.dram_pj_per_byte + self.pim.links.pj_per_byte)
+        return worst, energy
+
+    def _external(self, number: int) -> float:
+        """Bytes per second of a share's tier at its own interface."""
+        tier, memory = self.pim.tiers[number], self.memories[number]
+        return tier.devices_per_gpu * tier.channels_per_device * memory.channel_bytes_per_s
+
+    # Composition -------------------------------------------------------------------------------------------------
+
+    def measure(self, model: ModelShape, contexts: np.ndarray, steps: int = 2) -> Step:
+        """The last of ``steps`` steps from a settled state."""
+        node = Node(self, model, contexts, steps)
+        node.settle()
+        for _ in range(steps - 1):
+            node.step()
+        return node.step()
+
+    def step_at(self, model: ModelShape, batch: int, context: int) -> Step:
+        """A step of ``batch`` requests of the same context, from the settled state; remembered."""
+        key = (model.name, batch, context)
+        if key not in self._steps:
+            if len(self._steps) > 4096:
+                self._steps.clear()
+            shapes = self.tier_shapes(model)
+            # The state is settled before the step: a full node has no room for the tokens of two steps.
+            room = sum(shape.capacity for shape in shapes) - batch * int(model.attended(context))
+            before = max(context - 1, 1) if room < 2 * batch else context
+            self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
+        return self._steps[key]
+
+    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1, records: RecordSource,
+                 refresh: bool = False) -> Any:
+        """See :func:`bankside.models.systems.evaluate`."""
+        self._batch = batch
+        return super().evaluate(model, context=context, batch=batch, output_tokens=output_tokens, records=records,
+                                refresh=refresh)
+
+    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+        whole = self._batch or batch * min(self.pp, batch)
+        contexts = np.atleast_1d(contexts)
+        chosen = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), SAMPLES)).round().astype(int))
+        steps = [self.step_at(model, whole, int(contexts[k])) for k in chosen]
+        share = batch / whole
+
+        def over(values: list[float]) -> np.ndarray:
+            return np.interp(contexts, contexts[chosen], values)
+
+        components = sorted({name for step in steps for name in step.energy_pj})
+        # Energies of a step are of one share and all micro-batches; the devices of a stage have one share each.
+        energy = {name: over([step.energy_pj.get(name, 0.0) for step in steps]) * share * self.tp for name in components}
+        out = {"attention": Cost(over([step.attention_s for step in steps]), energy),
+               "attention_merge": Cost(over([step.merge_s for step in steps])),
+               "attention_kv_append": Cost(over([step.append_s for step in steps]), {
+                   "gpu_dram": np.full(len(contexts), batch * self.heads_per_gpu(model) * self.head_token_bytes(model)
+                                       * self.spec.energy.dram_pj_per_byte * self.tp)})}
+        if not self.pim.features.pam_attention:
+            out["attention_softmax"] = Cost(over([step.gather_s for step in steps]))
+        return out
+
+    def step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> list[dict[str, Cost]]:
+        stages = super().step(model, batch, contexts)
+        if not self.pim.features.kv_scheduling:
+            return stages
+        whole = self._batch or batch * min(self.pp, batch)
+        contexts = np.atleast_1d(contexts)
+        first = self.step_at(model, whole, int(contexts[0]))
+        last = self.step_at(model, whole, int(contexts[-1]))
+        span = contexts[[0, -1]] if len(contexts) > 1 else np.array([contexts[0], contexts[0] + 1])
+        migration = np.interp(contexts, span, [first.migration_s, last.migration_s])
+        energy = np.interp(contexts, span, [first.migration_pj, last.migration_pj]) * batch / whole * self.tp
+        for stage in stages:
+            busy = sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values()) * self.pp
+            stage["migration_exposed"] = Cost(np.maximum(migration - busy, 0) / self.pp, {"migration": energy})
+        return stages
+
+    # Result ------------------------------------------------------------------------------------------------------
+
+    def areas(self) -> dict[str, DieArea]:
+        """Units on a die of each tier, from measured gate equivalents, against the published budgets."""
+        return {tier.name: die_area(unit.known.area_ge, tier.area)
+                for tier, unit in zip(self.pim.tiers, self.units, strict=True)}
+
+    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
+        whole = self._batch or batch
+        step = self.step_at(model, whole, context)
+        shapes = self.tier_shapes(model)
+        areas = self.areas()
+        total = sum(step.active)
+        tiers: dict[str, Any] = {}
+        for number, (tier, shape) in enumerate(zip(self.pim.tiers, shapes, strict=True)):
+            t = step.tiers[tier.name]
+            area = areas[tier.name]
+            tiers[tier.name] = {
+                "tokens": step.tokens[number], "capacity_tokens": shape.capacity, "active_tokens": step.active[number],
+                "active_percent": 100 * step.active[number] / total if total else 0.0,
+                "query_us": t.query_s * 1e6, "local_us": t.local_s * 1e6, "reduce_us": t.reduce_s * 1e6,
+                "return_us": t.return_s * 1e6, "scores_us": t.scores_s * 1e6, "total_us": t.total_s * 1e6,
+                "imbalance": t.work.imbalance, "units_mm2": area.units_mm2, "published_percent": area.budget_percent,
+                "die_percent": area.die_percent, "with_other_percent": area.with_other_percent}
+        notes = []
+        slowest = max(step.tiers, key=lambda name: step.tiers[name].total_s)
+        notes.append(f"tier '{slowest}' takes the longest: {step.tiers[slowest].total_s * 1e6:.1f} us a layer for "
+                     f"{100 * step.active[list(step.tiers).index(slowest)] / max(total, 1):.1f} % of the active tokens")
+        for tier, unit in zip(self.pim.tiers, self.units, strict=True):
+            if unit.known.fmax_mhz < unit.config.clock_mhz:
+                notes.append(f"the unit of tier '{tier.name}' reaches {unit.known.fmax_mhz:.0f} MHz, below its target of "
+                             f"{unit.config.clock_mhz:g} MHz; results take the target for granted")
+        tokens = sum(step.tokens)
+        entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
+        x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
+        attention = {
+            "tiers": tiers, "micro_batch": batch, "refresh": self._refresh, "kv_tokens": tokens,
+            "active_tokens": total, "queries_per_instance": model.group, "moves": step.moves,
+            "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1), "migration_ms": step.migration_s * 1e3,
+            "block_table_bytes": tokens * entry, "interface_utilisation": self._interface, "x": x, "y": y,
+            "reduction_share_percent": 100 * max(
+                (t.reduce_s / t.local_s for t in step.tiers.values() if t.local_s), default=0.0)}
+        hbm = self.units[0]
+        records = [record for unit in self.units for record in unit.records]
+        return {
+            "area": areas[self.pim.tiers[0].name],
+            "unit": {"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),
+                     "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": hbm.known.fmax_mhz,
+                     "meets_clock": hbm.known.fmax_mhz >= hbm.config.clock_mhz, "area_ge": hbm.known.area_ge},
+            "attention": attention, "records": [record.name for record in records] + self._extra_records,
+            "tools": {record.name: dict(record.tools) for record in records}, "notes": notes}
+
+    def assumptions(self) -> list[str]:
+        lines = [line for line in super().assumptions()
+                 if not line.startswith(("GPU attention", "all requests have"))]
+        sparse = self.pim.sparsity
+        lines += [
+            "all requests have the same context; a token's K and V of all layers and heads move together and lie at the "
+            "same group and slot in every share",
+            "attention of a tier takes the time of its busiest part; visits to rows at the timing engine's rate, row after "
+            "row; banks of a group open rows together and read their own columns",
+            "the step begins from the settled state of the scheduler" if self.pim.features.kv_scheduling else
+            "tokens stay where they were placed: the fastest tier with space",
+            f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression" if sparse.mode == "synthetic"
+                                            else ""),
+            "queries reach a tier before its units start; results leave when they are done",
+            "moves between tiers run beside the step and count where they take longer than it",
+            "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
+        ]
+        return lines
