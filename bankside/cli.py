@@ -585,6 +585,57 @@ def _eval(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- repro ----------------------------------------------------------------------------------------------------------
+
+
+def _repro_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paper", metavar="PAPER", help="paper (pam, ...; an unknown one tells which there are)")
+    parser.add_argument("--claims", metavar="ID,...", help="only these claims; all by default")
+    parser.add_argument("--list", action="store_true", help="list the claims and compute nothing")
+    parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
+    parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
+    parser.add_argument("--no-measure", action="store_false", dest="measure",
+                        help="do not make measurement records that are missing")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _repro(arguments: argparse.Namespace) -> int:
+    from bankside.models.papers import load_paper
+
+    from . import repro
+
+    if arguments.figure is None and arguments.output is not None:
+        raise ConfigError("--output needs --figure")
+    if arguments.figure is not None:
+        from .repro_figures import draw
+
+        for option in ("claims", "list"):
+            if getattr(arguments, option):
+                raise ConfigError(f"--figure draws its own claims: it goes without --{option}")
+        drawn = draw(arguments.paper, arguments.figure, arguments.output, records=arguments.records,
+                     measure=arguments.measure)
+        if arguments.json:
+            emit(drawn)
+        else:
+            print(drawn["figure"])
+        return 0
+    if arguments.list:
+        paper = load_paper(arguments.paper)
+        claims = repro.chosen_claims(paper, arguments.claims)
+        if arguments.json:
+            emit({"schema": 1, "paper": paper.name, "claims": [claim.model_dump(mode="json") for claim in claims]})
+        else:
+            print(repro.listing_text(paper, claims))
+        return 0
+    result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure)
+    if arguments.json:
+        emit(result)
+    else:
+        print(repro.repro_text(result))
+    return 0
+
+
 # ---- demo, rtl, bench -----------------------------------------------------------------------------------------------
 
 
@@ -640,6 +691,7 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
+    "repro": ("what a paper claims, and our value beside each claim", _repro_arguments, _repro),
     "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),

@@ -1,0 +1,192 @@
+"""What papers claim beside what this project computes: rows for ``bankside repro``."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from bankside.constraints.errors import ConfigError, nearest
+from bankside.models.papers import (
+    CHECKED,
+    VERDICTS,
+    Claim,
+    Evidence,
+    NotCheckable,
+    Paper,
+    Row,
+    check_claims,
+    load_paper,
+)
+
+from .generate import tool_versions
+from .records import RecordFolder
+
+__all__ = ["chosen_claims", "listing_text", "repro", "repro_text"]
+
+#: A module instance in generated Verilog: the module's name begins with that of the unit and a dot.
+_INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)
+
+
+@lru_cache
+def published_modules(unit: str, preset: str) -> tuple[list[str], Mapping[str, int]]:
+    """Names of the module instances and widths of the ports of a unit's published Verilog."""
+    folder = resources.files("bankside.rtl").joinpath(unit, preset)
+    module = unit.replace("-", "_")
+    try:
+        text = folder.joinpath(f"{module}.v").read_text()
+        described = json.loads(folder.joinpath(f"{module}.json").read_text())
+    except OSError:
+        raise NotCheckable(f"needs the published Verilog of {unit} {preset}") from None
+    return [name for _, _, name in _INSTANCE.findall(text)], {port["name"]: port["width"] for port in described["ports"]}
+
+
+def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
+    """Claims by a comma-separated list of ids, all of them by default; :exc:`ConfigError` for an unknown one."""
+    if identifiers is None:
+        return list(paper.claims)
+    names = [name.strip() for name in identifiers.split(",") if name.strip()]
+    if not names:
+        raise ConfigError("--claims needs at least one id (see bankside repro PAPER --list)")
+    known = {claim.id: claim for claim in paper.claims}
+    for name in names:
+        if name not in known:
+            # All the ids would not fit a line.
+            hint = nearest(f"claim of {paper.name}", name, known).split(" (valid:")[0]
+            raise ConfigError(f"{hint} (valid: {len(known)} ids, see bankside repro {paper.name} --list)")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def repro(name: str, *, claims: str | None = None, records: str | None = None, measure: bool = True,
+          quiet: bool = False) -> dict[str, Any]:
+    """Keys of ``bankside repro --json``.
+
+    Parameters
+    ----------
+    claims
+        Ids, comma-separated; all by default.
+    measure
+        Whether measurements that are missing are made.
+    quiet
+        No progress on standard error.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown paper or claim.
+    """
+    paper = load_paper(name)
+    chosen = chosen_claims(paper, claims)
+    rows = _rows(paper, chosen, RecordFolder(records), records, measure, quiet)
+    counts = Counter(row.verdict for row in rows)
+    return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,
+            "claims": [row.as_dict() for row in rows], "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+            "tools": tool_versions()}
+
+
+def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, measure: bool,
+          quiet: bool) -> list[Row]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, quiet=quiet)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(paper.name, total=len(claims))
+
+        def tell(text: str) -> None:
+            if bar.disable:
+                if not quiet:
+                    print(text, file=sys.stderr)
+            else:
+                bar.update(task, description=text)
+
+        def done(row: Row) -> None:
+            bar.update(task, advance=1, description=row.claim.id)
+
+        evidence = Evidence(folder, modules=published_modules, progress=tell)
+        run = _measurer(tell, records) if measure and paper.name in CHECKED else None
+        return check_claims(paper, evidence, claims, measure=run, each=done)
+
+
+def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[str], None]:
+    import contextlib
+    import io
+    import shlex
+
+    from .cli import run_arguments
+
+    def run(command: str) -> None:
+        tell(f"measuring: {command}")
+        started = time.monotonic()
+        # What the measurement itself has to say would cut the bar to pieces.
+        with contextlib.redirect_stderr(io.StringIO()):
+            run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
+        tell(f"measured in {time.monotonic() - started:.0f} s: {command}")
+
+    return run
+
+
+# Text ------------------------------------------------------------------------------------------------------------------
+
+_STYLE = {"exact": "green", "within": "green", "off": "yellow", "not-checkable": "dim"}
+
+
+def short(value: Any) -> str:
+    """A value of a claim in few characters."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {short(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return "[" + ", ".join(short(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and value >= 100_000 else str(value)
+
+
+def repro_text(result: dict[str, Any], width: int | None = None) -> str:
+    """The table for people, with the counts of the verdicts below it."""
+    from rich.console import Console
+    from rich.table import Table
+
+    title = result["title"] + (f" ({result['published']})" if result["published"] else "")
+    table = Table(title=title, title_style="bold", title_justify="left", expand=True)
+    for head, options in (("claim", {"no_wrap": True}), ("in", {}), ("what", {"ratio": 3}), ("paper", {"ratio": 2}),
+                          ("ours", {"ratio": 2}), ("ratio", {"justify": "right", "no_wrap": True}),
+                          ("verdict", {"no_wrap": True}), ("why", {"ratio": 5})):
+        table.add_column(head, overflow="fold", **options)  # type: ignore[arg-type]
+    for row in result["claims"]:
+        unit = f" {row['unit']}" if row["unit"] else ""
+        style = _STYLE[row["verdict"]]
+        table.add_row(row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
+                      "-" if row["ours"] is None else short(row["ours"]) + unit,
+                      "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]", row["why"])
+    console = Console(width=width)
+    if width is None and not console.is_terminal:
+        console = Console(width=200)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n" + counts_text(result)
+
+
+def counts_text(result: dict[str, Any]) -> str:
+    total = len(result["claims"])
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in result["counts"].items() if count)
+    return f"{total} claim{'s' if total != 1 else ''}: {counts}"
+
+
+def listing_text(paper: Paper, claims: Sequence[Claim]) -> str:
+    """One line a claim, without computing anything."""
+    width = max(len(claim.id) for claim in claims)
+    place = max(len(claim.source) for claim in claims)
+    return "\n".join(f"{claim.id:<{width}}  {claim.source:<{place}}  {claim.statement}: {short(claim.value)}"
+                     + (f" {claim.unit}" if claim.unit else "") for claim in claims)

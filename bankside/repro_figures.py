@@ -1,0 +1,231 @@
+"""Figures of a paper redrawn: the paper's values beside ours, as far as its text or tables give them."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bankside.constraints.errors import ConfigError, nearest
+from bankside.constraints.workspace import write_files
+from bankside.models.papers import load_paper
+
+from .repro import repro
+
+__all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys; empty for the whole."""
+
+    label: str
+    claim: str
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    axis: str
+    bars: tuple[Bar, ...]
+    log: bool = False
+    #: Height of a line that means "no difference".
+    neutral: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    title: str
+    panels: tuple[Panel, ...]
+
+    @property
+    def claims(self) -> list[str]:
+        return list(dict.fromkeys(bar.claim for panel in self.panels for bar in panel.bars))
+
+
+#: By paper and name.
+FIGURES: dict[str, dict[str, Figure]] = {"pam": {
+    "table2": Figure("PAM, Table 2: area", (
+        Panel("one unit", "mm²", (
+            Bar("HBM unit", "pam-area-hbm-pu", "mm2"), Bar("HBM\nreduction unit", "pam-area-hbm-ru", "mm2"),
+            Bar("DDR unit", "pam-area-ddr-pu", "pu_mm2"), Bar("DDR\nreduction unit", "pam-area-ddr-pu", "ru_mm2"),
+            Bar("interface", "pam-if-area"))),
+        Panel("all units of a die, chip or controller", "mm²", (
+            Bar("HBM die", "pam-area-hbm", "mm2"), Bar("HBM die,\nolder process", "pam-area-hbm-old", "mm2"),
+            Bar("DDR chip", "pam-area-ddr", "mm2"), Bar("SSD\ncontroller", "pam-area-ssd", "mm2"))),
+        Panel("share of the die", "%", (
+            Bar("HBM die", "pam-area-hbm", "percent"), Bar("HBM die,\nolder process", "pam-area-hbm-old", "percent"),
+            Bar("DDR chip", "pam-area-ddr", "percent"), Bar("SSD\ncontroller", "pam-area-ssd", "percent"),
+            Bar("interface,\nlogic die", "pam-area-if-hbm"), Bar("interface,\nSSD contr.", "pam-area-if-ssd"))))),
+    "9": Figure("PAM, Figure 9: throughput of conversations", (
+        Panel("by model, over vLLM-offloading", "times", (
+            Bar("Qwen2.5-32B", "pam-thr-online", "qwen2.5-32b"), Bar("LLaMA3-70B", "pam-thr-online", "llama3-70b"),
+            Bar("OPT-175B", "pam-thr-online", "opt-175b"), Bar("mean", "pam-thr-online-avg")), True, 1.0),
+        Panel("by workload, over vLLM-offloading", "times", (
+            Bar("WildChat", "pam-thr-wild", "wildchat"), Bar("ShareGPT", "pam-thr-wild", "sharegpt")), True, 1.0),
+        Panel("over LS-PIM", "times", (Bar("mean", "pam-thr-lspim"),), True, 1.0))),
+    "10": Figure("PAM, Figure 10: throughput of long contexts", (
+        Panel("over vLLM-offloading", "times", (
+            Bar("LLaMA3-70B\narxiv_sum", "pam-thr-off", "llama3-70b/arxiv_sum"),
+            Bar("LLaMA3-70B\nwrite_doc", "pam-thr-off", "llama3-70b/write_doc"),
+            Bar("OPT-175B\narxiv_sum", "pam-thr-off", "opt-175b/arxiv_sum"),
+            Bar("OPT-175B\nwrite_doc", "pam-thr-off", "opt-175b/write_doc"), Bar("mean", "pam-thr-off-avg")), True, 1.0),
+        Panel("L-PIM, the SSD's share", "%", (
+            Bar("of KV\n(at least)", "pam-lpim-ssd", "min_kv_percent"),
+            Bar("of time\n(at least)", "pam-lpim-ssd", "min_time_percent"))))),
+    "11": Figure("PAM, Figure 11: energy per token", (
+        Panel("less than", "% (least and most)", (
+            Bar("vLLM-\noffloading", "pam-energy-vllm"), Bar("L-PIM", "pam-energy-lpim"),
+            Bar("LS-PIM\n(attention)", "pam-energy-lspim")), False, 0.0),)),
+    "12": Figure("PAM, Figure 12: what each part gives to attention", (
+        *(Panel(f"{size} batch", "times faster", (
+            Bar("over LS-PIM", claim, "vs_lspim"), Bar("over PAM without\nPAMattention", claim, "vs_no_pamattention"),
+            Bar("over PAM without\nKV mapping", claim, "vs_no_mapping"),
+            Bar("over PAM without\nKV scheduling", claim, "vs_no_scheduling")), True, 1.0)
+          for size, claim in (("small", "pam-abl-small"), ("large", "pam-abl-large"))),)),
+    "13": Figure("PAM, Figure 13: more devices", (
+        Panel("throughput over L-PIM, all configurations", "times (least and most)", (Bar("write_doc", "pam-scale"),), True,
+              1.0),)),
+}}
+
+_PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
+
+
+def figure_names(paper: str) -> list[str]:
+    return list(FIGURES.get(paper, {}))
+
+
+def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,
+         quiet: bool = False) -> dict[str, Any]:
+    """Compute the claims of a figure and draw it; the rows, and the file as ``figure``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown paper or figure, or a file that can't be written.
+    """
+    load_paper(paper)
+    if name not in FIGURES.get(paper, {}):
+        raise ConfigError(nearest(f"figure of {paper}", name, figure_names(paper)))
+    file = Path(output or os.path.join("out", "repro", f"{paper}-{name}.png"))
+    if file.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"--output: a figure is .png, .svg or .pdf, not '{file.name}'")
+    write_files(file.parent, {})  # tells at once if it can't be written
+    figure = FIGURES[paper][name]
+    result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, quiet=quiet)
+    write_files(file.parent, {file.name: picture(figure, result["claims"], file.suffix.lower()[1:])})
+    return {**result, "figure": str(file)}
+
+
+def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png") -> bytes:
+    """The figure as a file of this form."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    by_id = {row["id"]: row for row in rows}
+    style = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a",
+             "axes.titlesize": 10, "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
+             "svg.hashsalt": "bankside"}
+    with matplotlib.rc_context(style):
+        widths = [max(len(panel.bars), 1.7) for panel in figure.panels]
+        canvas = Canvas(figsize=(max(sum(widths) * 0.92 + 0.9 * len(widths), 6.2), 4.2), layout="constrained")
+        FigureCanvasAgg(canvas)
+        plots = canvas.subplots(1, len(figure.panels), width_ratios=widths, squeeze=False)[0]
+        for axes, panel in zip(plots, figure.panels, strict=True):
+            _panel(axes, panel, by_id)
+        canvas.suptitle(figure.title, fontsize=12, fontweight="bold", x=0.01, ha="left")
+        from matplotlib.patches import Patch
+
+        canvas.legend(handles=[Patch(color=_PAPER, label="paper"), Patch(color=_OURS, label="this project")],
+                      loc="outside upper right", ncols=2, frameon=False)
+        buffer = io.BytesIO()
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+        canvas.savefig(buffer, format=form, dpi=160, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _part(value: Any, key: str) -> Any:
+    for word in filter(None, key.split("/")):
+        value = value.get(word) if isinstance(value, dict) else None
+    return value
+
+
+def _ends(value: Any) -> tuple[float, float] | None:
+    """Least and most of what a bar shows; None if there is nothing to show."""
+    numbers = [value] if isinstance(value, int | float) else value
+    if not isinstance(numbers, list) or not numbers:
+        return None
+    return float(min(numbers)), float(max(numbers))
+
+
+def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
+    span = []
+    pairs = []
+    for bar in panel.bars:
+        row = rows[bar.claim]
+        pair = _ends(_part(row["paper"], bar.key)), _ends(_part(row["ours"], bar.key))
+        pairs.append(pair)
+        span += [end for ends in pair if ends for end in ends]
+    high, low = max(span), min(span)
+    if panel.log:
+        axes.set_yscale("log")
+        floor = min(low, panel.neutral or low) / 1.6
+        axes.set_ylim(floor, high * 2.2)
+    else:
+        floor = min(0.0, low * 1.15)
+        axes.set_ylim(floor, high * 1.22)
+    bottom = floor if panel.log else 0.0
+    for k, (paper, ours) in enumerate(pairs):
+        _bar(axes, k - 0.2, paper, _PAPER, bottom, panel.log)
+        if ours:
+            _bar(axes, k + 0.2, ours, _OURS, bottom, panel.log)
+        else:
+            # Beside the paper's bar, from the foot of the axis
+            axes.annotate("not\nchecked", (k + 0.2, bottom), xytext=(0, 4), textcoords="offset points", ha="center",
+                          va="bottom", fontsize=7, color="#6b6b6b", rotation=90)
+    if panel.neutral is not None:
+        axes.axhline(panel.neutral, color="#8a8a8a", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    axes.set_xticks(range(len(panel.bars)), [bar.label for bar in panel.bars], fontsize=8)
+    axes.set_xlim(-0.6, len(panel.bars) - 0.4)
+    axes.tick_params(axis="x", length=0)
+    if panel.log:
+        from matplotlib.ticker import FuncFormatter, NullLocator
+
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_yticks(_ticks(floor, high * 2.2))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylabel(panel.axis)
+    axes.set_title(panel.title, loc="left")
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 of each power of ten, thinned out if there are many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= 3 else (1,)
+    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+
+
+def _bar(axes: Any, x: float, ends: tuple[float, float] | None, colour: str, bottom: float, log: bool) -> None:
+    if ends is None:
+        return
+    low, high = ends
+    if low == high:
+        axes.bar(x, high - bottom, 0.36, bottom=bottom, color=colour)
+        text = _number(high)
+    else:  # an interval floats
+        axes.bar(x, high - low, 0.36, bottom=low, color=colour)
+        text = f"{_number(low)}\nto {_number(high)}"
+    axes.annotate(text, (x, high if high >= bottom else bottom), xytext=(0, 2), textcoords="offset points", ha="center",
+                  va="bottom", fontsize=7.5)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,111 @@
+"""Claims of a paper: schema and files."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ...constraints.document import Strict, load
+from ...constraints.errors import ConfigError, nearest
+
+__all__ = ["Claim", "Paper", "load_paper", "paper_names"]
+
+FOLDER = Path(__file__).parent
+
+
+class Claim(Strict):
+    """One thing that a paper states.
+
+    Attributes
+    ----------
+    source : :class:`str`
+        Section, table or figure.
+    value : number, text, truth value, or a list or mapping of these
+        What the paper states, in ``unit``. In a mapping, keys with the word ``max`` or ``min`` are bounds.
+    kind : :class:`str`
+        ``config`` is a choice of the paper, ``derived`` follows from others, ``measured-by-paper`` is a result.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][A-Za-z0-9-]*$")
+    source: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+    quantity: str = Field(min_length=1)
+    value: Any
+    unit: str | None
+    conditions: str | None
+    kind: Literal["config", "derived", "measured-by-paper"]
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, value: Any) -> Any:
+        _plain(value)
+        return value
+
+
+def _plain(value: Any) -> None:
+    """Raise unless ``value`` can be compared."""
+    if isinstance(value, dict | list):
+        if not value:
+            raise ValueError("a value must not be an empty list or mapping")
+        for item in value.values() if isinstance(value, dict) else value:
+            _plain(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a value must be finite, not {value}")
+    elif not isinstance(value, bool | int | float | str):
+        raise ValueError(f"a value must be a number, text, true or false, or a list or mapping of these, not {value!r}")
+
+
+class Paper(Strict):
+    """A paper and its claims, each with an id of its own."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str = Field(min_length=1)
+    published: str | None = None
+    claims: list[Claim] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Paper:
+        seen: set[str] = set()
+        for claim in self.claims:
+            if claim.id in seen:
+                raise ValueError(f"claim '{claim.id}' appears twice")
+            seen.add(claim.id)
+        return self
+
+    def claim(self, identifier: str) -> Claim:
+        """The claim of this id; :exc:`ConfigError` if the paper has none."""
+        for claim in self.claims:
+            if claim.id == identifier:
+                return claim
+        raise ConfigError(nearest(f"claim of {self.name}", identifier, [claim.id for claim in self.claims]))
+
+
+def paper_names() -> list[str]:
+    """Papers whose claims come with the package."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_paper(paper: str | os.PathLike[str]) -> Paper:
+    """A paper by name (:func:`paper_names`) or by the path of a YAML file.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        ``file:line: what is wrong``, or for a name that no paper has.
+    """
+    text = os.fspath(paper)
+    if text.endswith((".yaml", ".yml")) or os.sep in text:
+        return load(text, Paper)
+    if text not in paper_names():
+        raise ConfigError(nearest("paper", text, paper_names()))
+    return _shipped(text)
+
+
+@lru_cache
+def _shipped(name: str) -> Paper:
+    return load(FOLDER / f"{name}.yaml", Paper)

@@ -1,0 +1,132 @@
+"""What a check has to go by, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory, load_memory
+from ...constraints.records import Record, config_hash
+from ..systems import MissingRecord, RecordSource
+
+__all__ = ["Check", "Checks", "Evidence", "Finding", "NotCheckable"]
+
+Value = TypeVar("Value")
+
+
+class NotCheckable(Exception):
+    """A claim that can't be checked here; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Our value for a claim.
+
+    Attributes
+    ----------
+    ours
+        In the unit and the shape of the claim's value; a part may be None.
+    basis : :class:`str`
+        What it was computed from.
+    why : :class:`str`
+        Why it differs from the paper's, or what it leaves out.
+    tolerance : :class:`float` or mapping
+        Largest relative difference that counts as ``within``; see :func:`judge`.
+    interval : :class:`bool`
+        Whether the claim is an interval.
+    bounds : :class:`bool`
+        Whether keys with the word ``max`` or ``min`` are bounds.
+    """
+
+    ours: Any
+    basis: str
+    why: str = ""
+    tolerance: float | Mapping[str, float] = 0.0
+    interval: bool = False
+    bounds: bool = True
+
+
+Check = Callable[["Evidence", str], Finding]
+
+
+class Checks(dict[str, Check]):
+    """Checks by the id of their claim."""
+
+    def of(self, *identifiers: str) -> Callable[[Check], Check]:
+        """Decorator: the function checks these claims; it is called with the evidence and the id of one."""
+        def register(function: Check) -> Check:
+            for identifier in identifiers:
+                if identifier in self:
+                    raise ValueError(f"claim '{identifier}' has two checks")
+                self[identifier] = function
+            return function
+        return register
+
+
+@dataclass
+class Evidence:
+    """Sources of our values; what was computed once is kept for the claims that share it.
+
+    Attributes
+    ----------
+    records
+        Where measurement records of units are looked up.
+    modules : callable (unit, preset) -> names
+        Names of the module instances in a unit's Verilog, and the widths of its ports by name.
+    progress : callable
+        Told what an expensive computation does, in a few words.
+    """
+
+    records: RecordSource
+    modules: Callable[[str, str], tuple[list[str], Mapping[str, int]]] | None = None
+    progress: Callable[[str], None] = lambda text: None
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, key: Any, make: Callable[[], Value]) -> Value:
+        """``make()``, computed the first time that ``key`` is asked for. An error is kept too."""
+        if key not in self.kept:
+            try:
+                self.kept[key] = make(), None
+            except (NotCheckable, ConfigError) as error:
+                if isinstance(error, MissingRecord):  # it may be there the next time
+                    raise
+                self.kept[key] = None, error
+        value, error = self.kept[key]
+        if error is not None:
+            raise error
+        return value
+
+    def memory(self, name: str) -> Memory:
+        return load_memory(name)
+
+    def cycles(self, memory: str, timing: str) -> int:
+        """A named timing of a memory file in clock cycles."""
+        parameters = self.memory(memory).parameters
+        if timing not in parameters:
+            raise NotCheckable(f"{memory} states no {timing}")
+        return parameters[timing]
+
+    def record(self, unit: str, preset: str, config: Any, kind: str, command: str | None = None,
+               **conditions: Any) -> Record:
+        """A measurement of a unit's preset.
+
+        Raises
+        ------
+        :exc:`MissingRecord`
+            If it has not been made, with the command that makes it.
+        """
+        found = self.records.find(unit, config_hash(unit, config), kind, **conditions)
+        if found is None:
+            verb = {"sim": "sim", "synth": "synth"}[kind]
+            raise MissingRecord(f"{unit} {preset}", (command or f"bankside {verb} {unit} --preset {preset}",),
+                                ((kind, conditions),))
+        return found
+
+    def instances(self, unit: str, preset: str) -> tuple[list[str], Mapping[str, int]]:
+        """Module instances and port widths of a unit's published Verilog."""
+        if self.modules is None:
+            raise NotCheckable("needs the generated Verilog")
+        modules = self.modules
+        return self.once(("modules", unit, preset), lambda: modules(unit, preset))

@@ -1,0 +1,133 @@
+"""Table 2 and section 7.5: areas, from measured gate equivalents and the table of logic processes."""
+
+from __future__ import annotations
+
+import math
+
+from ....constraints.systems import DieBudget
+from ...cost import load_nodes
+from ..evidence import Evidence, Finding, NotCheckable
+from .common import CHECKS, MEMORY, PU, config_of, system_of
+
+#: Logic process that stands for each of the paper's: 1z-nm and 2x-nm DRAM processes pair with 14 and 28 nm logic by this
+#: project's choice (docs/systems.md); an older node of DRAM is taken as the 2x-nm one.
+NODE = {"hbm": "14nm", "ddr": "28nm", "ssd": "14nm", "older": "28nm"}
+
+#: Dies that the paper states beside its areas, in mm2 (section 7.5, Table 2). The SSD controller's follows from 8.16 mm2
+#: being 7.592 % of it; the buffer on the DIMM is only known by the interface's share.
+DIE_MM2 = {"hbm": 121.0, "older": 84.4, "ddr": 100.0, "ssd": 8.16 / 0.07592}
+
+
+def budget(evidence: Evidence) -> DieBudget:
+    return system_of(evidence, "pam-hbm-only").pim.area
+
+
+def penalty(evidence: Evidence, place: str) -> float:
+    return 1.0 if place == "ssd" else budget(evidence).density_penalty
+
+
+def um2_per_ge(place: str) -> tuple[float, float]:
+    """Middle of the band of um2 that a gate equivalent takes as placed, and its half width as a share of the middle."""
+    nodes = load_nodes()
+    node, fill = nodes.nodes[NODE[place]].nand2_um2, nodes.placement_utilisation
+    low, high = node.low / fill.high, node.high / fill.low
+    middle = math.sqrt(low * high)
+    return middle, high / middle - 1
+
+
+def gate_equivalents(evidence: Evidence, unit: str, tier: str) -> float:
+    """Measured size of the processing (pu) or reduction unit (ru) of a tier."""
+    if unit == "pu":
+        config = config_of(tier)
+        return float(evidence.record("pam-pu", PU[tier], config, "synth", library="generic").results["area_ge"])
+    raise NotCheckable("needs the unit 'pam-ru'")
+
+
+def mm2(evidence: Evidence, kge: float, place: str) -> float:
+    return kge * um2_per_ge(place)[0] * penalty(evidence, place) * 1e-6
+
+
+def basis(place: str, penalised: bool = True) -> str:
+    return (f"measured gate equivalents x the middle of the band of {NODE[place]} logic"
+            + (" x the DRAM penalty" if penalised else ""))
+
+
+BAND = "the band is that of the gate area and the placement utilisation"
+
+
+def composed(evidence: Evidence, tier: str, units: int, reducers: int, place: str | None = None) -> float:
+    """mm2 of so many units of a tier."""
+    place = place or tier
+    return (units * mm2(evidence, gate_equivalents(evidence, "pu", tier), place)
+            + reducers * mm2(evidence, gate_equivalents(evidence, "ru", tier), place))
+
+
+def larger(evidence: Evidence, tier: str) -> str:
+    """Why our units are not as large as the paper's."""
+    pu = gate_equivalents(evidence, "pu", tier)
+    return (f"our unit has {pu / 1e3:.1f} kGE: products are exact and rounded once, accumulation has the precision of "
+            f"FP32, memories are estimated as macros; {BAND}")
+
+
+def counts(evidence: Evidence, tier: str) -> tuple[int, int]:
+    """Units and reduction units of a die, chip or controller."""
+    levels = evidence.memory(MEMORY[tier]).levels
+    if tier == "hbm":
+        banks = evidence.memory(MEMORY["hbm"]).banks
+        return banks, banks // levels["bank"]
+    return levels["bank_group"] * levels["bank"], levels["bank_group"]
+
+
+@CHECKS.of("pam-area-hbm", "pam-area-ddr")
+def die(evidence: Evidence, claim: str) -> Finding:
+    tier = claim.rsplit("-", 1)[1]
+    area = composed(evidence, tier, *counts(evidence, tier))
+    width = um2_per_ge(tier)[1]
+    return Finding({"mm2": area, "percent": 100 * area / DIE_MM2[tier], "die_mm2": None}, basis(tier),
+                   larger(evidence, tier) + "; the die is the paper's", width)
+
+
+@CHECKS.of("pam-area-hbm-pu")
+def hbm_unit(evidence: Evidence, claim: str) -> Finding:
+    config = config_of("hbm")
+    results = evidence.record("pam-pu", PU["hbm"], config, "synth", library="generic").results
+    staging = sum(m["area_um2_estimate"] for m in results["memories"] if m["name"].startswith(("query", "outputs")))
+    width = um2_per_ge("hbm")[1]
+    return Finding({"mm2": mm2(evidence, results["area_ge"], "hbm"),
+                    "buffer_percent": 100 * staging / results["area_um2"],
+                    "datapath_percent": None, "control_percent": None}, basis("hbm"),
+                   larger(evidence, "hbm") + "; datapath and control are mapped together and can't be told apart",
+                   {"mm2": width, "buffer_percent": 0.25})
+
+
+@CHECKS.of("pam-area-hbm-ru")
+def hbm_reducer(evidence: Evidence, claim: str) -> Finding:
+    width = um2_per_ge("hbm")[1]
+    return Finding({"mm2": mm2(evidence, gate_equivalents(evidence, "ru", "hbm"), "hbm"), "compute_percent": None},
+                   basis("hbm"), f"the share of arithmetic is not told apart by the mapping; {BAND}", width)
+
+
+@CHECKS.of("pam-area-ddr-pu")
+def ddr_units(evidence: Evidence, claim: str) -> Finding:
+    width = um2_per_ge("ddr")[1]
+    return Finding({f"{unit}_mm2": mm2(evidence, gate_equivalents(evidence, unit, "ddr"), "ddr") for unit in ("pu", "ru")},
+                   basis("ddr"), larger(evidence, "ddr"), width)
+
+
+@CHECKS.of("pam-area-hbm-old")
+def older_process(evidence: Evidence, claim: str) -> Finding:
+    area = composed(evidence, "hbm", *counts(evidence, "hbm"), place="older")
+    return Finding({"mm2": area, "die_mm2": None, "percent": 100 * area / DIE_MM2["older"]}, basis("older"),
+                   larger(evidence, "hbm") + "; that the older process pairs with 28 nm logic is this project's choice",
+                   um2_per_ge("older")[1])
+
+
+@CHECKS.of("pam-area-dense")
+def density(evidence: Evidence, claim: str) -> Finding:
+    return Finding(budget(evidence).density_penalty, "density_penalty of pam-hbm-only: the paper's assumption, taken over")
+
+
+@CHECKS.of("pam-proc")
+def processes(evidence: Evidence, claim: str) -> Finding:
+    raise NotCheckable("names of foundry processes that are not open; areas use open figures of logic of the same "
+                       f"generation ({NODE['hbm']} for HBM, {NODE['ddr']} for DDR, {NODE['ssd']} for the SSD)")

@@ -1,0 +1,203 @@
+"""Table 1: devices, organisation and timings of the memories; and what follows from them."""
+
+from __future__ import annotations
+
+from ....constraints.pam_layout import TIERS
+from ....constraints.units.pam_pu import Step
+from ...memory import time_program
+from ...pam.program import MAC, attention_program, mac_interval
+from ...program import Program
+from ..evidence import Evidence, Finding
+from .common import CHECKS, MEMORY, config_of, system_of
+
+#: Claim -> (memory, its name of the timing).
+TIMINGS = {
+    "pam-hbm-tRP": ("hbm", "nRP"), "pam-hbm-tRCD": ("hbm", "nRCDRD"), "pam-hbm-tRAS": ("hbm", "nRAS"),
+    "pam-hbm-tRRDL": ("hbm", "nRRDL"), "pam-hbm-tBL": ("hbm", "nBL"), "pam-hbm-tCCDS": ("hbm", "nCCDS"),
+    "pam-hbm-tCCDL": ("hbm", "nCCDL"), "pam-hbm-tWR": ("hbm", "nWR"), "pam-hbm-tREFI": ("hbm", "nREFI"),
+    "pam-hbm-tFAW": ("hbm", "nFAW"),
+    "pam-ddr-tRC": ("ddr", "nRC"), "pam-ddr-tRCD": ("ddr", "nRCD"), "pam-ddr-tCL": ("ddr", "nCL"),
+    "pam-ddr-tRP": ("ddr", "nRP"), "pam-ddr-tBL": ("ddr", "nBL"), "pam-ddr-tCCDS": ("ddr", "nCCDS"),
+    "pam-ddr-tCCDL": ("ddr", "nCCDL"), "pam-ddr-tRRDS": ("ddr", "nRRDS"), "pam-ddr-tRRDL": ("ddr", "nRRDL"),
+    "pam-ddr-tFAW": ("ddr", "nFAW"),
+}
+
+GIB = 1 << 30
+
+
+@CHECKS.of(*TIMINGS)
+def timing(evidence: Evidence, claim: str) -> Finding:
+    tier, name = TIMINGS[claim]
+    memory = evidence.memory(MEMORY[tier])
+    why = ""
+    if claim == "pam-hbm-tBL":
+        why = (f"the memory model sends the {memory.bus_bytes} bytes of a burst at quad data rate on twice the pins in "
+               "half the cycles, as the public AttAcc simulator does; bandwidth and tCCD are the paper's")
+    return Finding(evidence.cycles(MEMORY[tier], name), f"{name} of {memory.name}", why)
+
+
+@CHECKS.of("pam-hbm-org")
+def hbm_organisation(evidence: Evidence, claim: str) -> Finding:
+    memory = evidence.memory(MEMORY["hbm"])
+    return Finding([memory.channels, *memory.levels.values()], f"organisation of {memory.name}")
+
+
+@CHECKS.of("pam-ddr-org")
+def ddr_organisation(evidence: Evidence, claim: str) -> Finding:
+    memory = evidence.memory(MEMORY["ddr"])
+    return Finding([memory.levels[level] for level in ("rank", "chip", "bank_group", "bank")],
+                   f"organisation of {memory.name}")
+
+
+@CHECKS.of("pam-hbm-ch-banks", "pam-ddr-ch-banks")
+def banks_of_a_channel(evidence: Evidence, claim: str) -> Finding:
+    memory = evidence.memory(MEMORY[claim.split("-")[1]])
+    return Finding(memory.banks, f"banks that {MAC} of {memory.name} reads at once")
+
+
+def device_gib(evidence: Evidence, tier: str) -> float:
+    """GiB of one device of a tier, from its memory file."""
+    memory = evidence.memory(MEMORY[tier])
+    return memory.channels * memory.banks * memory.rows * memory.row_bytes / GIB
+
+
+@CHECKS.of("pam-hbm-dev")
+def hbm_devices(evidence: Evidence, claim: str) -> Finding:
+    spec = system_of(evidence, "gpu-only").spec
+    return Finding({"count": spec.gpu.count * spec.memory.stacks_per_gpu, "gb_each": device_gib(evidence, "hbm")},
+                   "GPUs x stacks of gpu-only; organisation of hbm3-5.2, GiB")
+
+
+@CHECKS.of("pam-ssd-cap")
+def ssd_channels(evidence: Evidence, claim: str) -> Finding:
+    memory = evidence.memory(MEMORY["ssd"])
+    return Finding({"channels": memory.channels, "gb_each": device_gib(evidence, "ssd") / memory.channels},
+                   "organisation of flash-nand, GiB")
+
+
+@CHECKS.of("pam-ssd-die")
+def ssd_dies(evidence: Evidence, claim: str) -> Finding:
+    return Finding(evidence.memory(MEMORY["ssd"]).levels["die"], "organisation of flash-nand")
+
+
+@CHECKS.of("pam-ssd-page")
+def ssd_page(evidence: Evidence, claim: str) -> Finding:
+    return Finding(evidence.memory(MEMORY["ssd"]).row_bytes / 1024, "row of flash-nand, KiB")
+
+
+@CHECKS.of("pam-ssd-bus")
+def ssd_bus(evidence: Evidence, claim: str) -> Finding:
+    return Finding(1e6 / evidence.memory(MEMORY["ssd"]).clock_ps, "clock of flash-nand: one transfer a cycle")
+
+
+@CHECKS.of("pam-ssd-tR")
+def ssd_read_time(evidence: Evidence, claim: str) -> Finding:
+    memory = evidence.memory(MEMORY["ssd"])
+    return Finding(round(evidence.cycles(memory.name, "nR") * memory.clock_ps * 1e-6, 9), "nR of flash-nand")
+
+
+
+@CHECKS.of("pam-mapping")
+def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
+    """Consecutive tokens of a group, one for each of its banks, in every tier of DRAM."""
+    alike = True
+    for tier in (TIERS["hbm"], TIERS["ddr"]):
+        at = tier.accesses(0, 0, range(4 * tier.banks), 512)
+        alike &= all(len({tuple(map(int, (access["row"], access["column"]))) for access in group[:, k]}) == 1
+                     and sorted(group["bank"][:, k]) == list(range(tier.banks))
+                     for group in at.reshape(4, tier.banks, -1) for k in range(at.shape[1]))
+    return Finding(bool(alike), "rows and columns of 4 x banks consecutive tokens of a group, HBM and DDR maps")
+
+
+# Rates -----------------------------------------------------------------------------------------------------------------
+
+
+def sustained_bank_rate(evidence: Evidence, tier: str) -> float:
+    """Bytes per second that the banks of a channel give the units beside them, rows opened and closed included."""
+    def measured() -> float:
+        memory = evidence.memory(MEMORY[tier])
+        config = config_of(tier)
+        tokens = 64 * config.tile_tokens
+        done = time_program(attention_program(config, memory, [Step(tokens, 128)], gap_cycles=0), memory)
+        return done.commands[MAC] * memory.banks * memory.column_bytes / (done.cycles * memory.clock_ps * 1e-12)
+
+    return evidence.once(("bank rate", tier), measured)
+
+
+def peak_bank_rate(evidence: Evidence, tier: str) -> float:
+    """The same without opening and closing rows."""
+    memory = evidence.memory(MEMORY[tier])
+    return memory.banks * memory.column_bytes / (mac_interval(memory) * memory.clock_ps * 1e-12)
+
+
+def media_rate(evidence: Evidence) -> float:
+    """Bytes per second of one flash channel that reads pages from its dies in turn, through the timing engine."""
+    def measured() -> float:
+        memory = evidence.memory(MEMORY["ssd"])
+        pages, dies = 256, memory.levels["die"]
+        program = Program()
+        for die in range(dies):
+            program.command("READ", die=die, plane=0, row=0)
+        # The dies begin their next page together; the pages that they have just read pass the bus meanwhile.
+        with program.loop(pages) as page:
+            for die in range(dies):
+                program.command("NEXT", die=die, plane=0, row=page + 1)
+            for die in range(dies):
+                with program.loop(memory.columns) as column:
+                    program.command("RD", die=die, plane=0, row=page + 1, column=column)
+        done = time_program(program, memory)
+        return pages * dies * memory.row_bytes / (done.cycles * memory.clock_ps * 1e-12)
+
+    return evidence.once("media rate", measured)
+
+
+@CHECKS.of("pam-cap-hbm")
+def hbm_flops(evidence: Evidence, claim: str) -> Finding:
+    """A die has one channel's banks: 64 units."""
+    config, memory = config_of("hbm"), evidence.memory(MEMORY["hbm"])
+    units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
+    banks = peak_bank_rate(evidence, "hbm")
+    return Finding(units, "64 units of a die x 2 x lanes x clock",
+                   f"the paper's 1.6 TFLOPS are not the product of its own 64 units, 16 lanes and 666 MHz; the banks of a "
+                   f"die under the power limit feed no more than {banks / 1e12:.3f} TFLOPS at one FLOP a byte", 0.05)
+
+
+@CHECKS.of("pam-cap-ddr")
+def ddr_flops(evidence: Evidence, claim: str) -> Finding:
+    config, memory = config_of("ddr"), evidence.memory(MEMORY["ddr"])
+    units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
+    return Finding(min(units, peak_bank_rate(evidence, "ddr")),
+                   "the lesser of the units' rate and what 128 banks of a DIMM give at one FLOP a byte",
+                   "the paper's figure is rounded", 0.05)
+
+
+@CHECKS.of("pam-cap-ssd")
+def ssd_flops(evidence: Evidence, claim: str) -> Finding:
+    drives = 8
+    channels = evidence.memory(MEMORY["ssd"]).channels // drives
+    return Finding(channels * media_rate(evidence),
+                   "8 channels of flash that read pages from 4 dies in turn, by the timing engine, at one FLOP a byte",
+                   "array reads and, on the bus, commands, register transfers and turnarounds; the paper's figure lies "
+                   "between the 17.5 GB/s of array reads alone and the bus rate", 0.05)
+
+
+@CHECKS.of("pam-attacc-bw")
+def attacc_bandwidth(evidence: Evidence, claim: str) -> Finding:
+    """Banks under the power limit, rows opened and closed included, over the channel's own rate."""
+    memory = evidence.memory(MEMORY["hbm"])
+    return Finding(sustained_bank_rate(evidence, "hbm") / memory.channel_bytes_per_s,
+                   "bytes that the banks of hbm3-5.2 give units under the power limit, by the timing engine, over the rate "
+                   "of the channel; a GPU with as many stacks has that rate",
+                   "rows are opened and closed here, and the DGX-A100's HBM2e is not", 0.15)
+
+
+@CHECKS.of("pam-mot-ssd")
+def motivation_rates(evidence: Evidence, claim: str) -> Finding:
+    spec = system_of(evidence, "gpu-only").spec
+    nvme = evidence.memory("nvme-smartssd")
+    pim = evidence.memory(MEMORY["ssd"]).channels // 8 * media_rate(evidence)
+    return Finding({"ssd_max_gbs": nvme.channels * nvme.channel_bytes_per_s / 1e9, "ssd_pim_max_gbs": pim / 1e9,
+                    "hbm_gbs": spec.gpu.bandwidth_gb_s},
+                   "nvme-smartssd, media rate of one SSD of 8 channels, HBM of one GPU of gpu-only",
+                   "the paper's 2 TB/s are an A100's; the H100 of its own evaluation has more",
+                   {"hbm_gbs": 0.05})

@@ -1,0 +1,144 @@
+"""Section 6: mapping of KV tokens by activation, importance, Algorithm 2; on small block tables of the real class."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ....constraints.pam_layout import TIERS
+from ...pam.placement import KvTable, TierShape
+from ...pam.sparsity import Locality, SyntheticSource
+from ..evidence import Evidence, Finding
+from .common import CHECKS, MEMORY, system_of
+
+KIB = 1024
+
+
+def hbm_of_a_gpu(evidence: Evidence) -> TierShape:
+    """The bank groups of 80 GB of HBM."""
+    tier = TIERS["hbm"]
+    stacks = system_of(evidence, "gpu-only").spec.memory.stacks_per_gpu
+    return TierShape("hbm", stacks, tier.groups * tier.channels, 64)
+
+
+@CHECKS.of("pam-bg-total")
+def bank_groups(evidence: Evidence, claim: str) -> Finding:
+    return Finding(hbm_of_a_gpu(evidence).all_groups, "groups of the HBM tier's map x channels x stacks of a GPU")
+
+
+@CHECKS.of("pam-bg-id")
+def group_numbers(evidence: Evidence, claim: str) -> Finding:
+    table = KvTable([hbm_of_a_gpu(evidence)])
+    count, size = table.tiers[0].all_groups, table.group.itemsize
+    return Finding(count * size / KIB, f"{count} numbers of the block table's {8 * size} bits, KiB",
+                   f"{math.ceil(math.log2(count))} bits are enough to tell {count} groups apart, the block table has "
+                   f"{8 * size}; the paper's size is 18 bits for each, which it does not explain", 0.05)
+
+
+@CHECKS.of("pam-bg-track")
+def counters(evidence: Evidence, claim: str) -> Finding:
+    return Finding({"max_kb": KvTable([hbm_of_a_gpu(evidence)]).tracking_bytes / KIB},
+                   "activation counters of the block table for the bank groups of a GPU, KiB")
+
+
+@CHECKS.of("pam-window")
+def window(evidence: Evidence, claim: str) -> Finding:
+    return Finding(KvTable([hbm_of_a_gpu(evidence)]).windows[0].shape[0], "steps that the block table's counters cover")
+
+
+@CHECKS.of("pam-alloc")
+def lowest_activation(evidence: Evidence, claim: str) -> Finding:
+    """Groups of new tokens against the counts of ten steps kept here."""
+    random = np.random.default_rng(1)
+    right = True
+    for _ in range(20):
+        groups = int(random.integers(2, 40))
+        table = KvTable([TierShape("hbm", 1, groups, 4096)], run_tokens=1)
+        requests = table.add([400, 300], room=[500, 400])
+        history = []
+        for _ in range(14):
+            active = np.sort(random.choice(table.places(), 90, replace=False))
+            history.append(np.bincount(table.group[active], minlength=groups))
+            table.record(active)
+            expected = int(np.sum(history[-10:], axis=0).argmin())
+            right &= int(table.group[table.append(requests[:1])][0]) == expected
+    return Finding(right, "280 tokens appended to block tables with random activations: the group of each against the "
+                   "least sum over the last 10 steps")
+
+
+def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: float, most: int) -> np.ndarray:
+    """Algorithm 2 swap by swap, with its guards; returns the tier of each token."""
+    tier, importance = tier.copy(), importance.astype(np.float64)
+
+    def score(k: int) -> float:
+        return float(importance[tier == k].mean())
+
+    for fast, slow, below in ((1, 2, lambda: score(0) + score(1) < (x + y) * score(2)),
+                              (0, 1, lambda: score(0) * y < score(1) * x)):
+        while most and below():
+            here, there = np.flatnonzero(tier == fast), np.flatnonzero(tier == slow)
+            down, up = here[importance[here].argmin()], there[importance[there].argmax()]
+            if importance[up] <= importance[down]:
+                break
+            tier[down], tier[up] = slow, fast
+            most -= 1
+    return tier
+
+
+@CHECKS.of("pam-alg2")
+def algorithm_2(evidence: Evidence, claim: str) -> Finding:
+    random = np.random.default_rng(1)
+    right = True
+    for _ in range(60):
+        sizes = random.integers(5, 60, 3)
+        table = KvTable([TierShape(name, 1, 1, int(size)) for name, size in zip(("hbm", "ddr", "ssd"), sizes, strict=True)])
+        table.add([int(sizes.sum())])
+        table.importance[:] = random.random(len(table.importance), np.float32)
+        x, y = np.exp(random.uniform(0, 2.5, 2))
+        most = int(random.integers(1, 200))
+        expected = literal_schedule(table.importance, table.tier, float(max(x, y)), float(min(x, y)), most)
+        table.schedule(float(max(x, y)), float(min(x, y)), most)
+        right &= bool((table.tier == expected).all())
+    return Finding(right, "tiers of all tokens after 60 random schedules, against the printed loops swap by swap",
+                   "two guards that the listing lacks are added: a swap that helps nothing ends a loop, and swaps are "
+                   "limited")
+
+
+@CHECKS.of("pam-eq8")
+def device_score(evidence: Evidence, claim: str) -> Finding:
+    """Tiers of different sizes whose means stand exactly in the wanted ratio need no swap; their sums do not."""
+    table = KvTable([TierShape("hbm", 1, 1, 40), TierShape("ddr", 1, 1, 20), TierShape("ssd", 1, 1, 10)])
+    table.add([70])
+    for k, mean in enumerate((4.0, 2.0, 1.0)):
+        table.importance[table.tier == k] = mean
+    still = not any(len(moves) for moves in table.schedule(4.0, 2.0, 100).values())
+    moved = any(len(moves) for moves in table.schedule(1e3, 2.0, 100).values()) or \
+        not len(np.flatnonzero(table.importance[table.tier == 2] > 1.0))
+    return Finding("IS = sum(I)/n" if still and moved else "other",
+                   "the scheduler leaves tiers of 40, 20 and 10 tokens alone whose mean importances are in the wanted "
+                   "ratio")
+
+
+@CHECKS.of("pam-compress")
+def compression(evidence: Evidence, claim: str) -> Finding:
+    table = KvTable([TierShape("hbm", 1, 64, 4096)])
+    source = SyntheticSource(Locality(), seed=1)
+    source.added(table, table.add([738] * 100))
+    active = [len(source.step(table).active) for _ in range(40)]
+    return Finding({"ratio": table.tokens / float(np.mean(active)), "max_acc_loss_percent": None},
+                   "tokens over active tokens, 40 steps of 100 requests of 738 tokens of the synthetic source",
+                   "random draws; the loss of accuracy needs the language models themselves and is not checked", 0.02)
+
+
+def entry_bytes() -> float:
+    """Bytes of the block table for one token."""
+    table = KvTable([TierShape("hbm", 1, 1, 256)])
+    table.add([256])
+    return table.table_bytes / table.tokens
+
+
+def memory_bytes(evidence: Evidence, tier: str) -> int:
+    """Bytes of one device of a tier."""
+    memory = evidence.memory(MEMORY[tier])
+    return memory.channels * memory.banks * memory.rows * memory.row_bytes

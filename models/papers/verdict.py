@@ -1,0 +1,142 @@
+"""How our value compares with a claim's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["VERDICTS", "Judgement", "is_bound", "judge"]
+
+VERDICTS = ("exact", "within", "off", "not-checkable")
+
+#: Numbers this close relative to each other are the same: what is left of rounding in binary.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Outcome of a comparison.
+
+    Attributes
+    ----------
+    verdict : ``exact``, ``within`` or ``off``
+        The worst over all parts of the value.
+    ratio : :class:`float` or None
+        Ours over the paper's; of the parts of a value that of the part farthest from 1; None if no part is a number.
+    wrong : tuple of :class:`str`
+        Names of the parts that are off, if the value has parts.
+    unchecked : tuple of :class:`str`
+        Names of the parts that we have no value for.
+    """
+
+    verdict: str
+    ratio: float | None
+    wrong: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    name: str
+    verdict: str
+    ratio: float | None
+
+
+def judge(paper: Any, ours: Any, tolerance: float | Mapping[str, float] = 0.0, *, interval: bool = False,
+          bounds: bool = True) -> Judgement:
+    """Compare our value with the paper's.
+
+    Parameters
+    ----------
+    paper, ours
+        Values of the same shape; a part of ours may be None or absent: not checked.
+    tolerance
+        Largest ``|ours / paper - 1|`` that is ``within``; by key for parts of a mapping (outermost keys).
+    interval
+        Whether the paper's list is ``[low, high]``, the ends of an interval that our number, or all of our numbers,
+        must lie in.
+    bounds
+        Whether keys of a mapping with the word ``max`` or ``min`` are bounds.
+    """
+    leaves: list[_Leaf] = []
+    unchecked: list[str] = []
+    if interval:
+        _inside(paper, ours, leaves)
+    else:
+        _compare("", paper, ours, tolerance, bounds, leaves, unchecked)
+    if not leaves:
+        raise ValueError("nothing to compare")
+    order = VERDICTS.index
+    verdict = max((leaf.verdict for leaf in leaves), key=order)
+    ratios = [leaf.ratio for leaf in leaves if leaf.ratio is not None]
+    ratio = max(ratios, key=_distance) if ratios else None
+    return Judgement(verdict, ratio, tuple(leaf.name for leaf in leaves if leaf.verdict == "off" and leaf.name),
+                     tuple(unchecked))
+
+
+def _distance(ratio: float) -> float:
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_bound(key: str) -> bool:
+    """Whether a key of a mapping says that its value is a bound."""
+    return _bound(key) is not None
+
+
+def _bound(name: str) -> str | None:
+    """``max`` or ``min`` if the last key says that the value is a bound."""
+    words = name.rsplit(".", 1)[-1].split("_")
+    for word in ("max", "min"):
+        if word in words:
+            return word
+    return None
+
+
+def _compare(name: str, paper: Any, ours: Any, tolerance: Any, bounds: bool, leaves: list[_Leaf],
+             unchecked: list[str]) -> None:
+    if ours is None:
+        unchecked.append(name)
+    elif isinstance(paper, Mapping):
+        given = ours if isinstance(ours, Mapping) else {}
+        for key, value in paper.items():
+            inner = tolerance.get(key, 0.0) if isinstance(tolerance, Mapping) else tolerance
+            _compare(f"{name}.{key}" if name else str(key), value, given.get(key), inner, bounds, leaves, unchecked)
+    elif isinstance(paper, list):
+        if not isinstance(ours, list | tuple) or len(ours) != len(paper):
+            leaves.append(_Leaf(name, "off", None))
+            return
+        for k, (theirs, mine) in enumerate(zip(paper, ours, strict=True)):
+            _compare(f"{name}[{k}]", theirs, mine, tolerance, bounds, leaves, unchecked)
+    elif _is_number(paper) and _is_number(ours):
+        leaves.append(_number(name, float(paper), float(ours), float(tolerance), _bound(name) if bounds else None))
+    else:
+        leaves.append(_Leaf(name, "exact" if type(paper) is type(ours) and paper == ours else "off", None))
+
+
+def _number(name: str, paper: float, ours: float, tolerance: float, bound: str | None) -> _Leaf:
+    ratio = ours / paper if paper else None
+    if math.isnan(ours):
+        return _Leaf(name, "off", None)
+    if bound:
+        met = ours <= paper * (1 + SAME) if bound == "max" else ours >= paper * (1 - SAME)
+        # A bound that is met says nothing of how far away we are.
+        return _Leaf(name, "within" if met else "off", None if met else ratio)
+    gap = abs(ours - paper)
+    if gap <= SAME * abs(paper):
+        return _Leaf(name, "exact", ratio)
+    return _Leaf(name, "within" if gap <= tolerance * abs(paper) * (1 + SAME) else "off", ratio)
+
+
+def _inside(paper: Any, ours: Any, leaves: list[_Leaf]) -> None:
+    low, high = paper
+    for number in ours if isinstance(ours, list | tuple) else [ours]:
+        if low <= number <= high:
+            leaves.append(_Leaf("", "within", 1.0))
+        else:
+            leaves.append(_Leaf("", "off", number / (low if number < low else high)))

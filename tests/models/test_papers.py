@@ -1,0 +1,360 @@
+"""Claims as data, the comparison of values, and that every claim of PAM has a value of ours or a reason why not."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import yaml
+from bankside.constraints.document import parse, validate
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Record, config_hash
+from bankside.constraints.units.pam_pu import PRESETS
+from bankside.models.papers import (
+    VERDICTS,
+    Claim,
+    Evidence,
+    Finding,
+    NotCheckable,
+    Paper,
+    check_claims,
+    checks_of,
+    judge,
+    load_paper,
+    paper_names,
+)
+from bankside.models.papers.evidence import Checks
+from bankside.models.papers.pam import algorithm, area, memory, placement
+from bankside.models.systems import MissingRecord
+from hypothesis import given
+from hypothesis import strategies as st
+
+PAM = load_paper("pam")
+
+
+class Records:
+    """Made-up measurements: a synthesis record of any unit."""
+
+    def __init__(self, kinds=("synth",), **results):
+        self.kinds, self.asked = kinds, []
+        self.results = {"area_ge": 60_000.0, "area_um2": 48_000.0, "fmax_mhz": 700.0,
+                        "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}]} | results
+
+    def find(self, unit, hash_, kind, **conditions):
+        self.asked.append((unit, hash_, kind))
+        if kind not in self.kinds:
+            return None
+        return Record(kind=kind, unit=unit, config={}, config_hash=hash_, conditions=conditions, results=self.results,
+                      tools={})
+
+
+class NoRecords:
+    def find(self, unit, hash_, kind, **conditions):
+        return None
+
+
+def rows(*identifiers, records=None, **more):
+    claims = [PAM.claim(identifier) for identifier in identifiers]
+    return {row.claim.id: row for row in check_claims(PAM, Evidence(records or Records()), claims, **more)}
+
+
+# Data ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, count", [("pam", 126), ("cent", 95), ("lol-pim", 72), ("inf2", 59), ("starc", 38)])
+def test_papers_are_complete(name, count):
+    paper = load_paper(name)
+    assert paper.name == name and len(paper.claims) == count
+    assert len({claim.id for claim in paper.claims}) == count
+
+
+def test_no_claim_belongs_to_two_papers():
+    identifiers = [claim.id for name in paper_names() for claim in load_paper(name).claims]
+    assert len(identifiers) == len(set(identifiers)) == 390
+
+
+@pytest.mark.parametrize("identifier, value", [
+    ("pam-hbm-tREFI", 5070), ("pam-hbm-org", [16, 2, 2, 4, 4]), ("pam-cap-hbm", 1.6e12), ("pam-mapping", True),
+    ("pam-thr-off", {"llama3-70b": {"arxiv_sum": 39.2, "write_doc": 25.2},
+                     "opt-175b": {"arxiv_sum": 33.0, "write_doc": 8.26}})])
+def test_values_are_the_paper_s(identifier, value):
+    assert PAM.claim(identifier).value == value
+
+
+def document(**changes):
+    claim = {"id": "x-1", "source": "§1", "statement": "s", "quantity": "q", "value": 1, "unit": None, "conditions": None,
+             "kind": "config"}
+    return {"name": "x", "title": "X", "claims": [claim | changes]}
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"kind": "guess"}, r"x\.yaml:\d+: claims\.0\.kind: input should be 'config', 'derived' or 'measured-by-paper'"),
+    ({"value": {}}, r"x\.yaml:\d+: claims\.0\.value: a value must not be an empty list or mapping"),
+    ({"value": None}, r"a value must be a number, text, true or false"),
+    ({"value": [1, math.inf]}, r"must be finite"),
+    ({"id": "X 1"}, r"x\.yaml:4: claims\.0\.id: string should match"),
+    ({"idd": 1}, r"unknown key 'claims\.0\.idd'; did you mean"),
+])
+def test_wrong_papers_are_told_with_their_line(changes, message):
+    text = yaml.safe_dump(document(**changes), sort_keys=False)
+    data, lines = parse(text, "x.yaml")
+    with pytest.raises(ConfigError, match=message):
+        validate(data, Paper, "x.yaml", lines)
+
+
+def test_an_id_may_be_used_once(tmp_path):
+    twice = document()
+    twice["claims"] *= 2
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(twice))
+    with pytest.raises(ConfigError, match=r"^.*x\.yaml:1: claim 'x-1' appears twice$"):
+        load_paper(file)
+
+
+def test_unknown_names():
+    with pytest.raises(ConfigError, match=r"^unknown paper 'pan'; did you mean 'pam'\? \(valid: cent, inf2, lol-pim, pam, "
+                       r"starc\)$"):
+        load_paper("pan")
+    with pytest.raises(ConfigError, match=r"^unknown claim of pam 'pam-slu'; did you mean 'pam-slo'\?"):
+        PAM.claim("pam-slu")
+
+
+# Verdicts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper, ours, tolerance, verdict, ratio", [
+    (10, 10, 0, "exact", 1), (10, 10.0, 0, "exact", 1), (0.3, 0.1 + 0.2, 0, "exact", 1), (10, 10.4, 0.05, "within", 1.04),
+    (10, 9.5, 0.05, "within", 0.95), (10, 10.6, 0.05, "off", 1.06), (10, 11, 0, "off", 1.1), (0, 0, 0, "exact", None),
+    (0, 1, 0.5, "off", None), (10, -10, 0.5, "off", -1), (10, math.nan, 9, "off", None),
+    (True, True, 0, "exact", None), (True, False, 0, "off", None), (True, 1, 0, "off", None), (1, True, 0, "off", None),
+    ("a", "a", 0, "exact", None), ("a", "b", 0, "off", None),
+    ([1, 2], [1, 2], 0, "exact", 1), ([1, 2], [1, 3], 0, "off", 1.5), ([1, 2], [1], 0, "off", None),
+    ([1], 1, 0, "off", None),
+    ({"a": 1, "b": 2}, {"a": 1, "b": 2.1}, 0.06, "within", 1.05),
+    ({"a": 1, "b": 2}, {"a": 1.05, "b": 2.1}, {"b": 0.06}, "off", 1.05),
+    ({"a": {"c": 1}}, {"a": {"c": 1.5}}, {"a": 0.5}, "within", 1.5),
+    ({"max_percent": 2}, {"max_percent": 1}, 0, "within", None), ({"max_percent": 2}, {"max_percent": 3}, 0, "off", 1.5),
+    ({"min_ratio": 20}, {"min_ratio": 50}, 0, "within", None), ({"min_ratio": 20}, {"min_ratio": 10}, 0, "off", 0.5),
+    ({"used_gb_max": 4}, {"used_gb_max": 4}, 0, "within", None),
+])
+def test_verdicts(paper, ours, tolerance, verdict, ratio):
+    found = judge(paper, ours, tolerance)
+    assert found.verdict == verdict
+    assert found.ratio is ratio if ratio is None else found.ratio == pytest.approx(ratio)
+
+
+def test_parts_that_are_off_or_unchecked_are_named():
+    found = judge({"a": 1, "b": 2, "c": {"d": 3}}, {"a": 2, "b": None, "c": {"d": 4}}, 0.1)
+    assert (found.wrong, found.unchecked, found.ratio) == (("a", "c.d"), ("b",), 2)
+    with pytest.raises(ValueError, match="nothing to compare"):
+        judge({"a": 1}, {"a": None})
+
+
+def test_a_key_with_max_may_be_a_name():
+    assert judge({"row_max": 1}, {"row_max": 0}).verdict == "within"
+    assert judge({"row_max": 1}, {"row_max": 0}, bounds=False).verdict == "off"
+
+
+@pytest.mark.parametrize("ours, verdict, ratio", [(9, "within", 1), ([8, 12], "within", 1), (7, "off", 0.875),
+                                                  ([9, 18], "off", 1.5)])
+def test_intervals(ours, verdict, ratio):
+    found = judge([8, 12], ours, interval=True)
+    assert (found.verdict, found.ratio) == (verdict, pytest.approx(ratio))
+
+
+@given(st.floats(1e-6, 1e12), st.floats(0.01, 100), st.floats(0, 3))
+def test_the_tolerance_is_what_decides(paper, ratio, tolerance):
+    """Whatever the value: ours is within exactly if it is no farther off than the tolerance."""
+    found = judge(paper, paper * ratio, tolerance)
+    off = abs(paper * ratio - paper) > tolerance * paper * (1 + 1e-9)
+    if abs(ratio - 1) > 1e-8:
+        assert found.verdict == ("off" if off else "within")
+
+
+# Checks ----------------------------------------------------------------------------------------------------------------
+
+
+def test_every_claim_of_pam_has_a_check():
+    """And no check is of a claim that the paper does not make."""
+    known = {claim.id for claim in PAM.claims}
+    assert set(checks_of("pam")) == known
+
+
+def test_other_papers_have_none():
+    row = check_claims(load_paper("cent"), Evidence(NoRecords()))[0]
+    assert (row.verdict, row.ours) == ("not-checkable", None) and "no model" in row.why
+
+
+def test_table_1():
+    timings = rows(*memory.TIMINGS)
+    assert {name for name, row in timings.items() if row.verdict != "exact"} == {"pam-hbm-tBL"}
+    assert timings["pam-hbm-tBL"].verdict == "off" and timings["pam-hbm-tBL"].ratio == 0.5
+    assert timings["pam-hbm-tREFI"].ours == 5070 and "hbm3-5.2" in timings["pam-hbm-tREFI"].basis
+
+
+@pytest.mark.parametrize("wrong", [5069, 5071])
+def test_a_wrong_timing_is_off(wrong, monkeypatch):
+    """A memory file that says something else than the paper."""
+    evidence = Evidence(NoRecords())
+    monkeypatch.setitem(evidence.memory("hbm3-5.2").parameters, "nREFI", wrong)
+    row = check_claims(PAM, evidence, [PAM.claim("pam-hbm-tREFI")])[0]
+    assert (row.verdict, row.ours) == ("off", wrong)
+
+
+def test_organisation_and_rates():
+    found = rows("pam-hbm-org", "pam-ddr-org", "pam-ssd-cap", "pam-cap-ddr", "pam-cap-ssd", "pam-attacc-bw", "pam-mot-kv")
+    assert [found[f"pam-{part}"].verdict for part in ("hbm-org", "ddr-org", "ssd-cap", "mot-kv")] == ["exact"] * 4
+    assert found["pam-cap-ddr"].ours == 128 * 8 / 5e-9 and found["pam-cap-ddr"].verdict == "within"
+    assert 0.85 * 17.5e9 < found["pam-cap-ssd"].ours < 17.5e9
+
+
+def test_areas_follow_the_measured_gates():
+    """Twice the gates, twice the area; the verdict follows."""
+    small, large = (rows("pam-area-hbm-pu", records=Records(area_ge=ge))["pam-area-hbm-pu"] for ge in (64_000.0, 128_000.0))
+    assert large.ours["mm2"] == pytest.approx(2 * small.ours["mm2"])
+    assert small.ours["mm2"] == pytest.approx(64_000 * math.sqrt(0.136 * 0.21 / 0.7) * 10e-6)
+    assert small.ours["datapath_percent"] is None and "datapath" in small.why
+    assert (small.verdict, large.verdict) == ("within", "off")
+
+
+def test_a_clock_that_is_not_reached_is_told():
+    row = rows("pam-pu-freq-hbm", records=Records(fmax_mhz=500.0))["pam-pu-freq-hbm"]
+    assert (row.ours, row.verdict) == (500.0, "off") and "library" in row.why
+    row = rows("pam-pu-freq-hbm", records=Records(fmax_mhz=900.0))["pam-pu-freq-hbm"]
+    assert (row.ours, row.verdict) == (666.0, "exact")
+
+
+def test_missing_measurements_are_made_once():
+    """A claim that needs one names the command; with a way to run commands it is run once for all that need it."""
+    records = Records(kinds=())
+    row = rows("pam-area-hbm-pu", records=records)["pam-area-hbm-pu"]
+    assert row.verdict == "not-checkable" and "`bankside synth pam-pu --preset pam-hbm`" in row.why
+    assert "--measure" not in row.why
+    ran = []
+
+    def run(command):
+        ran.append(command)
+        records.kinds = ("synth",)
+
+    found = rows("pam-area-hbm-pu", "pam-pu-freq-hbm", records=records, measure=run)
+    assert ran == ["bankside synth pam-pu --preset pam-hbm"]
+    assert found["pam-pu-freq-hbm"].verdict == "exact"
+
+
+def test_a_measurement_that_fails_is_a_reason():
+    def run(command):
+        raise ConfigError("no such tool")
+
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=run)["pam-pu-freq-hbm"]
+    assert row.verdict == "not-checkable" and row.why.endswith("no such tool")
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=lambda command: None)["pam-pu-freq-hbm"]
+    assert row.verdict == "not-checkable"
+
+
+def test_the_verilog_decides_the_structure():
+    def modules(unit, preset):
+        return ["sequencer", "exp", *(f"output_rounder_{k}" for k in range(8))], {"kv__payload": 128}
+
+    found = {row.claim.id: row for row in check_claims(
+        PAM, Evidence(NoRecords(), modules=modules), [PAM.claim("pam-pu-hbm-width"), PAM.claim("pam-pu-softmax")])}
+    assert found["pam-pu-hbm-width"].ours == {"bits": 128, "mul": 16, "add": 8}
+    assert found["pam-pu-hbm-width"].verdict == "off" and found["pam-pu-softmax"].verdict == "exact"
+
+
+def test_merging_partial_results():
+    """Any cut of the tokens, an empty part and the order of the parts give the same attention."""
+    random = np.random.default_rng(3)
+    q, k, v = random.standard_normal(8), *random.standard_normal((2, 20, 8))
+    parts = [algorithm.local(q, k[a:b], v[a:b]) for a, b in ((0, 0), (0, 3), (3, 19), (19, 20))]
+    for order in (parts, parts[::-1]):
+        _, total, output = algorithm.merge(order)
+        assert np.allclose(output / total, algorithm.attention(q, k, v), rtol=0, atol=1e-14)
+
+
+def test_rules_of_the_placement():
+    found = rows("pam-alloc", "pam-alg2", "pam-eq8", "pam-window", "pam-bg-total", "pam-bg-track", "pam-mapping")
+    assert {row.verdict for row in found.values()} <= {"exact", "within"}
+
+
+def test_a_scheduler_that_does_something_else_is_off(monkeypatch):
+    monkeypatch.setattr(placement.KvTable, "schedule", lambda self, x, y, most: {})
+    assert rows("pam-alg2")["pam-alg2"].verdict == "off"
+
+
+def test_dies_are_the_paper_s():
+    assert area.DIE_MM2["ssd"] == pytest.approx(107.48, abs=0.01)
+
+
+# What every row has ----------------------------------------------------------------------------------------------------
+
+
+def made(check, value=10.0, **more):
+    claim = Claim(id="x-1", source="§1", statement="s", quantity="q", value=value, unit="x", conditions=None, kind="config")
+    paper = Paper(name="x", title="X", claims=[claim])
+    return check_claims(paper, Evidence(NoRecords()), checks={"x-1": check}, **more)[0].as_dict()
+
+
+def test_keys_of_a_row():
+    row = made(lambda evidence, claim: Finding(np.float64(11), "here", "because", 0.2))
+    assert row == {"id": "x-1", "source": "§1", "statement": "s", "kind": "config", "conditions": None, "paper": 10.0,
+                   "ours": 11.0, "unit": "x", "ratio": pytest.approx(1.1), "verdict": "within", "tolerance": "20 %",
+                   "why": "because", "basis": "here"}
+    assert type(row["ours"]) is float
+
+
+def test_reasons():
+    def none(evidence, claim):
+        raise NotCheckable("needs a GPU")
+
+    def broken(evidence, claim):
+        raise ConfigError("the file is wrong")
+
+    def endless(evidence, claim):
+        endless.count += 1
+        raise MissingRecord("x", (f"measure {endless.count}",), ())
+
+    endless.count = 0
+    assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
+    assert made(endless, measure=lambda command: None)["verdict"] == "not-checkable"
+
+
+def test_a_claim_has_one_check():
+    checks = Checks()
+    checks.of("a")(none := lambda evidence, claim: Finding(1, ""))
+    with pytest.raises(ValueError, match="claim 'a' has two checks"):
+        checks.of("a")(none)
+
+
+def test_what_is_computed_once_is_kept():
+    evidence, calls = Evidence(NoRecords()), []
+    for _ in range(3):
+        assert evidence.once("key", lambda: calls.append(1) or 7) == 7
+    assert len(calls) == 1
+
+    def fails():
+        calls.append(1)
+        raise NotCheckable("no")
+
+    for _ in range(3):
+        with pytest.raises(NotCheckable):
+            evidence.once("other", fails)
+    assert len(calls) == 2
+
+
+def test_a_difference_has_a_reason():
+    """Every row that is off or can't be checked says why, whatever measurements are there; ids are not repeated in it."""
+    evidence = Evidence(Records(), kept={})
+    quick = [claim for claim in PAM.claims if not re.search(r"thr|energy|abl|scale|lpim|migr|mot-att", claim.id)]
+    for row in check_claims(PAM, evidence, quick):
+        assert row.verdict in VERDICTS
+        if row.verdict in ("off", "not-checkable"):
+            assert row.why, row.claim.id
+        if row.verdict != "not-checkable":
+            assert row.basis, row.claim.id
+
+
+def test_hashes_are_those_of_records():
+    """The records asked for are those that the commands named make."""
+    records = Records()
+    rows("pam-area-hbm-pu", records=records)
+    assert ("pam-pu", config_hash("pam-pu", PRESETS["pam-hbm"]), "synth") in records.asked
