@@ -15,8 +15,8 @@ from ...constraints.memory import Memory, load_memory
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from . import aim_kernel as kernel
+from .answer import TraceTiming
 from .compiled import compiled
-from .energy import energy_pj
 from .tables import make_image, make_tables
 
 __all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask"]
@@ -102,30 +102,17 @@ class Instructions(NamedTuple):
 
 
 @dataclass
-class FrontEndTiming:
-    """Time of a program or trace.
+class FrontEndTiming(TraceTiming):
+    """Time of a program or trace on an AiM device.
 
     Attributes
     ----------
-    cycles : until the host is through
-    commands : by name, summed over the channels
+    instructions : of the host
     stages : cycles between the ends of named stages, as the host sees them
-    stage_ends : cycle in which each would have ended, had the program ended there
     """
 
-    memory: Memory
-    cycles: int
-    commands: dict[str, int]
     instructions: int
     stages: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def time_ns(self) -> float:
-        return self.cycles * self.memory.clock_ps * 1e-3
-
-    @property
-    def energy_pj(self) -> dict[str, float]:
-        return energy_pj(self.commands, self.memory)
 
 
 # The state between two pieces ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiled import compiled
+from .compiled import compiled, ones
 from .tables import (
     ACTIVATE,
     BANK_START,
@@ -87,15 +87,6 @@ def fresh_state(layout, interval):
     host = np.zeros(8, np.int64)
     host[CLASSES] = 1
     return state, members, host
-
-
-@compiled
-def _ones(x):
-    n = 0
-    while x:
-        x &= x - 1
-        n += 1
-    return n
 
 
 @compiled
@@ -414,7 +405,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                         asleep[which] = 0
                     if blocks[head]:
                         host[BLOCKED] = 1
-                        host[WAIT] = _ones(masks[head]) * ops[head]
+                        host[WAIT] = ones(masks[head]) * ops[head]
                     elif not left:
                         host[HEAD] += 1
                         host[POPPED] += 1
@@ -427,7 +418,7 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                 continue
             if _tick(t, state[k], layout, clock, mode_switch, refresh, interval, flags, found, out):
                 happened = True
-                size = _ones(members[k])
+                size = ones(members[k])
                 if out[1] >= 0:
                     counts[t[t[NUMBER] + out[1]]] += size
                     if len(log):

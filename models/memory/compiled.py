@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["COMPILED", "borrowed", "compiled"]
+__all__ = ["COMPILED", "borrowed", "compiled", "ones"]
 
 try:
     if os.environ.get("BANKSIDE_INTERPRETED"):
@@ -50,3 +50,13 @@ if COMPILED:
         return array(array), build
 
     borrowed = _borrowed  # type: ignore[assignment]
+
+
+@compiled
+def ones(x):
+    """How many bits of a number are set."""
+    n = 0
+    while x:
+        x &= x - 1
+        n += 1
+    return n

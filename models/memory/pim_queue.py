@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel
-from .energy import energy_pj
+from .answer import TraceTiming
 from .lines import Progress, line_blocks
-from .request_kernel import make_plan
+from .plan import make_plan
 from .tables import Numbering, Tables, make_tables
 
 __all__ = ["OPERATIONS", "Issue", "QueueController", "QueueTiming", "Requests", "read_trace", "trace_lines"]
@@ -65,28 +65,10 @@ class Issue(NamedTuple):
 
 
 @dataclass
-class QueueTiming:
-    """Time of a program or trace.
+class QueueTiming(TraceTiming):
+    """Time of a program or trace on AttAcc's HBM. ``requests``: of all channels, barriers included."""
 
-    Attributes
-    ----------
-    cycles : until all channels are through
-    commands : by name, summed over the channels
-    requests : of all channels, barriers included
-    """
-
-    memory: Memory = field(repr=False)
-    cycles: int
-    commands: dict[str, int]
     requests: int
-
-    @property
-    def time_ns(self) -> float:
-        return self.cycles * self.memory.clock_ps * 1e-3
-
-    @property
-    def energy_pj(self) -> dict[str, float]:
-        return energy_pj(self.commands, self.memory)
 
     @property
     def row_hits(self) -> int:

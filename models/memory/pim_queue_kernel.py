@@ -15,7 +15,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiled import borrowed, compiled
+from .compiled import borrowed, compiled, ones
+from .plan import (
+    ACTIVATE,
+    BANKS,
+    BANKS_END,
+    BUS,
+    COMMAND,
+    GROUPS,
+    LATENCY,
+    PRECHARGE,
+    RING,
+    RING_END,
+    RULE,
+    TELL,
+    TELL_END,
+)
 from .tables import CLOSES, NEEDS, OPENS
 
 __all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
@@ -52,8 +67,6 @@ _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
  _BANK_BITS, APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
 
 # A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
-(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS,
- _BANKS_END, _GROUPS) = range(14)
 
 # The front end: next request, how often it has been given to all of its channels, channels that it is still to be given to
 # (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log; cycle of the
@@ -78,17 +91,17 @@ def make_image(plan, groups, targets, flags, interval, bits, read, refreshes, ba
         return np.where(numbers < 0, -1, first + numbers * width)
 
     what = plan.what.copy()
-    for column, place, step in ((_TELL, tell, 2), (_TELL_END, tell, 2), (_RING, entered, 1), (_RING_END, entered, 1),
-                                (_BANKS, acted, 1), (_BANKS_END, acted, 1)):
+    for column, place, step in ((TELL, tell, 2), (TELL_END, tell, 2), (RING, entered, 1), (RING_END, entered, 1),
+                                (BANKS, acted, 1), (BANKS_END, acted, 1)):
         what[:, column] = place + step * plan.what[:, column]
-    for column in (_ACTIVATE, _PRECHARGE):
+    for column in (ACTIVATE, PRECHARGE):
         what[:, column] = placed(plan.what[:, column])
-    what[:, _GROUPS:] += ready
+    what[:, GROUPS:] += ready
     ring = plan.rings.copy()
     ring[:, 0] += rings
     ring[:, 1] += ring[:, 0] - 1
     ring[:, 2:] = tell + 2 * plan.rings[:, 2:]
-    image = [np.array([rows, ready, rings, queues, end, *flags, interval, *bits, 0, read, width - _GROUPS, len(refreshes)]),
+    image = [np.array([rows, ready, rings, queues, end, *flags, interval, *bits, 0, read, width - GROUPS, len(refreshes)]),
              placed(refreshes), what, plan.tell + np.array([ready, 0]), ring, windows + 4 * plan.ring, rows + plan.bank]
     return np.concatenate([part.ravel() for part in image]).astype(np.int64), placed(targets)
 
@@ -106,34 +119,25 @@ def fresh_state(image, channels, commands):
     return state, members, host
 
 
-@compiled
-def _ones(x):
-    n = 0
-    while x:
-        x &= x - 1
-        n += 1
-    return n
-
-
 # Commands --------------------------------------------------------------------------------------------------------------
 
 
 @compiled
 def _when(p, s, c, target):
     """First cycle in which the timings allow a command."""
-    at = s[c, p[target + _GROUPS]]
+    at = s[c, p[target + GROUPS]]
     for k in range(1, p[_WIDTH]):
-        at = max(at, s[c, p[target + _GROUPS + k]])
+        at = max(at, s[c, p[target + GROUPS + k]])
     return at
 
 
 @compiled
 def _record(p, s, c, target, row, at):
     """Record that a command issues in cycle ``at``, and open or close its rows."""
-    for k in range(p[target + _TELL], p[target + _TELL_END], 2):
+    for k in range(p[target + TELL], p[target + TELL_END], 2):
         group = p[k]
         s[c, group] = max(s[c, group], at + p[k + 1])
-    for k in range(p[target + _RING], p[target + _RING_END]):
+    for k in range(p[target + RING], p[target + RING_END]):
         window = p[k]
         first, last = p[window], p[window + 1]
         for n in range(first, last):
@@ -142,10 +146,10 @@ def _record(p, s, c, target, row, at):
         for n in range(p[window + 2], p[window + 3], 2):
             group = p[n]
             s[c, group] = max(s[c, group], s[c, first] + p[n + 1])
-    rule = p[target + _RULE]
+    rule = p[target + RULE]
     if rule == OPENS or rule == CLOSES:
         now = row if rule == OPENS else -1
-        for k in range(p[target + _BANKS], p[target + _BANKS_END]):
+        for k in range(p[target + BANKS], p[target + BANKS_END]):
             s[c, p[k]] = now
         for queue in range(4):
             place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
@@ -159,10 +163,10 @@ def _next(p, s, c, place):
     command = s[c, place + NEXT]
     if command < 0:
         command = s[c, place + TARGET]
-        if p[command + _RULE] == NEEDS:
+        if p[command + RULE] == NEEDS:
             row = s[c, place + ROW]
             opened, closed, other = False, False, False
-            for k in range(p[command + _BANKS], p[command + _BANKS_END]):
+            for k in range(p[command + BANKS], p[command + BANKS_END]):
                 found = s[c, p[k]]
                 if found == row:
                     opened = True
@@ -171,9 +175,9 @@ def _next(p, s, c, place):
                 else:
                     other = True
             if other or (opened and closed):
-                command = p[command + _PRECHARGE]
+                command = p[command + PRECHARGE]
             elif closed:
-                command = p[command + _ACTIVATE]
+                command = p[command + ACTIVATE]
         s[c, place + NEXT] = command
     return command
 
@@ -227,12 +231,12 @@ def _against_hit(p, s, c, queue, command, where):
     hit = False
     for _ in range(s[c, 3 * queue + _SEGMENTS]):
         target = s[c, place + TARGET]
-        if not hit and target >= 0 and p[target + _RULE] == NEEDS and _next(p, s, c, place) == target:
+        if not hit and target >= 0 and p[target + RULE] == NEEDS and _next(p, s, c, place) == target:
             if p[_ADDRESSES_WAIT]:
                 hit = s[c, place + WHERE] == where
             else:
-                for k in range(p[target + _BANKS], p[target + _BANKS_END]):
-                    for n in range(p[command + _BANKS], p[command + _BANKS_END]):
+                for k in range(p[target + BANKS], p[target + BANKS_END]):
+                    for n in range(p[command + BANKS], p[command + BANKS_END]):
                         hit = hit or p[k] == p[n]
         place += FIELDS
     return hit
@@ -275,11 +279,11 @@ def _best(p, s, c, queue, clock):
             needed = s[c, place + NEXT]  # not by calls: this is where time goes
             if needed < 0:
                 needed = _next(p, s, c, place)
-            rule = p[needed + _RULE]
+            rule = p[needed + RULE]
             row_command = rule == OPENS or rule == CLOSES
             if barrier and not row_command:
                 continue
-            then = s[c, p[needed + _GROUPS]]
+            then = s[c, p[needed + GROUPS]]
             if several:
                 then = _when(p, s, c, needed)
             if then > clock:
@@ -297,7 +301,7 @@ def _best(p, s, c, queue, clock):
 def _interrupts(p, s, c, queue, segment, command):
     """Whether a command closes the row of a plain request that has opened it and waits for its access."""
     interrupts = False
-    if s[c, 3 * ACTIVE + _SEGMENTS] > 0 and p[command + _RULE] == CLOSES:
+    if s[c, 3 * ACTIVE + _SEGMENTS] > 0 and p[command + RULE] == CLOSES:
         where = s[c, p[_QUEUES] + queue * _ROOM + FIELDS * segment + WHERE]
         place = p[_QUEUES] + ACTIVE * _ROOM + FIELDS * s[c, 3 * ACTIVE + _FIRST]
         for _ in range(s[c, 3 * ACTIVE + _SEGMENTS]):
@@ -316,7 +320,7 @@ def _refresh(p, s, c):
     command = refresh
     for k in range(p[_ROWS], p[_READY]):
         if s[c, k] != -1:
-            command = p[refresh + _PRECHARGE]
+            command = p[refresh + PRECHARGE]
     return which, refresh, command
 
 
@@ -332,14 +336,14 @@ def _choose(p, s, c, clock, other):
     blocked = False
     if s[c, 3 * ACTIVE + _SEGMENTS] > 0:
         segment, command, ready, soon = _best(p, s, c, ACTIVE, clock)
-        bus = p[command + _BUS]
+        bus = p[command + BUS]
         if ready and bus != other:
             queue = ACTIVE
         elif ready:
             soon = clock + 1
     if queue < 0 and s[c, _WAITING] > 0:
         _, _, command = _refresh(p, s, c)
-        bus = p[command + _BUS]
+        bus = p[command + BUS]
         then = _when(p, s, c, command)
         if bus == other:
             soon = clock + 1
@@ -366,7 +370,7 @@ def _choose(p, s, c, clock, other):
                     segment, command, ready, then = _best(p, s, c, which, clock)
                     soon = min(soon, then)
                     if command >= 0:
-                        bus = p[command + _BUS]
+                        bus = p[command + BUS]
                     if ready and (other < 0 or (bus >= 0 and bus != other)):
                         queue = which
                         s[c, _NEAR] = which == PIM
@@ -396,11 +400,11 @@ def _issue(p, s, c, queue, segment, command, clock):
             if queue == 4:
                 s[c, _WAITING] -= 1
             else:
-                if p[target + _COMMAND] == p[_READ]:
+                if p[target + COMMAND] == p[_READ]:
                     # Data come back in order, one request a cycle.
-                    s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + _LATENCY])
+                    s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + LATENCY])
                 _remove(p, s, c, queue, segment)
-        elif queue < 4 and p[command + _RULE] == OPENS and not s[c, _NEAR]:
+        elif queue < 4 and p[command + RULE] == OPENS and not s[c, _NEAR]:
             # A plain request that has opened its row goes before those that have not; one too many is lost.
             where = s[c, place + WHERE]
             _remove(p, s, c, queue, segment)
@@ -413,12 +417,12 @@ def _issue(p, s, c, queue, segment, command, clock):
 def _note(p, clock, members, command, address, host, log):
     """Count a command, and write it to the log."""
     if command >= 0:
-        host[ISSUED + p[command + _COMMAND]] += _ones(members)
-        if p[command + _BUS] == 1:
+        host[ISSUED + p[command + COMMAND]] += ones(members)
+        if p[command + BUS] == 1:
             host[MOVED] = clock
         if len(log):
             n = host[LOGGED]
-            log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + _COMMAND], address
+            log[n, 0], log[n, 1], log[n, 2], log[n, 3] = clock, members, p[command + COMMAND], address
             host[LOGGED] += 1
 
 
@@ -454,7 +458,7 @@ def _tick(p, s, c, clock):
         if queue >= 0:
             s[c, _QUIET] = 0
             first = command
-            bus = -1 if command < 0 else p[command + _BUS]
+            bus = -1 if command < 0 else p[command + BUS]
             address = _issue(p, s, c, queue, segment, command, clock)
             soon = clock + 1 if bus < 0 else _FAR  # who waits is looked at again now
         if bus >= 0:

@@ -12,14 +12,30 @@ that is done with it here.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .compiled import compiled
-from .tables import CLOSES, OPENS, Tables
+from .plan import (
+    ACTIVATE,
+    BANKS,
+    BANKS_END,
+    BUS,
+    COMMAND,
+    FIRST_BANK,
+    GROUPS,
+    LATENCY,
+    PRECHARGE,
+    RING,
+    RING_END,
+    RULE,
+    TELL,
+    TELL_END,
+)
+from .tables import CLOSES, OPENS
 
-__all__ = ["FLAGS", "LIMITS", "Plan", "advance", "fresh_state", "make_options", "make_plan"]
+__all__ = ["FLAGS", "LIMITS", "advance", "fresh_state", "make_options"]
 
 #: What a controller does, in the order of the options' array. The first three are choices, the others quirks:
 #: - a request that would close a row waits while a younger queued one hits it, unless it is the oldest
@@ -58,92 +74,9 @@ _TARGET, _ROW, _LINE, _ARRIVED, _TOUCHED, _BANK, _WRITE, _FIELDS = range(8)
 #: The front end: next request of the block, requests sent in this cycle, cycle, log lines, whether it is through,
 #: whether nothing can happen any more. Then what is counted: row hits, misses, conflicts, sum of read latencies, reads
 #: answered, of these from queued writes. Then commands by number.
-HEAD, SENT, CLOCK, LOGGED, ENDED, STUCK, HITS, MISSES, CONFLICTS, LATENCY, ANSWERED, FORWARDED, COMMANDS = range(13)
+HEAD, SENT, CLOCK, LOGGED, ENDED, STUCK, HITS, MISSES, CONFLICTS, WAITED, ANSWERED, FORWARDED, COMMANDS = range(13)
 
 _FAR = 1 << 60
-
-
-class Plan(NamedTuple):
-    """:class:`Tables` the other way round, for controllers that ask far more often than they issue: a command at an address
-    is ready when its *groups* are, and a command that issues tells groups when they will be.
-
-    Attributes
-    ----------
-    what : by target: command, bus, row rule, targets that open and close its row, latency, first bank; its parts of
-        ``tell``, ``ring`` and ``bank``; its groups, filled up with group 0, which is always ready
-    tell : groups and after how many cycles they are ready
-    ring : windows that a target enters
-    rings : by window: where its times are kept, how many, its part of ``tell``
-    bank : banks that a target acts on
-    """
-
-    what: np.ndarray
-    tell: np.ndarray
-    ring: np.ndarray
-    rings: np.ndarray
-    bank: np.ndarray
-
-
-(_COMMAND, _BUS, _RULE, _ACTIVATE, _PRECHARGE, _LATENCY, _FIRST_BANK, _TELL, _TELL_END, _RING, _RING_END, _BANKS,
- _BANKS_END, _GROUPS) = range(14)
-
-#: Most entries of a plan's list of groups to tell, before targets share groups.
-_TELLS = 1 << 18
-
-
-def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
-    """The plan for targets ``used`` (others never issue), and its number of groups.
-
-    A group per target where that makes a list of tolerable length; else those that look at the same times share groups.
-    """
-    count = len(t.command)
-    watchers: dict[tuple[int, int, int, int], list[int]] = {}
-    for target in used.tolist():
-        for kind, start, seen, times in ((0, t.check_start, t.check_slot, t.check_cycles),
-                                         (1, t.ring_check_start, t.ring_check, t.ring_check_cycles)):
-            for k in range(start[target], start[target + 1]):
-                key = kind, int(seen[k]), int(t.command[target]), int(times[k])
-                watchers.setdefault(key, []).append(target)
-    # Targets that tell a time, times the targets that look at it.
-    setters = np.bincount(t.set_slot, minlength=1 + max((what for kind, what, _, _ in watchers if not kind), default=0))
-    alone = sum(int(setters[what]) * len(who) for (kind, what, _, _), who in watchers.items() if not kind) <= _TELLS
-    groups: dict[tuple[int, ...], int] = {}
-    of_slots: dict[int, list[tuple[int, int]]] = {}
-    of_rings: dict[int, list[tuple[int, int]]] = {}
-    for (kind, what, _, cycles), who in watchers.items():
-        for targets in ([target] for target in who) if alone else [who]:
-            group = groups.setdefault(tuple(targets), len(groups) + 1)
-            (of_rings if kind else of_slots).setdefault(what, []).append((group, cycles))
-    looks: list[list[int]] = [[] for _ in range(count)]
-    for members, group in groups.items():
-        for target in members:
-            looks[target].append(group)
-    width = max(1, *(len(x) for x in looks))
-
-    def told(slots: list[int]) -> list[tuple[int, int]]:
-        longest: dict[int, int] = {}
-        for slot in slots:
-            for group, cycles in of_slots.get(slot, []):
-                longest[group] = max(cycles, longest.get(group, 0))
-        return sorted(longest.items())
-
-    tells: list[tuple[int, int]] = []
-    chosen = set(used.tolist())
-    rows: list[list[int]] = []
-    for n in range(count):
-        first = len(tells)
-        if n in chosen:
-            tells += told(t.set_slot[t.set_start[n]:t.set_start[n + 1]].tolist())
-        rows.append([t.command[n], t.bus[n], t.rule[n], t.activate[n], t.precharge[n], t.latency[n],
-                     t.bank[t.bank_start[n]], first, len(tells), t.ring_set_start[n], t.ring_set_start[n + 1],
-                     t.bank_start[n], t.bank_start[n + 1], *looks[n], *[0] * (width - len(looks[n]))])
-    rings: list[list[int]] = []
-    for n in range(len(t.ring_size)):
-        first = len(tells)
-        tells += of_rings.get(n, [])
-        rings.append([t.ring_first[n], t.ring_size[n], first, len(tells)])
-    return Plan(np.array(rows, np.int64), np.array(tells, np.int64).reshape(-1, 2), t.ring_set,
-                np.array(rings, np.int64).reshape(-1, 4), t.bank), len(groups) + 1
 
 
 def make_options(flags: dict[str, Any], limits: dict[str, Any], refreshes: np.ndarray, banks: int, groups: int,
@@ -168,8 +101,8 @@ def fresh_state(channels: int, options: np.ndarray, commands: int) -> tuple[np.n
 def _when(what, s, o, c, target):
     """First cycle in which the timings allow a command."""
     ready = o[_READY]
-    at = s[c, ready + what[target, _GROUPS]]
-    for k in range(_GROUPS + 1, what.shape[1]):
+    at = s[c, ready + what[target, GROUPS]]
+    for k in range(GROUPS + 1, what.shape[1]):
         at = max(at, s[c, ready + what[target, k]])
     return at
 
@@ -178,10 +111,10 @@ def _when(what, s, o, c, target):
 def _issue(what, tell, ring, rings, bank, s, o, c, target, row, at):
     """Record that a command issues in cycle ``at``, and open or close its rows."""
     ready = o[_READY]
-    for k in range(what[target, _TELL], what[target, _TELL_END]):
+    for k in range(what[target, TELL], what[target, TELL_END]):
         group = ready + tell[k, 0]
         s[c, group] = max(s[c, group], at + tell[k, 1])
-    for k in range(what[target, _RING], what[target, _RING_END]):
+    for k in range(what[target, RING], what[target, RING_END]):
         window = ring[k]
         first = o[_RINGS] + rings[window, 0]
         last = first + rings[window, 1] - 1
@@ -191,9 +124,9 @@ def _issue(what, tell, ring, rings, bank, s, o, c, target, row, at):
         for n in range(rings[window, 2], rings[window, 3]):
             group = ready + tell[n, 0]
             s[c, group] = max(s[c, group], s[c, first] + tell[n, 1])
-    rule = what[target, _RULE]
+    rule = what[target, RULE]
     if rule == OPENS or rule == CLOSES:
-        for k in range(what[target, _BANKS], what[target, _BANKS_END]):
+        for k in range(what[target, BANKS], what[target, BANKS_END]):
             s[c, o[_ROWS] + bank[k]] = row if rule == OPENS else -1
 
 
@@ -213,7 +146,7 @@ def _send(what, s, o, c, write, target, row, line, clock, host):
         for n in range(s[c, _COUNT + _WRITING]):
             if s[c, queue + n * _FIELDS + _LINE] == line:
                 at = clock + 1
-                host[LATENCY] += 1
+                host[WAITED] += 1
                 host[ANSWERED] += 1
                 host[FORWARDED] += 1
                 if o[_ANSWERS]:
@@ -225,7 +158,7 @@ def _send(what, s, o, c, write, target, row, line, clock, host):
     if count >= o[_READS + which]:
         return False
     e = o[_QUEUES] + (which * o[_ENTRIES] + count) * _FIELDS
-    bank = what[target, _FIRST_BANK]
+    bank = what[target, FIRST_BANK]
     s[c, e + _TARGET], s[c, e + _ROW], s[c, e + _LINE], s[c, e + _ARRIVED] = target, row, line, clock
     s[c, e + _TOUCHED], s[c, e + _BANK], s[c, e + _WRITE] = 0, bank, write
     s[c, _COUNT + which] = count + 1
@@ -234,7 +167,7 @@ def _send(what, s, o, c, write, target, row, line, clock, host):
     elif which == s[c, _TURN] and (count == 0 or not o[_IN_ORDER]):
         # All others were looked at before: nothing happens until what it was, or until this one is ready.
         opened = s[c, o[_ROWS] + bank]
-        command = target if opened == row else what[target, _ACTIVATE if opened == -1 else _PRECHARGE]
+        command = target if opened == row else what[target, ACTIVATE if opened == -1 else PRECHARGE]
         s[c, _ASLEEP] = min(s[c, _ASLEEP], _when(what, s, o, c, command))
     return True
 
@@ -262,12 +195,12 @@ def _best(what, s, o, c, which, bus, clock):
         if row == s[c, e + _ROW]:
             command = target
         elif row == -1:
-            command = what[target, _ACTIVATE]
+            command = what[target, ACTIVATE]
         else:
-            command = what[target, _PRECHARGE]
+            command = what[target, PRECHARGE]
             if not wastes and s[c, held + bank]:
                 continue
-        if bus >= 0 and what[command, _BUS] != bus:
+        if bus >= 0 and what[command, BUS] != bus:
             continue
         at = _when(what, s, o, c, command)
         ready = at <= clock
@@ -312,17 +245,17 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
     bus = -1 if first < 0 or o[_PAIRS] else 1 - first
     source = -1
     place, command, ready, soon = _best(what, s, o, c, _ACTIVE, bus, clock)
-    if ready and (first < 0 or what[command, _BUS] != first):
+    if ready and (first < 0 or what[command, BUS] != first):
         source = _ACTIVE
     elif s[c, _QUEUED] > s[c, _REFRESHED]:
         refresh = o[_REFRESHES + s[c, _REFRESHED] % (len(o) - _REFRESHES)]
         command = refresh
-        closing = what[refresh, _PRECHARGE]
+        closing = what[refresh, PRECHARGE]
         whose = closing if o[_RUTHLESS] else refresh
-        for k in range(what[whose, _BANKS], what[whose, _BANKS_END]):
+        for k in range(what[whose, BANKS], what[whose, BANKS_END]):
             if s[c, o[_ROWS] + bank[k]] != -1:
                 command = closing
-        if first < 0 or what[command, _BUS] != first:
+        if first < 0 or what[command, BUS] != first:
             at = _when(what, s, o, c, command)
             if at > clock:
                 return -2, min(soon, at)
@@ -337,13 +270,13 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
         soon = min(soon, later)
         if not ready:
             return -1, soon
-        if first >= 0 and what[command, _BUS] == first:
+        if first >= 0 and what[command, BUS] == first:
             return -1, clock + 1
         source = which
-        if what[command, _RULE] == OPENS and s[c, _COUNT + _ACTIVE] >= o[_OPENED] and not o[_IN_ORDER]:
+        if what[command, RULE] == OPENS and s[c, _COUNT + _ACTIVE] >= o[_OPENED] and not o[_IN_ORDER]:
             return -1, soon
-    if what[command, _RULE] == CLOSES and not (source == _REFRESH and o[_RUTHLESS]):
-        for k in range(what[command, _BANKS], what[command, _BANKS_END]):
+    if what[command, RULE] == CLOSES and not (source == _REFRESH and o[_RUTHLESS]):
+        for k in range(what[command, BANKS], what[command, BANKS_END]):
             if s[c, o[_HELD] + bank[k]]:
                 if source == _REFRESH:
                     return -2, soon
@@ -355,9 +288,9 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
         target, row, line = s[c, e + _TARGET], s[c, e + _ROW], s[c, e + _LINE]
         if not s[c, e + _TOUCHED]:
             s[c, e + _TOUCHED] = 1
-            host[HITS if command == target else MISSES if what[command, _RULE] == OPENS else CONFLICTS] += 1
+            host[HITS if command == target else MISSES if what[command, RULE] == OPENS else CONFLICTS] += 1
     _issue(what, tell, ring, rings, bank, s, o, c, command, row, clock)
-    host[COMMANDS + what[command, _COMMAND]] += 1
+    host[COMMANDS + what[command, COMMAND]] += 1
     if len(log):
         n = host[LOGGED]
         log[n, 0], log[n, 1], log[n, 2], log[n, 3], log[n, 4] = clock, c, command, row, line
@@ -366,9 +299,9 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
         if command == o[_REFRESHES + s[c, _REFRESHED] % (len(o) - _REFRESHES)]:
             s[c, _REFRESHED] += 1
     elif command == target:
-        at = clock + what[target, _LATENCY]
+        at = clock + what[target, LATENCY]
         if not s[c, e + _WRITE]:
-            host[LATENCY] += at - s[c, e + _ARRIVED]
+            host[WAITED] += at - s[c, e + _ARRIVED]
             host[ANSWERED] += 1
             if o[_ANSWERS]:
                 at = max(at, s[c, _DONE] + 1)
@@ -378,7 +311,7 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
         if source == _ACTIVE:
             s[c, o[_HELD] + s[c, e + _BANK]] -= 1
         _drop(s, o, c, source, place)
-    elif what[command, _RULE] == OPENS and not o[_IN_ORDER]:
+    elif what[command, RULE] == OPENS and not o[_IN_ORDER]:
         # To the end of those that have opened their row; also if it was one of them and a refresh has closed its row.
         arrived, where, write = s[c, e + _ARRIVED], s[c, e + _BANK], s[c, e + _WRITE]
         _drop(s, o, c, source, place)
@@ -388,7 +321,7 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
         s[c, e + _TARGET], s[c, e + _ROW], s[c, e + _LINE], s[c, e + _ARRIVED] = target, row, line, arrived
         s[c, e + _TOUCHED], s[c, e + _BANK], s[c, e + _WRITE] = 1, where, write
         s[c, _COUNT + _ACTIVE] += 1
-    return what[command, _BUS], clock + 1
+    return what[command, BUS], clock + 1
 
 
 @compiled

@@ -11,8 +11,9 @@ import numpy as np
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from . import request_kernel as kernel
-from .energy import energy_pj
+from .answer import TraceTiming
 from .mapping import AddressMapping, Location, address_mapping
+from .plan import make_plan
 from .tables import make_tables
 
 __all__ = ["CONTROLLERS", "Controller", "RequestFrontEnd", "RequestTiming", "Requests"]
@@ -96,13 +97,11 @@ class Requests(NamedTuple):
 
 
 @dataclass
-class RequestTiming:
-    """Time of a stream.
+class RequestTiming(TraceTiming):
+    """Time of a stream; without `Controller.drain` until its last request is accepted.
 
     Attributes
     ----------
-    cycles : until the last answer and write is through, or the last request accepted (`Controller.drain`)
-    commands : issued commands by name, summed over the channels
     reads, writes : accepted requests
     row_hits, row_misses, row_conflicts :
         requests served with a command that found their row open, their bank closed, another row open
@@ -110,9 +109,6 @@ class RequestTiming:
     read_latency : mean cycles from acceptance to the last data, over the reads that were answered (0 without)
     """
 
-    memory: Memory
-    cycles: int
-    commands: dict[str, int]
     reads: int
     writes: int
     row_hits: int
@@ -123,10 +119,6 @@ class RequestTiming:
     access_bytes: int
 
     @property
-    def time_ns(self) -> float:
-        return self.cycles * self.memory.clock_ps * 1e-3
-
-    @property
     def bytes(self) -> int:
         """Bytes of the accepted requests."""
         return (self.reads + self.writes) * self.access_bytes
@@ -135,9 +127,6 @@ class RequestTiming:
     def bytes_per_s(self) -> float:
         return self.bytes / (self.time_ns * 1e-9) if self.cycles else 0.0
 
-    @property
-    def energy_pj(self) -> dict[str, float]:
-        return energy_pj(self.commands, self.memory)
 
 
 #: Sum of requests that a block may have; longer ones are divided.
@@ -185,7 +174,7 @@ class RequestFrontEnd:
         refreshes = self.targets[refresh.command] if refresh else np.zeros(1, np.int64)
         used = np.concatenate([self.targets["RD"], self.targets["WR"], *([refreshes] if refresh else [])])
         used = np.unique(np.concatenate([used, tables.activate[used], tables.precharge[used]]))
-        self.plan, groups = kernel.make_plan(tables, used[used >= 0])
+        self.plan, groups = make_plan(tables, used[used >= 0])
         quirks, attacc = controller.quirks is not None, controller.quirks == "attacc-simulator"
         self.options = kernel.make_options(
             {"protects_hits": controller.protect_hits, "in_order": controller.order == "in-order",
@@ -252,5 +241,5 @@ class RequestFrontEnd:
             self.memory, int(host[kernel.CLOCK]),
             {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS:], strict=True) if n},
             reads, writes, int(host[kernel.HITS]), int(host[kernel.MISSES]), int(host[kernel.CONFLICTS]),
-            int(host[kernel.FORWARDED]), int(host[kernel.LATENCY]) / answered if answered else 0.0,
+            int(host[kernel.FORWARDED]), int(host[kernel.WAITED]) / answered if answered else 0.0,
             self.mapping.access_bytes)

@@ -13,7 +13,7 @@ import pytest
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available, load_memory
 from bankside.constraints.memory.memory import FOLDER
-from bankside.models.memory import request_kernel
+from bankside.models.memory import plan
 from bankside.models.memory.channel import Channel
 from bankside.models.memory.mapping import MAPPINGS, Location, address_mapping
 from bankside.models.memory.request_reader import read_requests
@@ -226,7 +226,7 @@ def test_groups_that_targets_share_are_the_same(monkeypatch):
     """The plan of a large memory (few groups, many a target) and of a small one (a group each) say the same."""
     for name, controller in ((DDR4, "ramulator"), (HBM5, "attacc-simulator"), (HBM5, "default")):
         alone = RequestFrontEnd(name, controller, channels=1)
-        monkeypatch.setattr(request_kernel, "_TELLS", 0)
+        monkeypatch.setattr(plan, "_TELLS", 0)
         shared = RequestFrontEnd(name, controller, channels=1)
         monkeypatch.undo()
         assert shared.plan.what.shape[1] > alone.plan.what.shape[1]
