@@ -12,6 +12,7 @@ from typing import Any
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import FILES
 from ..llm import ModelShape
+from .baselines import AttAccSystem, OffloadSystem
 from .gpu import GpuSystem, read_spec
 from .pam import TieredPimSystem
 from .pam_hbm import PamHbmSystem
@@ -21,7 +22,8 @@ __all__ = ["KINDS", "NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRe
            "load_system", "sweep", "system_names"]
 
 #: Class of each kind of system.
-KINDS: dict[str, type[GpuSystem]] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem)}
+KINDS: dict[str, type[GpuSystem]] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem,
+                                                              OffloadSystem, AttAccSystem)}
 
 #: Groups of a GPU system; an override of one of these reaches the base of a system that has a base.
 _BASE_GROUPS = ("gpu", "parallelism", "link")

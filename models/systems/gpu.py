@@ -18,6 +18,7 @@ from ...constraints.document import parse, read_text, validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
+from .latency import GridLatency
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, RecordSource
 from .roofline import Roofline
 
@@ -86,6 +87,8 @@ class GpuSystem:
         if self.tp * self.pp != spec.gpu.count:
             raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {spec.gpu.count} GPUs")
         self.roofline = Roofline(spec.gpu, spec.link, spec.energy)
+        #: Requests of all micro-batches of what is being evaluated.
+        self._batch = 0
 
     @classmethod
     def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str,
@@ -170,6 +173,25 @@ class GpuSystem:
             out.append(costs)
         return out
 
+    def step_seconds(self, model: ModelShape, batch: int, context: int) -> float:
+        """Time of a decode step of ``batch`` requests of ``context`` tokens, after :meth:`prepare`."""
+        self._batch = batch
+        size = -(-batch // min(self.pp, batch))
+        stages = self.step(model, size, np.array([context], np.int64))
+        return self.pp * max(float(sum(np.max(cost.time_s) for cost in stage.values())) for stage in stages)
+
+    def latency(self, model: ModelShape, *, records: RecordSource, refresh: bool = False) -> GridLatency:
+        """Step and prefill latencies for request-level serving."""
+        return GridLatency(self, model, records, refresh)
+
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        """Tokens of all requests together that fit beside the weights, requests being not much shorter than 1024."""
+        return max(self.capacity(model, context, 1, 1).largest_batch * context for context in (1, 1024))
+
+    def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
+        """Time to bring K and V of ``tokens`` prompt tokens, one layer, to where they stay, beyond the GPU's memory."""
+        return 0.0
+
     def weight_bytes_per_device(self, model: ModelShape) -> list[int]:
         """Bytes of weights on a device of each stage. A tied embedding is held at both ends of the pipeline."""
         size, per_stage = model.dtype_bytes, []
@@ -218,6 +240,7 @@ class GpuSystem:
         if need > capacity.available_bytes_per_device:
             raise ConfigError(self._too_large(model, context, batch, output_tokens, capacity, need))
         self.prepare(model, records, refresh)
+        self._batch = batch
 
         contexts = np.arange(context, context + output_tokens, dtype=np.int64)
         sizes = [len(part) for part in np.array_split(np.arange(batch), min(self.pp, batch))]

@@ -193,7 +193,6 @@ class TieredPimSystem(GpuSystem):
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
         self.units = [UnitSetup(f"{name}: tier '{tier.name}'", tier.unit) for tier in spec.tiers]
         self._refresh = False
-        self._batch = 0
         self._steps: dict[tuple[str, int, int], Step] = {}
         self._reductions: list[float] = [0.0] * len(spec.tiers)
         self._interface: float | None = None
@@ -345,7 +344,7 @@ class TieredPimSystem(GpuSystem):
         held = ", ".join(f"{shape.name} {shape.capacity}" for shape in shapes)
         missing = tokens - sum(shape.capacity for shape in shapes)
         text = (f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
-                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({missing * size / GIB:.1f} GiB of a GPU's share)")
+                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({missing * size / GIB:.1f} GiB on each GPU)")
         most = capacity.largest_batch_with_output
         return f"{text}; the largest batch that fits is {most}" if most else \
             f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
@@ -370,11 +369,15 @@ class TieredPimSystem(GpuSystem):
         """Times of one layer over all micro-batches: the slowest decides, energies add up."""
         parts = self._parts(model)
         owner, tier = table.owners()[active], table.tier[active]
-        split = np.array_split(requests, min(self.pp, len(requests)))
+        # Requests are dealt out to micro-batches in turn, so that each has as many of the early ones, which came to the
+        # faster tiers.
+        number = min(self.pp, len(requests))
+        turn = np.zeros(int(requests.max()) + 1, np.int32)
+        turn[requests] = np.arange(len(requests)) % number
         best: dict[str, Any] | None = None
         energy: dict[str, float] = {}
-        for micro in split:
-            chosen = (owner >= micro[0]) & (owner <= micro[-1])
+        for which in range(number):
+            micro, chosen = requests[which::number], turn[owner] == which
             timed = self._micro(model, parts, table, active[chosen], owner[chosen], tier[chosen], micro)
             for component, pj in timed.pop("energy_pj").items():
                 energy[component] = energy.get(component, 0.0) + pj
@@ -538,6 +541,9 @@ class TieredPimSystem(GpuSystem):
         tier, memory = self.pim.tiers[number], self.memories[number]
         return tier.devices_per_gpu * tier.channels_per_device * memory.channel_bytes_per_s
 
+    def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
+        return tokens * self.heads_per_gpu(model) * self.head_token_bytes(model) / self._link(1)[0]
+
     # Composition -------------------------------------------------------------------------------------------------
 
     def measure(self, model: ModelShape, contexts: np.ndarray, steps: int = 2) -> Step:
@@ -560,13 +566,6 @@ class TieredPimSystem(GpuSystem):
             before = max(context - 1, 1) if room < 2 * batch else context
             self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
         return self._steps[key]
-
-    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1, records: RecordSource,
-                 refresh: bool = False) -> Any:
-        """See :func:`bankside.models.systems.evaluate`."""
-        self._batch = batch
-        return super().evaluate(model, context=context, batch=batch, output_tokens=output_tokens, records=records,
-                                refresh=refresh)
 
     def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
         whole = self._batch or batch * min(self.pp, batch)

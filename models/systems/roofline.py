@@ -24,7 +24,7 @@ class Roofline:
 
     def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy) -> None:
         self.gpu, self.link, self.energy = gpu, link, energy
-        self._flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
+        self.flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
         self._bytes_per_s = gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation
 
     def memory_time(self, count: Any) -> Any:
@@ -38,14 +38,14 @@ class Roofline:
         elif op.kind == "activation":
             time = self._vector(self.gpu.activation, op.activation_bytes)
         else:
-            time = np.maximum(op.flops / self._flops_per_s, op.bytes / self._bytes_per_s)
+            time = np.maximum(op.flops / self.flops_per_s, op.bytes / self._bytes_per_s)
         return Cost(time, self._energy(op))
 
     def fused(self, *ops: Operator) -> Cost:
         """Cost of operators fused into one kernel: operations and bytes add up before the longer one is taken."""
         flops, count = sum(op.flops for op in ops), sum(op.bytes for op in ops)
         energies = [self._energy(op) for op in ops]
-        return Cost(np.maximum(flops / self._flops_per_s, count / self._bytes_per_s),
+        return Cost(np.maximum(flops / self.flops_per_s, count / self._bytes_per_s),
                     {key: sum(energy[key] for energy in energies) for key in energies[0]})
 
     def transfer_time(self, count: float) -> float:

@@ -1,0 +1,186 @@
+"""What PAM is compared with and has no tiers of near-memory units: KV offload, and AttAcc.
+
+``gpu-offload``: GPUs alone; KV that their own memory has no room for is fetched at every step, fastest tier first, beside
+the computation if ``overlap``. ``attacc``: GPUs whose HBM has AttAcc's units; a batch must fit HBM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...constraints.document import validate
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory
+from ...constraints.systems import AttAccSystemSpec, GpuSystemSpec, OffloadSystemSpec
+from ..attacc.layer import AttentionLayer, LayerTimer
+from ..llm import ModelShape
+from .gpu import GIB, GpuSystem, read_spec
+from .pam_hbm import _load
+from .results import Capacity, Cost
+
+__all__ = ["AttAccSystem", "OffloadSystem"]
+
+
+def _base(spec: OffloadSystemSpec | AttAccSystemSpec, where: str,
+          base_overrides: Mapping[str, Any] | None) -> GpuSystemSpec:
+    document, lines, base_where = read_spec(spec.base, base_overrides, beside=Path(where))[:3]
+    return validate(document, GpuSystemSpec, base_where, lines)
+
+
+class OffloadSystem(GpuSystem):
+    """GPUs with KV in host memory and SSDs."""
+
+    kind = "gpu-offload"
+
+    def __init__(self, name: str, spec: OffloadSystemSpec, base: GpuSystemSpec) -> None:
+        super().__init__(name, base)
+        self.offload = spec
+        for tier in spec.tiers:
+            if not tier.read_gb_s:
+                raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: read_gb_s must be greater than 0, not 0")
+        if not spec.links.gpu_host_gb_s:
+            raise ConfigError(f"{name}: links.gpu_host_gb_s must be greater than 0, not 0")
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
+                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> OffloadSystem:
+        spec = validate(document, OffloadSystemSpec, where, lines)
+        return cls(name, spec, _base(spec, where, base_overrides))
+
+    def kv_tiers(self, model: ModelShape) -> list[int]:
+        """Bytes of a GPU for KV: its own memory without the weights, then each tier."""
+        own = self.available_bytes_per_device - max(self.weight_bytes_per_device(model))
+        return [max(own, 0), *(int((tier.gib_per_gpu - tier.reserved_gib) * GIB) for tier in self.offload.tiers)]
+
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        weights, layers = max(self.weight_bytes_per_device(model)), max(self.stages(model))
+        room = sum(self.kv_tiers(model))
+        last = context + output_tokens - 1
+        available = weights + room if weights <= self.available_bytes_per_device else self.available_bytes_per_device
+        return Capacity(available, weights, self.kv_bytes_per_device(model, batch, last, layers),
+                        room // self.kv_bytes_per_device(model, 1, context, layers),
+                        room // self.kv_bytes_per_device(model, 1, last, layers))
+
+    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                   need: int) -> str:
+        text = super()._too_large(model, context, batch, output_tokens, capacity, need)
+        tiers = ["hbm", *(tier.name for tier in self.offload.tiers)]
+        held = ", ".join(f"{name} {count / GIB:.1f} GiB" for name, count in zip(tiers, self.kv_tiers(model), strict=True))
+        missing = need - capacity.available_bytes_per_device
+        return f"{text}; a GPU's tiers hold {held} of KV, '{tiers[-1]}' lacks {missing / GIB:.1f} GiB"
+
+    def fetched(self, model: ModelShape, batch: int, contexts: np.ndarray) -> list[np.ndarray]:
+        """Bytes that a GPU fetches from each tier for one layer of a micro-batch of ``batch`` requests."""
+        whole, layers = self._batch or batch * self.pp, max(self.stages(model))
+        attended = np.asarray(model.attended(contexts), float)
+        total = whole * attended * layers * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
+        out, before = [], np.zeros_like(total)
+        for room in self.kv_tiers(model):
+            here = np.clip(total - before, 0, room)
+            before = before + here
+            out.append(here / layers * batch / whole)
+        return out[1:]
+
+    def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
+        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
+        return count / (self.offload.links.gpu_host_gb_s * 1e9)
+
+    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+        own = super().attention(model, batch, contexts)["attention"]
+        links = self.offload.links
+        time, energy = np.zeros(np.shape(contexts)), np.zeros(np.shape(contexts))
+        total = np.zeros(np.shape(contexts))
+        for tier, count in zip(self.offload.tiers, self.fetched(model, batch, contexts), strict=True):
+            time = np.maximum(time, count / (tier.read_gb_s * 1e9))
+            energy = energy + count * (tier.pj_per_byte + links.pj_per_byte)
+            total = total + count
+        time = np.maximum(time, total / (links.gpu_host_gb_s * 1e9)) + links.latency_us * 1e-6 * (total > 0)
+        exposed = np.maximum(time - own.time_s, 0) if self.offload.overlap else time
+        return {"attention": own, "kv_fetch": Cost(exposed, {"kv_transfers": energy * self.tp})}
+
+    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
+        out = super().extras(model, batch, context)
+        layers = max(self.stages(model))
+        fetched = [float(np.sum(count)) for count in self.fetched(model, batch, np.array([context]))]
+        out["attention"] = {"fetched_bytes_per_gpu_and_step": {
+            tier.name: count * layers * (self._batch or batch) / batch
+            for tier, count in zip(self.offload.tiers, fetched, strict=True)}}
+        return out
+
+    def assumptions(self) -> list[str]:
+        return [*super().assumptions(),
+                "attention reads all tokens; KV is in HBM as far as it fits, then in the next tier, and stays there",
+                "KV beyond HBM crosses the link to the GPU at every step" +
+                (", while the GPU computes" if self.offload.overlap else "")]
+
+
+class AttAccSystem(GpuSystem):
+    """GPUs whose HBM has AttAcc's units."""
+
+    kind = "attacc"
+
+    def __init__(self, name: str, spec: AttAccSystemSpec, base: GpuSystemSpec, memory: Memory) -> None:
+        super().__init__(name, base)
+        self.pim, self.memory = spec, memory
+        self.timer = LayerTimer(memory, power_limit=spec.power_limit)
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
+                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> AttAccSystem:
+        spec = validate(document, AttAccSystemSpec, where, lines)
+        memory = spec.memory
+        if memory.endswith((".yaml", ".yml")) and not Path(memory).is_absolute():
+            memory = str(Path(where).parent / memory)
+        return cls(name, spec, _base(spec, where, base_overrides), _load(memory, spec.power_limit))
+
+    def heads(self, model: ModelShape, batch: int) -> int:
+        """Heads on the busiest stack: a query head of a request each, which has its keys and values to itself."""
+        return -(-batch * (model.heads // self.tp) // self.spec.memory.stacks_per_gpu)
+
+    def layer_time(self, model: ModelShape, tokens: int, heads: int) -> tuple[float, float]:
+        """Seconds and pJ of one layer of a stack. Beyond two pairs of rounds, more heads take as much longer as the second
+        pair took than the first."""
+
+        def timed(count: int) -> tuple[float, float]:
+            layer = AttentionLayer(tokens, count, self.pim.placement, model.dtype_bytes, model.head_dim, quirks=None,
+                                   memory=self.memory)
+            result = self.timer.time(layer)
+            return result.time_ns * 1e-9, result.energy_pj["total"]
+
+        pair = 2 * self.memory.channels
+        if heads <= 2 * pair:
+            return timed(heads)
+        one, two = timed(pair), timed(2 * pair)
+        rounds = -(-heads // self.memory.channels) / 2 - 2
+        return two[0] + rounds * (two[0] - one[0]), two[1] + (heads / pair - 2) * (two[1] - one[1])
+
+    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+        heads = self.heads(model, batch)
+        attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
+        values, where = np.unique(attended, return_inverse=True)
+        # Time depends on the tokens through groups of them; long outputs are sampled.
+        chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), 16)).round().astype(int))]
+        timed = np.array([self.layer_time(model, int(tokens), heads) for tokens in chosen])
+        seconds = np.interp(values, chosen, timed[:, 0])[where]
+        energy = np.interp(values, chosen, timed[:, 1])[where] * self.tp * self.spec.memory.stacks_per_gpu
+        return {"attention": Cost(seconds, {"pim_cell_reads": energy,
+                                            "pu_compute": energy * self.pim.energy.unit_power_ratio})}
+
+    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
+        out = super().extras(model, batch, context)
+        out["attention"] = {"memory": self.memory.name, "placement": self.pim.placement,
+                            "heads_per_stack": self.heads(model, batch)}
+        if model.group > 1:
+            out["notes"].append(f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so "
+                                f"K and V are read {model.group} times")
+        return out
+
+    def assumptions(self) -> list[str]:
+        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
+            "attention is AttAcc's on its controllers, without the defects of its simulator; heads are dealt out evenly to "
+            "stacks and do not overlap with GEMMs",
+            "KV must fit HBM: nothing is offloaded"]
