@@ -142,7 +142,8 @@ def _judge(result: ServingResult, what: str, value: float, slo_ms: float, percen
     ok = tpot <= slo_ms
     tried.append((value, tpot, ok))
     kept[value] = result
-    progress(f"{what} {value:.4g}: p{percentile:g} TPOT {tpot:.2f} ms, {'meets' if ok else 'misses'} {slo_ms:g} ms")
+    shown = f"{what} {value:.4g}" if value < float("inf") else "all at once"
+    progress(f"{shown}: p{percentile:g} TPOT {tpot:.2f} ms, {'meets' if ok else 'misses'} {slo_ms:g} ms")
     return ok
 
 

@@ -37,7 +37,8 @@ def served_system(system: str | os.PathLike[str] | Any, model: ModelShape, *, re
                   ) -> ServedSystem:
     """A system by name, file or object, ready to serve ``model``.
 
-    A system object that has a method ``served(model, records, refresh)`` makes its own.
+    A system object that has a method ``served(model, records, refresh)`` makes its own. Of others but the two kinds that
+    are here, ``latency(model, records=...)`` gives the decode steps (:class:`bankside.models.systems.latency.StepLatency`).
 
     Raises
     ------
@@ -50,7 +51,7 @@ def served_system(system: str | os.PathLike[str] | Any, model: ModelShape, *, re
     own = getattr(loaded, "served", None)
     if own is not None:
         return own(model, records, refresh)
-    kind = _KINDS.get(type(loaded))
+    kind = _KINDS.get(type(loaded), LatencyServed if isinstance(loaded, GpuSystem) and hasattr(loaded, "latency") else None)
     if kind is None:
         raise ConfigError(f"{loaded.name}: systems of kind '{loaded.kind}' can't be served yet")
     return kind(loaded, model, records, refresh)
@@ -67,20 +68,10 @@ class GpuServed:
 
     def __init__(self, system: GpuSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         layer_operators(model, 1, 1, system.tp)
-        system.prepare(model, records, refresh)
         self.system, self.model, self.name = system, model, system.name
         self.pp, self.stages = system.pp, system.stages(model)
         self.kv_window = model.sliding_window
-        self.kv_block_tokens = self._block_tokens()
-        many = 1 << 16
-        room = [(system.available_bytes_per_device - weight) * many
-                // system.kv_bytes_per_device(model, many, self.kv_block_tokens, layers)
-                for weight, layers in zip(system.weight_bytes_per_device(model), self.stages, strict=True)]
-        if min(room) < 0:
-            weight, available = max(system.weight_bytes_per_device(model)), system.available_bytes_per_device
-            raise ConfigError(f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
-                              f"{available} are available")
-        self.kv_capacity_tokens = min(room) * self.kv_block_tokens
+        self._prepare(records, refresh)
         self._linear_memo: dict[int, np.ndarray] = {}
         self._prefill_memo: dict[tuple[int, int], float] = {}
         ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
@@ -91,6 +82,20 @@ class GpuServed:
         # Of one request: operations and bytes for each token attended to, and bytes without any.
         self._context_flops, self._context_bytes = float(flops[1] - flops[0]), float(count[1] - count[0])
         self._query_bytes = float(count[0]) - self._context_bytes
+
+    def _prepare(self, records: RecordSource, refresh: bool) -> None:
+        """Measurements, and what fits: first what needs no measurement."""
+        system, model = self.system, self.model
+        self.kv_block_tokens, many = self._block_tokens(), 1 << 16
+        room = [(system.available_bytes_per_device - weight) * many
+                // system.kv_bytes_per_device(model, many, self.kv_block_tokens, layers)
+                for weight, layers in zip(system.weight_bytes_per_device(model), self.stages, strict=True)]
+        if min(room) < 0:
+            weight, available = max(system.weight_bytes_per_device(model)), system.available_bytes_per_device
+            raise ConfigError(f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
+                              f"{available} are available")
+        self.kv_capacity_tokens = min(room) * self.kv_block_tokens
+        system.prepare(model, records, refresh)
 
     def _block_tokens(self) -> int:
         return BLOCK_TOKENS
@@ -235,6 +240,36 @@ class PamHbmServed(GpuServed):
             new = sum(np.broadcast_to(cost.time_s, depth.shape) for cost in costs.values())
             known = self._tables[per_channel, spread] = np.concatenate((known, np.asarray(new, float)))
         return known
+
+
+class LatencyServed(GpuServed):
+    """A system whose own ``latency(model, records=...)`` gives the time of decode steps and of a lone prefill. Prompts that
+    are prefilled together take the time of the GPUs, and each what the system adds to that for it (writing its keys and
+    values to where they belong). An iteration with both takes the sum."""
+
+    def _prepare(self, records: RecordSource, refresh: bool) -> None:
+        system: Any = self.system
+        self.latency = system.latency(self.model, records=records, **({"refresh": True} if refresh else {}))
+        self.kv_block_tokens = BLOCK_TOKENS
+        self.kv_capacity_tokens = int(self.latency.kv_capacity_tokens)
+        self._extra_memo: dict[int, float] = {0: 0.0}
+
+    def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        return np.array([float(self.latency.step_latency(contexts + k)) for k in range(steps)])
+
+    def _extra(self, tokens: int) -> float:
+        if tokens not in self._extra_memo:
+            alone = super().prefill_seconds(np.array([tokens]), np.array([0]))
+            self._extra_memo[tokens] = max(float(self.latency.prefill_latency(tokens)) - alone, 0.0)
+        return self._extra_memo[tokens]
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        extra = sum(max(self._extra(p + n) - self._extra(p), 0.0)
+                    for n, p in zip(tokens.tolist(), past.tolist(), strict=True))
+        return super().prefill_seconds(tokens, past) + extra
+
+    def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
+        return self.decode_seconds(contexts) + self.prefill_seconds(tokens, past)
 
 
 _KINDS.update({GpuSystem: GpuServed, PamHbmSystem: PamHbmServed})

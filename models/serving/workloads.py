@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -182,30 +181,30 @@ def _inverse(spec: Any) -> tuple[np.ndarray, np.ndarray]:
         table = np.asarray(spec.points)
         return table[:, 0], table[:, 1]
     if isinstance(spec, LogNormal):
-        mu, normal = _log_mean(spec), NormalDist()
-        low, high = (normal.cdf((math.log(x) - mu) / spec.ln_sd) for x in (spec.low, spec.high))
-        # Close together at both ends, where the inverse is steep.
-        at = (1 - np.cos(np.linspace(0, np.pi, 4097))) / 2
-        inner = [mu + spec.ln_sd * normal.inv_cdf(low + (high - low) * share) for share in at[1:-1].tolist()]
-        return at, np.exp(np.concatenate(([math.log(spec.low)], inner, [math.log(spec.high)])))
+        tokens, density = _log_normal(spec, _log_mean(spec))
+        shares = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2)))
+        return shares / shares[-1], tokens
     return np.array([0.0, 1.0]), np.array([spec.low, spec.high])
 
 
+def _log_normal(spec: LogNormal, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens at equal distances of their logarithm, and the density there up to a factor."""
+    logs = np.linspace(math.log(spec.low), math.log(spec.high), 4097)
+    exponent = -0.5 * ((logs - mu) / spec.ln_sd) ** 2
+    tokens = np.exp(logs)
+    tokens[[0, -1]] = spec.low, spec.high
+    return tokens, np.exp(exponent - exponent.max())
+
+
 def _log_mean(spec: LogNormal) -> float:
-    """Mean of the logarithm before the cut that gives the stated mean after it."""
-    sigma, cdf = spec.ln_sd, NormalDist().cdf
-
-    def mean(mu: float) -> float:
-        a, b = ((math.log(x) - mu) / sigma for x in (spec.low, spec.high))
-        inside = cdf(b) - cdf(a)
-        if inside < 1e-12:
-            return spec.low if mu < math.log(spec.low) else spec.high
-        return math.exp(mu + sigma * sigma / 2) * (cdf(b - sigma) - cdf(a - sigma)) / inside
-
-    low, high = math.log(spec.low) - 6 * sigma, math.log(spec.high) + 6 * sigma
-    for _ in range(100):
+    """Mean of the logarithm before the cut that gives the stated mean after it; far outside of the range if that is near
+    its end."""
+    far = 1e4 * spec.ln_sd ** 2 + 10 * spec.ln_sd
+    low, high = math.log(spec.low) - far, math.log(spec.high) + far
+    for _ in range(70):
         middle = (low + high) / 2
-        low, high = (middle, high) if mean(middle) < spec.mean else (low, middle)
+        tokens, density = _log_normal(spec, middle)
+        low, high = (middle, high) if np.average(tokens, weights=density) < spec.mean else (low, middle)
     return (low + high) / 2
 
 

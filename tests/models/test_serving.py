@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from bankside.constraints.errors import CheckFailed, ConfigError
+from bankside.constraints.records import Record
 from bankside.constraints.workloads import ArrivalSpec
 from bankside.models.llm import load_model
 from bankside.models.serving import (
@@ -378,7 +379,7 @@ def test_largest_batch_by_hand():
 
 
 def test_largest_rate_is_between_a_met_and_a_missed_one():
-    system, w = Plain(fixed=0.010, each=0.001), draw("humaneval", 200)
+    system, w = Plain(fixed=0.010, each=0.001), draw("humaneval", 100)
     found = largest_rate(system, w, 120, percentile=90)
     assert found.bounded and found.result.tpot_percentile_s(90) <= 0.120
     missed = [value for value, _, ok in found.tried if not ok and value != math.inf]
@@ -446,3 +447,53 @@ def test_more_batch_more_throughput_and_longer_steps():
     assert rates == sorted(rates) and rates[2] > 10 * rates[0]
     medians = [float(np.nanmedian(r.tpot_s)) for r in results]
     assert medians == sorted(medians)
+
+
+class Records:
+    """Made-up measurements of the unit."""
+
+    def find(self, unit, config_hash, kind, **conditions):
+        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if kind == "sim" else {
+            "area_ge": 7e4, "fmax_mhz": 700.0}
+        return Record(kind=kind, unit=unit, preset="pam-hbm", config={}, config_hash=config_hash,
+                      conditions={**conditions, "library": "generic"}, results=results, tools={})
+
+
+@pytest.mark.parametrize("batch", [1, 16, 110])
+def test_steps_beside_the_banks_are_those_of_eval(batch):
+    """Equal contexts give the time of ``eval``; unequal ones the mean of the attention, so the time lies between."""
+    shape = load_model("opt-66b")
+    system = served_system("pam-hbm-only", shape, records=Records())
+    assert system.kv_block_tokens == 64 * 32
+    run = system.decode_run(np.full(batch, 1020), 9)
+    for k in (0, 4, 5, 8):  # across the boundary at 1024 tokens
+        expected = evaluate("pam-hbm-only", shape, context=1020 + k, batch=batch, records=Records()).tpot_ms
+        assert run[k] * 1e3 == pytest.approx(expected, rel=1e-12)
+        assert system.decode_seconds(np.full(batch, 1020 + k)) == pytest.approx(run[k], rel=1e-12)
+    if batch > 1:
+        mixed = np.resize([500, 1500], batch)
+        short, long = (system.decode_seconds(np.full(batch, n)) for n in (500, 1500))
+        assert short < system.decode_seconds(mixed) < long
+
+
+def test_the_cache_beside_the_banks_is_that_of_eval():
+    shape = load_model("opt-66b")
+    system = served_system("pam-hbm-only", shape, records=Records())
+    largest = evaluate("pam-hbm-only", shape, context=2048, batch=16, records=Records()).capacity.largest_batch
+    assert system.kv_capacity_tokens // 2048 == largest
+    r = serve(system, draw("sharegpt", 60), Policy(batch_limit=32))
+    assert r.summary()["kv"]["peak"] <= 1 and r.tpot_s[~np.isnan(r.tpot_s)].min() > 0
+
+
+def test_a_system_may_bring_its_own():
+    class Mine:
+        name, kind = "mine", "mine"
+
+        def served(self, model, records, refresh):
+            return Plain()
+
+    system = served_system(Mine(), load_model("opt-66b"), records=NoRecords())
+    assert serve(system, requests((0, 5, 2))).tpot_s[0] == pytest.approx(1)
+    Mine.served = None
+    with pytest.raises(ConfigError, match="mine: systems of kind 'mine' can't be served yet"):
+        served_system(Mine(), load_model("opt-66b"), records=NoRecords())
