@@ -13,7 +13,7 @@ from bankside.constraints.document import Strict
 from .generate import tool_versions
 from .records import RecordFolder
 
-__all__ = ["evaluate"]
+__all__ = ["calibrate", "evaluate"]
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
@@ -55,3 +55,28 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
+
+
+def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, records: str | None = None,
+              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Result of ``bankside calibrate --json``; with ``output`` the table of ratios in that file is made or changed."""
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from bankside.constraints.document import load
+    from bankside.constraints.systems import RATIOS, RatioTable
+    from bankside.constraints.workspace import write_files
+    from bankside.models.llm import load_model
+    from bankside.models.systems import load_system
+    from bankside.models.systems.calibration import calibrate as find
+    from bankside.models.systems.calibration import table_text, with_ratios
+
+    shape, loaded = load_model(model), load_system(system)
+    table = None
+    if output is not None:  # tells at once if it is no table
+        path = Path(output)
+        table = load(path if path.exists() else RATIOS, RatioTable)
+    found = find(loaded, shape, RecordFolder(records), context=context, rounds=rounds, progress=progress)  # type: ignore[arg-type]
+    if table is not None:
+        write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
+    return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}

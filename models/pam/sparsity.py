@@ -179,10 +179,12 @@ class SyntheticSource:
         """Time in proportion to the tokens: one random number each."""
         size, keep = table.size, np.float32(self.locality.keep)
         chance, active = table.extra["probability"][:size], table.extra["was_active"][:size]
-        # One number decides both: below `keep` the token stays, above it is compared after scaling to 0..1.
+        # One number decides both: below `keep` the token stays, from there to `keep + (1 - keep) chance` it is drawn.
         number = self.random.random(size, np.float32)
-        drawn = np.flatnonzero(number >= keep)
-        active[drawn] = number[drawn] - keep < chance[drawn] * (1 - keep)
+        drawn = chance * (1 - keep)
+        drawn += keep
+        np.logical_or(active, number >= keep, out=active)
+        np.logical_and(active, number < drawn, out=active)
         now = active.copy()
         now[self._forced(table)] = True
         now[table.tier[:size] < 0] = False

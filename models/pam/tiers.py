@@ -162,18 +162,26 @@ class TierWork:
         return self.key_s + self.value_s
 
 
+def _starts(keys: np.ndarray) -> np.ndarray:
+    """Where a new value begins in a sorted array."""
+    new = np.empty(len(keys), bool)
+    new[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
 def _distinct(keys: np.ndarray) -> np.ndarray:
     """Distinct keys of a sorted array."""
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+    return keys[_starts(keys)]
 
 
 def _largest_of(keys: np.ndarray, inner: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How often each key occurs, at most over its last ``inner`` values: ``(key // inner, largest count, all counts
     summed)`` for sorted ``keys``."""
-    breaks = np.flatnonzero(np.diff(keys, prepend=-1))
+    breaks = _starts(keys)
     counts = np.diff(np.append(breaks, len(keys)))
     outer = keys[breaks] // inner
-    starts = np.flatnonzero(np.diff(outer, prepend=-1))
+    starts = _starts(outer)
     return outer[starts], np.maximum.reduceat(counts, starts), np.add.reduceat(counts, starts)
 
 
@@ -217,10 +225,12 @@ class NearBank:
         together = min(layout.row_bytes // block, pieces)
         return 1, pieces // together, run * together
 
-    def _cost(self, most: int, reads: int) -> np.ndarray:
-        """Cycles of a visit by the active tokens of the fullest bank, 0 to ``most``."""
-        return np.array([0.0] + [visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
-                                 for n in range(1, most + 1)])
+    def _cost(self, most: np.ndarray, reads: int) -> np.ndarray:
+        """Cycles of visits by the active tokens of their fullest bank."""
+        cost = np.zeros(int(most.max()) + 1)
+        for n in np.unique(most).tolist():
+            cost[n] = visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
+        return cost[most]
 
     def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
         """Attention over the active tokens with these requests, groups (over all devices) and slots."""
@@ -241,7 +251,7 @@ class NearBank:
                 sub = within // (layout.tile_tokens // divided)
                 seen[divided] = _largest_of(np.sort((front * divided + sub) * banks + bank), banks)
             outer, most, total = seen[divided]
-            cost = self._cost(int(most.max()), columns)[most] * visits
+            cost = self._cost(most, columns) * visits
             cycles.append(np.bincount(outer // (divided * tiles) % sets, weights=cost, minlength=sets))
             rows += float(len(outer)) * visits * banks
             reads += float(total.sum()) * visits * columns
@@ -316,8 +326,9 @@ class Flash:
         token = np.sort(page * self.page_tokens + place.index % self.page_tokens)
         pages, counts, _ = _largest_of(token // self.page_tokens, 1)
         per_token = max(1, self.token_bytes // layout.access_bytes)
-        cost = np.array([0.0] + [page_cycles(self.memory, min(n * per_token, layout.columns))
-                                 for n in range(1, int(counts.max()) + 1)])
+        cost = np.zeros(int(counts.max()) + 1)
+        for n in np.unique(counts).tolist():
+            cost[n] = page_cycles(self.memory, min(n * per_token, layout.columns))
         channel = pages // (layout.rows * layout.banks)
         busy = np.bincount(channel, weights=cost[counts], minlength=self.channels)
         keys = _distinct(np.sort(request.astype(np.int64) * self.channels + group))

@@ -175,8 +175,8 @@ class AttAccSystem(GpuSystem):
         out["attention"] = {"memory": self.memory.name, "placement": self.pim.placement,
                             "heads_per_stack": self.heads(model, batch)}
         if model.group > 1:
-            out["notes"].append(f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so "
-                                f"K and V are read {model.group} times")
+            out["notes"].append(f"{model.group} queries share each key/value head and AttAcc's units take one at a time, "
+                                f"so K and V are read {model.group} times")
         return out
 
     def assumptions(self) -> list[str]:

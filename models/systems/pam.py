@@ -150,6 +150,11 @@ class Node:
                     migration_pj=migration_pj, active=np.bincount(tiers, minlength=3).tolist(), tokens=table.used(),
                     **timed)
 
+    def time_only(self) -> dict[str, TierTimes]:
+        """Times of the tiers for the next activation; nothing moves."""
+        activation = self.source.step(self.table)
+        return self.system.time_step(self.model, self.table, activation.active, self.requests)["tiers"]
+
     def _score(self, activation: Activation) -> None:
         """Equation 7: importance = lambda score + (1 - lambda) importance before."""
         if isinstance(self.source, DenseSource):

@@ -388,7 +388,7 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["gpu-only", "pam-hbm-only"]
+    assert system_names() == ["attacc", "gpu-only", "l-pim", "ls-pim", "pam", "pam-hbm-only", "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name
@@ -398,7 +398,7 @@ def test_built_in_systems():
 
 @pytest.mark.parametrize("old, new, message", [
     ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
-    ("kind: gpu\n", "", r": missing key 'kind' \(valid: gpu, pam-hbm\)$"),
+    ("kind: gpu\n", "", r": missing key 'kind' \(valid: gpu, pam-hbm, tiered-pim, gpu-offload, attacc\)$"),
     ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
     ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
     ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),
@@ -480,7 +480,7 @@ def test_sweep_stops_at_the_capacity():
 
 def test_sliding_window_bounds_attention_and_memory():
     model = LLAMA.model_copy(update={"sliding_window": 1024})
-    for system in system_names():
+    for system in ("gpu-only", "pam-hbm-only", "vllm-offload", "attacc"):
         windowed, whole = run(system, model), run(system, context=1024)
         assert windowed.tpot_ms == whole.tpot_ms
         assert windowed.capacity.kv_bytes_per_device == whole.capacity.kv_bytes_per_device
