@@ -227,6 +227,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     from bankside.constraints.memory import available, load_memory
     from bankside.models.llm import model_names
+    from bankside.models.serving.workloads import workload_names
     from bankside.models.systems import system_names
 
     from . import memories as described
@@ -239,7 +240,8 @@ def _list(arguments: argparse.Namespace) -> int:
         return 0
     chosen = available() if arguments.memory is None else [arguments.memory]
     memories = {memory.name: described.describe(memory) for memory in map(load_memory, chosen)}
-    named = {"systems": system_names(), "memories": memories, "models": model_names(), "libraries": libraries()}
+    named = {"systems": system_names(), "memories": memories, "models": model_names(),
+             "workloads": workload_names(), "libraries": libraries()}
     if arguments.json:
         emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
               **{title: list(names) for title, names in named.items()}, "memory": memories,
@@ -585,6 +587,103 @@ def _eval(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- serve ----------------------------------------------------------------------------------------------------------
+
+
+def _above_zero(text: str) -> float:
+    """A number above 0."""
+    return _real(text, False)
+
+
+def _not_negative(text: str) -> float:
+    """A number of at least 0."""
+    return _real(text, True)
+
+
+def _real(text: str, zero: bool) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not (0 <= value <= 1e9) or value == 0 and not zero:
+        raise argparse.ArgumentTypeError(f"must be a number {'of at least' if zero else 'above'} 0, not '{text[:40]}'")
+    return value
+
+
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list)")
+    parser.add_argument("--model", metavar="NAME|FILE", required=True,
+                        help="language model, or a Hugging Face config.json")
+    work = parser.add_argument_group("requests")
+    work.add_argument("--workload", metavar="NAME|FILE", required=True,
+                      help="workload by name, its description (YAML), or a file of requests")
+    work.add_argument("--format", metavar="F",
+                      help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given")
+    work.add_argument("--requests", metavar="N", type=positive, help="requests to draw (1000), or at most to read (all)")
+    work.add_argument("--output-tokens", metavar="N", type=positive, default=128, help="for files without outputs")
+    work.add_argument("--rate", metavar="R", type=_not_negative, help="arrivals per second, 0: all at once; those of the "
+                      "workload by default, all at once if it has none")
+    work.add_argument("--burstiness", metavar="CV", type=_not_negative,
+                      help="coefficient of variation of the times between arrivals (default: 1, Poisson)")
+    work.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of lengths and arrivals")
+    how = parser.add_argument_group("scheduling")
+    how.add_argument("--batch-limit", metavar="B", type=positive, default=256,
+                     help="requests of an instance in work at once")
+    how.add_argument("--token-budget", metavar="N", type=positive, default=8192,
+                     help="tokens of an iteration with prefill")
+    how.add_argument("--chunked", action="store_true", help="prefill in pieces, beside decoding")
+    how.add_argument("--preemption", metavar="P", default="recompute", help="recompute or reserve")
+    how.add_argument("--instances", metavar="I", type=positive, default=1, help="copies of the system")
+    how.add_argument("--dispatch", metavar="D", default="round-robin", help="round-robin or least-loaded")
+    how.add_argument("--fast", metavar="TOLERANCE", type=_above_zero,
+                     help="interpolate decode steps, each within this relative error (0.01)")
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--slo", metavar="MS", type=_above_zero, help="time per output token that counts as met")
+    limits.add_argument("--ttft-slo", metavar="MS", type=_above_zero, help="time to first token that counts as met")
+    limits.add_argument("--search", choices=("batch", "rate"),
+                        help="find the largest batch or arrival rate that meets --slo")
+    limits.add_argument("--slo-percentile", metavar="P", type=_above_zero, default=99, help="of TPOT, for --search")
+    parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
+    parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
+    _records_argument(parser)
+    parser.add_argument("--csv", metavar="FILE", help="a row for each request, columns of LLMServingSim")
+    parser.add_argument("--plot", metavar="FILE", help="picture (.png, .svg or .pdf)")
+    parser.add_argument("--timeline", metavar="FILE", help="iterations and requests, for ui.perfetto.dev")
+    parser.add_argument("--write-requests", metavar="FILE", help="the requests themselves (.jsonl, .csv as vidur, or .tsv)")
+    _json_argument(parser)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from bankside.models.serving import Policy
+
+    from .serve import Outputs, find_workload, run, serving_table
+
+    a = arguments
+    if a.slo_percentile > 100:
+        raise ConfigError(f"--slo-percentile must be at most 100, not {a.slo_percentile:g}")
+    if a.search == "rate" and a.rate is not None:
+        raise ConfigError("--search rate chooses the rate: it goes without --rate")
+    fast = {} if a.fast is None else {"mode": "fast", "tolerance": a.fast}
+    policy = Policy(batch_limit=a.batch_limit, token_budget=a.token_budget, chunked=a.chunked, preemption=a.preemption,
+                    instances=a.instances, dispatch=a.dispatch, **fast)
+    outputs = Outputs(a.csv, a.plot, a.timeline, a.write_requests)
+    searched = a.search == "rate"
+    workload = find_workload(a.workload, form=a.format, requests=a.requests, rate=0 if searched else a.rate,
+                             burstiness=None if searched else a.burstiness, output_tokens=a.output_tokens, seed=a.seed)
+    result = run(a.system, a.model, workload, policy, outputs, slo_ms=a.slo, ttft_slo_ms=a.ttft_slo, search=a.search,
+                 percentile=a.slo_percentile, burstiness=1.0 if a.burstiness is None else a.burstiness, seed=a.seed,
+                 refresh=a.refresh, measure=a.measure, records=a.records, log=log)
+    if a.json:
+        emit(result)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        for part in serving_table(result):
+            console.print(part, highlight=False, soft_wrap=isinstance(part, str), markup=False)
+    return 0
+
+
 # ---- repro ----------------------------------------------------------------------------------------------------------
 
 
@@ -711,12 +810,13 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
-    "list": ("units, presets, systems, memories, models, libraries, and formats of traces", _list_arguments, _list),
+    "list": ("units, presets, systems, memories, models, workloads, libraries, formats of traces", _list_arguments, _list),
     "gen": ("write Verilog, constraints (SDC) and a JSON description of a unit", _gen_arguments, _gen),
     "sim": ("co-simulate a unit against its functional model, with real memory timing or vectors", _sim_arguments, _sim),
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
+    "serve": ("requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
     "repro": ("what a paper claims, and our value beside each claim", _repro_arguments, _repro),
     "calibrate": ("ratios of importance at which the tiers of a system take equal time", _calibrate_arguments,
                   _calibrate),
