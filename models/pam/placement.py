@@ -280,16 +280,16 @@ class KvTable:
             If the tiers have no space for them.
         """
         contexts = np.asarray(contexts, np.int64)
-        room = np.maximum(contexts, np.asarray(contexts if room is None else room, np.int64))
+        places = np.maximum(contexts, np.asarray(contexts if room is None else room, np.int64))
         self._check_space(int(contexts.sum()))
-        self._reserve(int(room.sum()))
+        self._reserve(int(places.sum()))
         numbers = np.arange(len(self.start), len(self.start) + len(contexts))
-        first = self.size + np.cumsum(room) - room
+        first = self.size + np.cumsum(places) - places
         self.start = np.concatenate([self.start, first])
         self.length = np.concatenate([self.length, contexts])
-        self.room = np.concatenate([self.room, room])
+        self.room = np.concatenate([self.room, places])
         self.home = np.concatenate([self.home, np.full((len(contexts), len(self.tiers)), -1, np.int16)])
-        self.size += int(room.sum())
+        self.size += int(places.sum())
         owner = np.repeat(np.arange(len(contexts)), contexts)
         where = first[owner] + np.arange(len(owner)) - (np.cumsum(contexts) - contexts)[owner]
         space = [int(self.free(k).sum()) for k in range(len(self.tiers))]

@@ -388,7 +388,7 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["attacc", "gpu-only", "l-pim", "ls-pim", "pam", "pam-hbm-only", "vllm-offload"]
+    assert system_names() == ["attacc", "gpu-only", "l-pim", "ls-pim", "pam-hbm-only", "pam", "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name
