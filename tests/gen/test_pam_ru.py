@@ -1,0 +1,238 @@
+# amaranth: UnusedElaboratable=no
+"""The reduction unit's parts in Amaranth's simulator: weights bit for bit, and the control of the whole unit.
+
+The arithmetic of the lanes is that of ``gen/arith`` and has tests of its own; for the control it is replaced by integer
+operations that tell every order and every missed or doubled beat apart, so that the whole unit simulates in seconds. The
+real unit is compared bit for bit in ``tests/cosim/test_pam_ru_bench.py``.
+"""
+
+import numpy as np
+import pytest
+from amaranth import *
+from amaranth.sim import Simulator
+from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
+from bankside.gen.pam import ru as ru_module
+from bankside.gen.pam.partial_port import PartialKind, PartialPort
+from bankside.gen.pam.ru import PamRu
+from bankside.gen.pam.weights import WeightUnit
+from bankside.models.numerics import from_float64
+from bankside.models.pam.ru import weights
+
+
+def simulate(dut, testbench):
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+# Weights ----------------------------------------------------------------------------------------------------------------
+
+
+def expected_weights(config, steps):
+    """What the model says of steps (lists of (m, scale)): ``(weight, steps, first)`` each, and the last (m, scale)."""
+    out = []
+    for step in steps:
+        run, total = np.int64(config.score.negative_infinity), np.int64(0)
+        for n, (m, scale) in enumerate(step):
+            weight, down, run, total = weights(config, np.int64(m), np.int64(scale), run, total, first=n == 0)
+            out.append((int(weight), int(down), n == 0))
+    return out, int(run), int(total)
+
+
+@pytest.mark.parametrize(("name", "fields"), [
+    ("pam-hbm", {}), ("pam-ddr", {}), ("pam-hbm", {"exponential_units": 1}),
+    ("pam-hbm", {"format": "bf16", "score_format": "bf16", "log_format": "bf16"}),
+])
+def test_weights_bit_for_bit(name, fields):
+    config = PamRuConfig(**{**PRESETS[name].model_dump(), **fields})
+    rng = np.random.default_rng(1)
+    score, half = config.score, 1 << (config.scale_bits - 1)
+    corners = [0, score.sign_mask, score.infinity, score.negative_infinity, score.nan, score.largest, 1]
+    steps = []
+    for kind in range(24):
+        count = int(rng.integers(1, 9))
+        m = [int(x) for x in from_float64(rng.normal(size=count) * [1, 30, 1e4][kind % 3], score)]
+        if kind % 4 == 3:
+            m = [int(x) for x in rng.choice(corners + m, count)]
+        scale = [0] * count if kind % 2 else [int(x) for x in rng.integers(-half >> kind % 7, half >> kind % 7, count)]
+        steps.append(list(zip(m, scale, strict=True)))
+    expected, last, total = expected_weights(config, steps)
+    items = [(m, scale, n == 0) for step in steps for n, (m, scale) in enumerate(step)]
+    dut, got, starts, strobes = WeightUnit(config), [], [], []
+
+    async def testbench(ctx):
+        at = 0
+        for cycle in range(len(items) * 4 + 40):
+            go = at < len(items) and ctx.get(dut.free) and (cycle < 30 or rng.random() < 0.7)
+            m, scale, first = items[at] if go else (score.nan, -1, 1)
+            for port, value in ((dut.start, bool(go)), (dut.m, m), (dut.scale, scale), (dut.first, first)):
+                ctx.set(port, value)
+            if go:
+                at += 1
+                starts.append(cycle)
+            if ctx.get(dut.valid):
+                got.append((ctx.get(dut.weight), ctx.get(dut.steps), bool(ctx.get(dut.is_first))))
+                strobes.append(cycle)
+            await ctx.tick()
+        assert ctx.get(dut.maximum) == last and ctx.get(dut.total_scale) == total
+
+    simulate(dut, testbench)
+    assert [s + WeightUnit.LATENCY for s in starts] == strobes
+    # With one unit an operand every EXP_CYCLES, with as many units as that one every clock.
+    gap = WeightUnit.EXP_CYCLES if config.exponential_units == 1 else 1
+    assert np.diff(starts)[:5].tolist() == [gap] * 5
+    assert got == expected
+
+
+# Port -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_port_takes_partial_results_apart(lanes):
+    """Beats of 4 or of 16 elements become the same words; m, scale and l stand beside them until the last."""
+    config = PamRuConfig(source_lanes=lanes, score_format="fp16")
+    rng, dut = np.random.default_rng(2), PartialPort(config)
+    beats, expected = [], []
+    width = lanes * 16
+    for n, words in enumerate((1, 3, 2)):
+        m, scale, total = (int(x) for x in rng.integers(0, 1 << 16, 3))
+        data = [int.from_bytes(rng.bytes(32), "little") for _ in range(words)]
+        beats += [m | scale << 16 | PartialKind.MAXIMUM.value << width, total | PartialKind.SUM.value << width]
+        parts = [word >> (k * width) & ((1 << width) - 1) for word in data for k in range(config.gather)]
+        beats += [part | (k == len(parts) - 1) << (width + 2) | (n == 2) << (width + 3) for k, part in enumerate(parts)]
+        expected += [(m, scale, total, word, k == words - 1, n == 2) for k, word in enumerate(data)]
+    got = []
+
+    async def testbench(ctx):
+        at, offered = 0, False
+        for _ in range(400):
+            offered = offered or (at < len(beats) and rng.random() < 0.7)
+            ctx.set(dut.i.valid, offered)
+            ctx.set(Value.cast(dut.i.payload), beats[at] if offered else (1 << (width + 4)) - 1)
+            ctx.set(dut.o.ready, rng.random() < 0.6)
+            if ctx.get(dut.o.valid) and ctx.get(dut.o.ready):
+                assert ctx.get(dut.known)
+                got.append(tuple(int(ctx.get(x)) for x in (dut.m, dut.scale, dut.l, dut.o.p.data, dut.o.p.last,
+                                                             dut.o.p.final)))
+            if offered and ctx.get(dut.i.ready):
+                at, offered = at + 1, False
+            await ctx.tick()
+
+    simulate(dut, testbench)
+    assert got == expected
+
+
+# Control ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def integers(monkeypatch):
+    """Multiply-add: 3 times the accumulator plus O, whatever the weight; no conversion, no logarithm."""
+    def registers(m, value, depth, name):
+        for n in range(depth):
+            r = Signal(len(value), name=f"{name}r{n}", reset_less=True)
+            m.d.sync += r.eq(value)
+            value = r
+        return value
+
+    def fma(m, a, b, c, *, fmt, acc=None, depth, name):
+        width = (acc or fmt).width
+        return registers(m, Mux(c == 0, b, (3 * c + b)[:width])[:width], depth, name)
+
+    monkeypatch.setattr(ru_module, "fma", fma)
+    monkeypatch.setattr(ru_module, "convert",
+                        lambda m, bits, *, source, target, name: Cat(bits, Const(0, 32))[:target.width])
+    monkeypatch.setattr(ru_module, "logarithm", lambda m, a, *, fmt, depth, name: registers(m, a, depth, name))
+    monkeypatch.setattr(ru_module, "_shift", lambda m, bits, steps, fmt, name: bits)
+
+
+def folded(values):
+    """What the stand-in for the multiply-add makes of a sequence."""
+    total = values[0]
+    for value in values[1:]:
+        total = (3 * total + value) % (1 << 16) if total else value
+    return total
+
+
+@pytest.mark.parametrize("fields", [
+    pytest.param({}, id="three-sources"),
+    pytest.param({"sources": 1}, id="one-source"),
+    pytest.param({"sources": 2, "staging_beats": 2, "exponential_units": 1}, id="small-queues"),
+    pytest.param({"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128}, id="gather"),
+])
+def test_order_and_beats(integers, fields):
+    """Every beat once, in the order of the sources, with any stalls; short partial results do not overtake their own sum.
+
+    Then the promised rate, without stalls: a beat every clock from two sources on.
+    """
+    config = PamRuConfig(**{"lanes": 4, "source_lanes": 4, "sources": 3, "max_head_dim": 32, "scratch_bytes": 64,
+                            "acc_format": "fp16", "score_format": "fp16", **fields})
+    rng, dut, lanes = np.random.default_rng(3), PamRu(config), config.lanes
+    steps = [(rng.integers(1, 4, config.sources).tolist(), chunks, bool(rng.integers(2)))
+             for chunks in (1, 2, 5, 8, 3, 1)] + [([6] * config.sources, 8, False)]
+    beats = {name: [] for name in dut._names}
+    width, expected = config.source_lanes * 16, []
+    for counts, chunks, _ in steps:
+        data = [rng.integers(0, 1 << 16, (count, chunks * lanes)) for count in counts]
+        for source, block in enumerate(data):
+            for n, row in enumerate(block):
+                words = [sum(int(x) << (16 * k) for k, x in enumerate(part))
+                         for part in row.reshape(-1, config.source_lanes)]
+                mine = [0x3C00 | 1 << width, 0x3C00 | 2 << width, *words]
+                mine[-1] |= 1 << (width + 2) | (n == len(block) - 1) << (width + 3)
+                beats[f"source_{source}"] += mine
+        rows = np.stack([data[s][n] for s, n in config.order(counts)])
+        expected.append([folded([int(x) for x in rows[:, e]]) for e in range(chunks * lanes)])
+    rate = {}
+
+    async def testbench(ctx):
+        inputs = [getattr(dut, name) for name in dut._names]
+        at, offered, command, got, held, moved = [0] * len(inputs), [False] * len(inputs), 0, [], None, []
+        limit = sum(2 + chunks for _, chunks, _ in steps)
+        quiet = sum(2 + chunks for _, chunks, _ in steps[:-1])
+        kinds = []
+        for cycle in range(6000):
+            full = len(kinds) >= quiet
+            chance = 1.0 if full else 0.6
+            ctx.set(dut.command.valid, command < len(steps))
+            ctx.set(dut.command.p.normalise, steps[min(command, len(steps) - 1)][2])
+            for n, port in enumerate(inputs):
+                mine = beats[dut._names[n]]
+                offered[n] = offered[n] or (at[n] < len(mine) and rng.random() < chance)
+                ctx.set(port.valid, offered[n])
+                ctx.set(Value.cast(port.payload), mine[at[n]] if offered[n] else (1 << (width + 4)) - 1)
+            ready = full or rng.random() < 0.4
+            ctx.set(dut.result.ready, ready)
+            word = ctx.get(Value.cast(dut.result.payload)) if ctx.get(dut.result.valid) else None
+            assert held is None or word == held, "the result is stable while it is refused"
+            held = None if ready else word
+            if word is not None and ready:
+                kinds.append(word >> (lanes * 16) & 3)
+                got.append(word)
+            for n, port in enumerate(inputs):
+                if offered[n] and ctx.get(port.ready):
+                    if full and at[n] >= 0 and beats[dut._names[n]][at[n]] >> width & 3 == 0:
+                        moved.append(cycle)
+                    at[n], offered[n] = at[n] + 1, False
+            command += ctx.get(dut.command.ready) and command < len(steps)
+            await ctx.tick()
+            if len(got) == limit:
+                break
+        assert [a for a in at] == [len(beats[name]) for name in dut._names]
+        rest = list(got)
+        for (_, chunks, normalise), elements in zip(steps, expected, strict=True):
+            head, rest = rest[:2 + chunks], rest[2 + chunks:]
+            assert [w >> (lanes * 16) & 3 for w in head] == [1, 3 if normalise else 2] + [0] * chunks
+            assert [w >> (lanes * 16 + 2) for w in head] == [0, 0] + [2] * (chunks - 1) + [3]
+            values = [w >> (16 * k) & 0xFFFF for w in head[2:] for k in range(lanes)]
+            if not normalise:  # through the multiply-add once more, with 0
+                assert values == elements
+        rate["beats"], rate["clocks"] = len(moved), moved[-1] - moved[0] + 1
+
+    simulate(dut, testbench)
+    per_beat = 1 if config.sources > 1 and config.staging_beats > 2 else None
+    if per_beat and config.gather == 1:
+        assert rate["clocks"] <= rate["beats"] + 20
+    if config.sources == 1:  # two clocks for m and l between
+        assert rate["clocks"] <= 6 * 8 + 5 * 2 + 14
