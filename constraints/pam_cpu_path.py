@@ -1,4 +1,4 @@
-"""The path that PAM's interface is compared with: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
+"""What PAM's interface is compared with: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
 
 from __future__ import annotations
 

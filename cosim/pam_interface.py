@@ -7,7 +7,6 @@ was written is compared byte by byte with the model, and the order of all comman
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -186,26 +185,33 @@ def _run(command: list[str], top: str) -> dict[str, float]:
 
 
 def own_ns(program: Path, config: PamInterfaceConfig, name: str, group: np.ndarray, slot: np.ndarray) -> float:
-    """Time of the accesses of tokens on one memory alone, in the order that suits it best: accesses of a row together, the
-    rows of different banks in turn; or as the tokens come, if that is faster."""
+    """Time of the accesses of tokens on one memory alone, in the best of these orders: as the tokens come; accesses of a
+    row together, the rows of different banks one after the other; the same with an access of each group's row in turn."""
     side: MemorySide = getattr(config, name)
     accesses = side.layout.accesses(0, group, slot, config.token_bytes).ravel()
     flat = side.layout.byte_address(accesses) // side.access_bytes
     state = side.layout.bank_state(accesses["group"], accesses["bank"])
-    order = np.lexsort((accesses["row"], state))
-    new = np.ones(len(order), bool)
-    same_bank = np.diff(state[order]) == 0
-    new[1:] = ~same_bank | (np.diff(accesses["row"][order]) != 0)
-    number = np.cumsum(new)                                   # rows in order of bank and row
-    first = np.zeros(len(order), np.int64)
-    first[1:] = np.where(~same_bank, number[1:], 0)
-    turn = number - np.maximum.accumulate(np.where(first == 0, number[0], first))
-    best = order[np.lexsort((np.arange(len(order)), state[order], turn))]
+    row = accesses["row"]
+    by_row = np.lexsort((row, state))
+
+    def rank(starts: np.ndarray, counted: np.ndarray) -> np.ndarray:
+        """How many ``counted`` there were since the last start, along ``by_row``; in the order of the accesses."""
+        total = np.cumsum(counted)
+        out = np.empty(len(by_row), np.int64)
+        out[by_row] = total - np.maximum.accumulate(np.where(starts, total, 0))
+        return out
+
+    new_bank = np.r_[True, np.diff(state[by_row]) != 0]
+    new_row = new_bank | np.r_[True, np.diff(row[by_row]) != 0]
+    turn = rank(new_bank, new_row)                           # number of the row among those of its bank
+    place = rank(new_row, np.ones(len(by_row), np.int64))    # number of the access in its row
+    bank, unit = state % side.banks, state // side.banks
+    orders = (np.arange(len(flat)), np.lexsort((place, state, turn)), np.lexsort((unit, place, bank, turn)))
     times = []
     with _folder() as folder:
         _memory_files(folder, name, side)
-        for chosen in (best, np.arange(len(flat))):
-            _numbers(folder / "order.bin", np.stack([flat[chosen], state[chosen], accesses["row"][chosen]], axis=1))
+        for chosen in orders:
+            _numbers(folder / "order.bin", np.stack([flat[chosen], state[chosen], row[chosen]], axis=1))
             times.append(_run([str(program), "own", name, str(folder)], name)["ps"] / 1e3)
     return min(times)
 
@@ -244,18 +250,22 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     accesses = len(expected.address)
     clock_ns = 1e3 / config.clock_mhz
     slack = 1.0 if not stalls else 8.0 / (1.0 - stalls) ** 2
-    guards = len(tokens) * (source.read_bank_cycles * len(source.fragments(config.token_bytes))
-                            + destination.write_bank_cycles * len(destination.fragments(config.token_bytes)))
+    guards = len(tokens) * (
+        (source.read_bank_cycles + source.read_recovery_cycles) * len(source.fragments(config.token_bytes))
+        + (destination.write_bank_cycles + destination.write_recovery_cycles)
+        * len(destination.fragments(config.token_bytes)))
     limit = int((sum(own.values()) / clock_ns * 4 + guards) * slack + 100_000)
     with _folder() as folder:
         for name, side in (("source", source), ("destination", destination)):
             _memory_files(folder, name, side)
-        _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit, accesses])
+        _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
+                                      accesses])
         _numbers(folder / "addresses.bin", image.address // source.access_bytes)
         _bytes(folder / "content.bin", image.block)
         _bytes(folder / "descriptors.bin", _descriptors(config, tokens))
         told = _run([str(program), "unit", str(folder)], top)
-        logs = {name: np.fromfile(folder / f"{name}.out", "<i8") for name in ("accept", "reads", "writes", "arrive", "done")}
+        logs = {name: np.fromfile(folder / f"{name}.out", "<i8")
+                for name in ("accept", "reads", "writes", "arrive", "done")}
         blocks = np.fromfile(folder / "data.out", np.uint8)
 
     notes: list[str] = []
@@ -265,7 +275,8 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
             notes.append(note)
         return int(not right)
 
-    wrong = check(told["done"] == len(tokens), f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
+    wrong = check(told["done"] == len(tokens),
+                  f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
     wrong += check(told["faults"] == 0, f"{int(told['faults'])} breaches of the stream contract")
     wrong += check(told["unknown"] == 0, f"{int(told['unknown'])} reads of places that hold no token")
     tags = logs["done"].reshape(-1, 2)
@@ -279,23 +290,24 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     addresses, blocks = addresses[by_address], blocks[by_address]
     first = None
     if len(addresses) != accesses or len(written) != accesses or (addresses != expected.address).any():
-        wrong += check(False, f"{len(written)} writes with {whole} data, {len(np.intersect1d(addresses, expected.address))} of the "
-                              f"{accesses} addresses expected, {len(addresses) - len(np.unique(addresses))} more than once")
+        right, twice = len(np.intersect1d(addresses, expected.address)), len(addresses) - len(np.unique(addresses))
+        wrong += check(False, f"{len(written)} writes with {whole} data, {right} of the {accesses} addresses expected, "
+                              f"{twice} more than once")
     else:
         bad = np.flatnonzero((blocks != expected.block).any(axis=1))
         wrong += len(bad)
         if len(bad):
             k = int(bad[0])
-            first = (f"address {int(addresses[k])} of '{destination.format}': got 0x{blocks[k].tobytes()[::-1].hex()[-32:]}, "
-                     f"expected 0x{expected.block[k].tobytes()[::-1].hex()[-32:]}")
+            got, want = (part[k].tobytes()[::-1].hex()[-32:] for part in (blocks, expected.block))
+            first = f"address {int(addresses[k])} of '{destination.format}': got 0x{got}, expected 0x{want}"
     if order and not wrong:
         note = _compare_order(config, tokens, logs)
         wrong += check(not note, note)
     first = first or (notes[0] if notes else None)
     done = tags[:, 0]
     return Outcome(config, len(tokens), int(told["cycles"]), told["ps"] / 1e3, own["source"], own["destination"],
-                   float(done.min() * clock_ns) if len(done) else 0.0, int(told["read_openings"]), int(told["write_openings"]),
-                   accesses, wrong, first, Image(addresses, blocks), notes)
+                   float(done.min() * clock_ns) if len(done) else 0.0, int(told["read_openings"]),
+                   int(told["write_openings"]), accesses, wrong, first, Image(addresses, blocks), notes)
 
 
 def _bytes(path: Path, values: np.ndarray) -> None:
@@ -321,7 +333,9 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
 
     source, destination = config.source, config.destination
     reads, writes = (logs[name].reshape(-1, 2) for name in ("reads", "writes"))
-    model = SchedulerModel(source, config.token_bytes, config.reorder_depth, source.read_bank_cycles, config.hit_limit)
+    size, limit = config.token_bytes, config.hit_limit
+    model = SchedulerModel(source, size, config.reorder_depth, source.read_bank_cycles,
+                           source.read_recovery_cycles, limit)
     arrivals = zip(logs["accept"].tolist(), tokens.source_group.tolist(), tokens.source_slot.tolist(), strict=True)
     chosen = replay(model, arrivals, reads[:, 0].tolist())
     for k, (got, want) in enumerate(zip(reads[:, 1].tolist(), chosen, strict=False)):
@@ -332,9 +346,10 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
     # A token is complete with the last beat of its last access, and is at the receiver a fixed time later.
     came = logs["arrive"].reshape(-1, source.beats)[:, -1]
     complete = [(int(cycle) + _complete_latency(config), a.token) for cycle, a in zip(came, chosen, strict=True) if a.last]
-    model = SchedulerModel(destination, config.token_bytes, config.write_depth, destination.write_bank_cycles, config.hit_limit)
-    chosen = replay(model, [(cycle, int(tokens.destination_group[t]), int(tokens.destination_slot[t])) for cycle, t in complete],
-                    writes[:, 0].tolist())
+    model = SchedulerModel(destination, size, config.write_depth, destination.write_bank_cycles,
+                           destination.write_recovery_cycles, limit)
+    arrivals = ((cycle, int(tokens.destination_group[t]), int(tokens.destination_slot[t])) for cycle, t in complete)
+    chosen = replay(model, arrivals, writes[:, 0].tolist())
     for k, (got, want) in enumerate(zip(writes[:, 1].tolist(), chosen, strict=False)):
         if got != flat(destination, want):
             return f"write command {k}: address {got}, the model's choice is {flat(destination, want)}"
@@ -389,16 +404,16 @@ def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, sta
     return outcomes
 
 
-#: Time on the slower memory that a measured pattern may take, ns: SSD pages opened for one token each take 30 us to read and
-#: 200 us to write.
+#: Time on the slower memory that a measured pattern may take, ns: a page of flash takes 30 us to read and 200 us to write,
+#: for one token or for many.
 MEASURED_NS = 400_000.0
 
 
 def bench(request: SimRequest) -> dict[str, Any]:
     """Run the whole bench of ``pam-interface``.
 
-    Every pattern of :data:`PATTERNS` at full speed (fewer tokens where the memory is slow), then with random stalls on every
-    stream; each compared byte by byte and command by command.
+    Every pattern of :data:`PATTERNS` at full speed (fewer tokens where the memory is slow), then with random stalls on
+    every stream; each compared byte by byte and command by command.
 
     Returns
     -------
@@ -409,7 +424,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     if count < 1:
         raise ConfigError(f"tokens must be at least 1, not {count}")
     if request.waves:
-        raise ConfigError(f"pam-interface records no waveform (its bench is C++); cosimulate without --waves, seed {request.seed}")
+        raise ConfigError("the bench of pam-interface records no waveform: leave out --waves")
     rng = np.random.default_rng(request.seed)
     request.progress("building the Verilated model")
     program = _program(config, request.verilog, request.module)
@@ -447,7 +462,8 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "utilisation": round(main.fraction, 6),
         "patterns": patterns,
         "cpu_quoted_ratio": round(quoted / main.time_ns, 1),
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles} for name, o in outcomes.items()},
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles}
+                 for name, o in outcomes.items()},
         "clocks": sum(o.cycles for o in outcomes.values()),
         "waves": None,
     }

@@ -130,10 +130,12 @@ class PamInterface(wiring.Component):
 
         m.submodules.sender = sender = AccessScheduler(
             source, config.token_bytes, config.reorder_depth, place_shape,
-            bank_cycles=source.read_bank_cycles, hit_limit=config.hit_limit)
+            bank_cycles=source.read_bank_cycles, recovery_cycles=source.read_recovery_cycles,
+            hit_limit=config.hit_limit)
         m.submodules.receiver = receiver = AccessScheduler(
             destination, config.token_bytes, config.write_depth, ticket,
-            bank_cycles=destination.write_bank_cycles, hit_limit=config.hit_limit)
+            bank_cycles=destination.write_bank_cycles, recovery_cycles=destination.write_recovery_cycles,
+            hit_limit=config.hit_limit)
 
         # ---- A descriptor takes a place in the buffer ---------------------------------------------------------------
         used, place = Signal(tokens), Signal(place_shape)

@@ -93,14 +93,31 @@ class _Map:
         return by_token, by_access
 
 
+class _Lane:
+    """A row that is being accessed."""
+
+    def __init__(self, number, access, index, first, step_bits):
+        def signal(shape, name, **more):
+            return Signal(shape, name=f"{name}_{number}", **more)
+
+        self.busy, self.now = signal(1, "busy"), signal(access, "now", reset_less=True)
+        self.index, self.first = (signal(like.shape(), name, reset_less=True)
+                                  for like, name in ((index, "now_index"), (first, "first")))
+        self.step = signal(step_bits, "step")
+        self.access = signal(first.shape(), "access")
+        self.end, self.done, self.free = signal(1, "end"), signal(1, "done"), signal(1, "free")
+
+
 class AccessScheduler(wiring.Component):
     """Takes tokens, gives their accesses in the order in which the memory should see them.
 
-    Up to ``depth`` tokens are held. A token's accesses lie in one or more rows; all its accesses of a row follow each
-    other. Whenever a new row's accesses are due, the choice is: the oldest token with something in a row that is open in
-    its bank; else the oldest whose bank may open a row (its last opening is ``bank_cycles`` ago, and the rank's limits are
-    kept), which opens that of its rows that comes first. After ``hit_limit`` hits in succession, a token that may open a
-    row goes first. "Open" is what this unit has asked for last.
+    Up to ``depth`` tokens are held. A token's accesses lie in one or more rows. Two rows are accessed at a time, one access
+    of each in turn, if there are two in different groups: a bank group takes accesses at half the rate of the bus.
+    Whenever a row's last access has left, the choice of the next, in a group without the other row, is: the oldest token
+    with something in a row that is open in its bank; else the oldest whose bank may open a row (its last opening is
+    ``bank_cycles`` ago, the last access of its row ``recovery_cycles``, and the rank's limits are kept), which opens that
+    of its rows that comes first. After ``hit_limit`` hits in succession, a token that may open a row goes first. "Open" is
+    what this unit has asked for last.
 
     Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 2. One access per
     clock.
@@ -118,6 +135,8 @@ class AccessScheduler(wiring.Component):
         Shape of what accompanies a token.
     bank_cycles : :class:`int`
         Clocks between two openings in a bank.
+    recovery_cycles : :class:`int`
+        Clocks from the last access of a row to the opening of another in its bank.
     hit_limit : :class:`int`
 
     Members
@@ -128,11 +147,11 @@ class AccessScheduler(wiring.Component):
         Accesses.
     """
 
-    def __init__(self, side, token_bytes, depth, ref, *, bank_cycles, hit_limit):
+    def __init__(self, side, token_bytes, depth, ref, *, bank_cycles, recovery_cycles, hit_limit):
         if not isinstance(side, MemorySide):
             raise TypeError(f"Side must be a MemorySide, not {side!r}")
         self._side, self._token_bytes, self._depth, self._ref = side, token_bytes, depth, ref
-        self._bank_cycles, self._hit_limit = bank_cycles, hit_limit
+        self._bank_cycles, self._recovery_cycles, self._hit_limit = bank_cycles, recovery_cycles, hit_limit
         super().__init__({
             "i": In(stream.Signature(data.StructLayout({**place_fields(side, token_bytes), "ref": ref}))),
             "o": Out(stream.Signature(access_layout(side, token_bytes, ref))),
@@ -165,13 +184,14 @@ class AccessScheduler(wiring.Component):
         m.d.comb += valid.eq(Cat(p.any() for p in pending))
 
         def state(in_bank, in_group):
-            return Cat(in_bank, in_group[lock:group_bits])
+            return Cat(in_bank[:bank_bits], in_group[lock:group_bits])
 
         # ---- Banks: open rows and when the next may be opened -------------------------------------------------------
         states = side.bank_states
         bank_open = Array(Signal(name=f"bank_open_{n}") for n in range(states))
         bank_row  = Array(Signal(row_shape, name=f"bank_row_{n}", reset_less=True) for n in range(states))
-        bank_wait = [Signal(range(self._bank_cycles + 1), name=f"bank_wait_{n}") for n in range(states)]
+        longest = max(self._bank_cycles, self._recovery_cycles)
+        bank_wait = [Signal(range(longest + 1), name=f"bank_wait_{n}") for n in range(states)]
         bank_free = Array(wait == 0 for wait in bank_wait)
         waits = [[Signal(range(side.window_cycles + 1), name=f"window_{w}_{k}") for k in range(4)]
                  for w in range(side.windows)] if side.window_cycles else []
@@ -187,7 +207,7 @@ class AccessScheduler(wiring.Component):
         window_bits = _bits(side.windows)
 
         # ---- Choice -------------------------------------------------------------------------------------------------
-        hits, misses = Signal(depth), Signal(depth)
+        hits, misses, allowed, in_use = Signal(depth), Signal(depth), Signal(depth), Signal(depth)
         choice = [Signal(count, name=f"choice_{n}") for n in range(depth)]
         for n in range(depth):
             found = Signal(count, name=f"found_{n}")
@@ -197,10 +217,10 @@ class AccessScheduler(wiring.Component):
                 m.d.comb += found[f].eq(pending[n][f] & opened[n] & tags[fragment.part] & right)
             place = Signal(_bits(states), name=f"state_{n}")
             m.d.comb += place.eq(state(bank[n], group[n]))
-            free = bank_free[place] & window_free[place[len(place) - window_bits:]]
+            free = bank_free[place] & window_free[place[len(place) - window_bits:]] & ~in_use[n]
             m.d.comb += [
-                hits[n].eq(found.any()),
-                misses[n].eq(valid[n] & ~found.any() & free),
+                hits[n].eq(found.any() & allowed[n]),
+                misses[n].eq(valid[n] & ~found.any() & free & allowed[n]),
                 choice[n].eq(Mux(found.any(), found, pending[n] & (~pending[n] + 1)[:count])),
             ]
         run = Signal(range(self._hit_limit + 1))
@@ -223,47 +243,80 @@ class AccessScheduler(wiring.Component):
         the_row, the_state = Signal(row_shape), Signal(_bits(states))
         m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(the_bank, the_group))]
 
-        # ---- The accesses of one row --------------------------------------------------------------------------------
-        busy, last = Signal(), Signal(reset_less=True)
-        now = Signal(self.o.p.shape(), reset_less=True)
-        now_index, now_first = Signal.like(the_index), Signal.like(the_first)
+        # ---- The accesses of one row, or of two rows in different groups in turns --------------------------------------
         walked = [mapping.walked(part) for part in range(mapping.parts)]
-        step = Signal(max(1, *map(len, walked)))
-        end, done, go = Signal(), Signal(), Signal()
-        access = Signal(access_bits)
+        lanes = [_Lane(n, self.o.p.shape(), the_index, the_first, max(1, *map(len, walked)))
+                 for n in range(1 if states == side.banks else 2)]
 
-        def walk(part):
+        def walk(part, step):
             bits = [step[walked[part].index(bit)] if bit in walked[part] else 0 for bit in range(access_bits)]
             return Cat(bits), (1 << len(walked[part])) - 1
 
-        if mapping.parts == 1:
-            offset, final = walk(0)
-        else:
-            (offset_k, final_k), (offset_v, final_v) = walk(0), walk(1)
-            part = now_first[mapping.count_bits]
-            offset, final = Mux(part, offset_v, offset_k), Mux(part, final_v, final_k)
-        m.d.comb += [access.eq(now_first | offset), end.eq(step == final)]
-        m.d.comb += done.eq(busy & self.o.ready & end)
-        m.d.comb += go.eq((~busy | done) & candidates.any())
-        m.d.comb += [self.o.valid.eq(busy), self.o.p.eq(now)]
-        current_row, current_column = mapping.address(now_index, access)
-        m.d.comb += [
-            self.o.p.access.eq(access),
-            self.o.p.last.eq(last & end),
-            self.o.p.location.row.eq(current_row),
-            self.o.p.location.column.eq(current_column),
-        ]
-        with m.If(busy & self.o.ready):
-            m.d.sync += step.eq(step + 1)
-        with m.If(done):
-            m.d.sync += busy.eq(0)
-        with m.If(go):
-            m.d.sync += [
-                busy.eq(1), step.eq(0), now_first.eq(the_first), now_index.eq(the_index),
-                last.eq(~(the_pending & ~the_choice).any()),
-                now.location.group.eq(the_group), now.location.bank.eq(the_bank),
-                Value.cast(now.ref).eq(pick(ref)),
+        # ``turn`` only changes when an access is taken, or to what is offered, so that an offer stays.
+        turn, shown = Signal(), Signal()
+        if len(lanes) == 2:
+            m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
+            with m.If(self.o.valid):
+                m.d.sync += turn.eq(shown ^ self.o.ready)
+        for n, lane in enumerate(lanes):
+            if mapping.parts == 1:
+                offset, final = walk(0, lane.step)
+            else:
+                (offset_k, final_k), (offset_v, final_v) = walk(0, lane.step), walk(1, lane.step)
+                part = lane.first[mapping.count_bits]
+                offset, final = Mux(part, offset_v, offset_k), Mux(part, final_v, final_k)
+            m.d.comb += [
+                lane.access.eq(lane.first | offset),
+                lane.end.eq(lane.step == final),
+                lane.done.eq(lane.busy & self.o.ready & lane.end & (shown == n)),
+                lane.free.eq(~lane.busy | lane.done),
             ]
+            with m.If(lane.busy & self.o.ready & (shown == n)):
+                m.d.sync += lane.step.eq(lane.step + 1)
+            with m.If(lane.done):
+                m.d.sync += lane.busy.eq(0)
+            with m.If(shown == n):
+                row_now, column_now = mapping.address(lane.index, lane.access)
+                m.d.comb += [
+                    self.o.valid.eq(lane.busy),
+                    self.o.p.eq(lane.now),
+                    self.o.p.access.eq(lane.access),
+                    self.o.p.last.eq(lane.now.last & lane.end),
+                    self.o.p.location.row.eq(row_now),
+                    self.o.p.location.column.eq(column_now),
+                ]
+
+            # Its bank may open another row only when this one's last access is over.
+            lane_state = state(lane.now.location.bank, lane.now.location.group)
+            with m.If(lane.done):
+                for s in range(states):
+                    with m.If((lane_state == s) & (bank_wait[s] < self._recovery_cycles)):
+                        m.d.sync += bank_wait[s].eq(self._recovery_cycles - 1)
+        m.d.comb += [in_use[n].eq(Cat(lane.busy & (state(bank[n], group[n]) == state(lane.now.location.bank,
+                                                                                    lane.now.location.group))
+                                      for lane in lanes).any()) for n in range(depth)]
+
+        # The next row goes to the first lane that is free; the other lane's group is left alone.
+        go = Signal()
+        m.d.comb += go.eq(Cat(lane.free for lane in lanes).any() & candidates.any())
+        if len(lanes) == 1:
+            m.d.comb += allowed.eq(-1)
+        else:
+            other_busy = Mux(lanes[0].free, ~lanes[1].free, 1)
+            other_group = Mux(lanes[0].free, lanes[1].now.location.group, lanes[0].now.location.group)
+            m.d.comb += [allowed[n].eq(~other_busy | (group[n][lock:group_bits] != other_group[lock:group_bits]))
+                         for n in range(depth)]
+        earlier = Const(0)
+        for lane in lanes:
+            with m.If(go & lane.free & ~earlier):
+                m.d.sync += [
+                    lane.busy.eq(1), lane.step.eq(0), lane.first.eq(the_first), lane.index.eq(the_index),
+                    lane.now.last.eq(~(the_pending & ~the_choice).any()),
+                    lane.now.location.group.eq(the_group), lane.now.location.bank.eq(the_bank),
+                    Value.cast(lane.now.ref).eq(pick(ref)),
+                ]
+            earlier = earlier | lane.free
+        with m.If(go):
             with m.If(opens):
                 m.d.sync += run.eq(0)
             with m.Elif(misses.any()):

@@ -101,13 +101,14 @@ class SchedulerModel:
 
     Parameters
     ----------
-    side, token_bytes, depth, bank_cycles, hit_limit : as the hardware's
+    side, token_bytes, depth, bank_cycles, recovery_cycles, hit_limit : as the hardware's
     """
 
     side: MemorySide
     token_bytes: int
     depth: int
     bank_cycles: int
+    recovery_cycles: int
     hit_limit: int
     cycle: int = 0
     accepted: int = 0
@@ -198,7 +199,10 @@ class SchedulerModel:
         if self.offered:
             shown = self._shown
             if taken:
-                self._lanes[shown].popleft()
+                left = self._lanes[shown].popleft()
+                if not self._lanes[shown]:
+                    state = int(self._layout.bank_state(left.group, left.bank))
+                    self._bank_free[state] = max(self._bank_free.get(state, 0), self.cycle + self.recovery_cycles)
             self._turn = (shown ^ int(taken)) if len(self._lanes) == 2 else 0
         self._choose()
         if accepted:
