@@ -1,0 +1,353 @@
+"""PAM's system model: timing of tiers against the engine and literal counts, whole steps against sums done by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.memory import load_memory
+from bankside.constraints.pam_layout import TIERS
+from bankside.constraints.records import Record
+from bankside.constraints.systems import FILES, RATIOS, RatioTable
+from bankside.models.llm import load_model
+from bankside.models.memory import time_program
+from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, visit_cycles
+from bankside.models.program import Program
+from bankside.models.systems import MissingRecord, evaluate, load_system
+from bankside.models.systems.calibration import calibrate, table_text, with_ratios
+from bankside.models.systems.pam import Node
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
+LLAMA, OPT = load_model("llama-3-70b"), load_model("opt-175b")
+SYSTEMS = ("pam", "ls-pim", "l-pim", "attacc", "vllm-offload")
+
+
+class Records:
+    """Made-up measurements of every unit."""
+
+    def find(self, unit, config_hash, kind, **conditions):
+        if unit != "pam-pu":
+            return None
+        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10} if kind == "sim" else \
+            {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
+        return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
+                      conditions={"head_dim": 128} if kind == "sim" else {"library": "generic"})
+
+
+class NoRecords:
+    def find(self, unit, config_hash, kind, **conditions):
+        return None
+
+
+def run(system="pam", model=OPT, context=2048, batch=16, **more):
+    return evaluate(system, model, context=context, batch=batch, **({"records": Records()} | more))
+
+
+def attention_ms(result):
+    return sum(result.breakdown_ms.get(name, 0.0) for name in
+               ("attention", "attention_merge", "attention_kv_append", "attention_softmax", "kv_fetch"))
+
+
+# Tiers -------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from([HBM, DDR]), st.lists(st.integers(1, 32), min_size=1, max_size=12))
+def test_visits_to_rows_add_up(memory, reads):
+    """Any sequence of row visits takes what the engine says, up to the first activation and the last precharge."""
+    program = Program()
+    for row, count in enumerate(reads):
+        with program.loop(count) as column:
+            program.command("MAC_AB", row=row, column=column)
+    exact = time_program(program, memory).cycles
+    assert abs(sum(visit_cycles(memory, count) for count in reads) - exact) <= 80
+
+
+def test_visits_by_hand():
+    """HBM: tRCD 19 + (n - 1) x 6 + tRTP 8 + tRP 19, at least tRAS + tRP; a slow unit paces the reads."""
+    for reads in (1, 4, 8, 16, 32):
+        assert visit_cycles(HBM, reads) == max(45 + 19, 19 + (reads - 1) * 6 + 8 + 19)
+        assert visit_cycles(HBM, reads, pace=20) >= 20 * reads
+    assert visit_cycles(DDR, 32) == 24 + 31 * 8 + 12 + 24
+    assert visit_cycles(HBM, 8, refresh=True) > 1.08 * visit_cycles(HBM, 8)
+
+
+def test_pages_by_hand():
+    """Four dies of 30 us give a page every 7.5 us until the bus is the limit: 32 columns of 512 bytes at 2.4 GB/s."""
+    assert page_cycles(NAND, 1) == page_cycles(NAND, 16) == 72_000 / 4
+    bus = 32 * 512 * NAND.clock_ps * 1e-6
+    assert bus < page_cycles(NAND, 32) * NAND.clock_ps * 1e-6 < 1.6 * bus
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([None, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
+def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
+    """Visits, reads and pairs against loops over tokens that ask the layout for every single access."""
+    layout = TIERS[name].model_copy(update={"lockstep": lockstep} | (
+        {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}))
+    layout = layout.model_copy(update={"channels": 2})
+    part = NearBank(layout, HBM if name == "hbm" else DDR, 1, 512, gap_cycles=0)
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 40))
+    group, slot = random.integers(0, part.groups, count), random.integers(0, 60, count)
+    _, first = np.unique(group * 100 + slot, return_index=True)
+    group, slot = group[first], slot[first]
+    request = np.sort(random.integers(0, 4, len(group)))
+    work = part.work(request, group, slot)
+
+    visits, rows = {}, {}
+    for r, g, s in zip(request.tolist(), group.tolist(), slot.tolist(), strict=True):
+        bank = int(layout.place(s).bank)
+        for access in range(layout.accesses_of_token(512)):
+            row, _ = layout.position(layout.place(s).index, access, 512)
+            # K and V of a token in DDR's own layout come back to a row for every slice that lies there
+            key = (r, g // lockstep, int(row))
+            visits.setdefault(key, {}).setdefault((g % lockstep, bank), 0)
+            visits[key][g % lockstep, bank] += 1
+            rows[key] = True
+    sets = part.groups // lockstep
+    busy = np.zeros(sets)
+    for (_, where, _), banks in visits.items():
+        busy[where] += visit_cycles(part.memory, max(banks.values()))
+    assert work.local_s == pytest.approx(busy.max() * part.memory.clock_ps * 1e-12, rel=1e-9)
+    assert work.rows == len(visits) * layout.banks * lockstep
+    assert work.reads == len(request) * layout.accesses_of_token(512)
+    bank = layout.place(slot).bank
+    pairs = set(zip(request.tolist(), group.tolist(), bank.tolist(), strict=True))
+    assert work.bank_pairs == len(pairs)
+    assert work.group_pairs == len({pair[:2] for pair in pairs})
+    assert work.channel_pairs == len({(r, g // layout.groups) for r, g, _ in pairs})
+    assert work.requests == len(set(request.tolist()))
+    assert work.imbalance == pytest.approx(busy.max() / busy.mean())
+
+
+def test_a_slow_softmax_is_seen_where_nothing_hides_it():
+    request, group, slot = np.arange(10), np.zeros(10, int), np.arange(10) * 4
+    hidden, seen = (NearBank(TIERS["hbm"], HBM, 1, 512, gap_cycles=100, hides_gap=hides).work(request, group, slot)
+                    for hides in (True, False))
+    assert seen.local_s - hidden.local_s == pytest.approx(10 * 100 * 0.769e-9)
+
+
+def test_flash_reads_a_page_once_for_all_requests():
+    flash = Flash(TIERS["ssd"], NAND, 8, 1, 512)
+    both = flash.work(np.array([0, 1]), np.array([3, 3]), np.array([5, 6]))
+    one = flash.work(np.array([0]), np.array([3]), np.array([5]))
+    assert both.key_s == one.key_s == pytest.approx(7.5e-6) and both.rows == 1
+    other = flash.work(np.array([0, 1]), np.array([3, 3]), np.array([5, 6 + 4 * 32]))
+    assert other.rows == 2 and other.key_s == pytest.approx(15e-6)
+
+
+def test_appending_a_token():
+    """A row of K and one of V, each opened, written in eight columns and closed."""
+    per_row = 19 + 7 * 4 + 6 + 2 + 21 + 19
+    assert append_cycles(HBM, 2, 8) == pytest.approx(2 * per_row, rel=0.05)
+
+
+# Whole steps -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_sums(system):
+    result = run(system, LLAMA, 700, 12)
+    assert sum(result.breakdown_ms.values()) == pytest.approx(result.tpot_ms, rel=1e-9)
+    numbers = [value for value in result.energy_breakdown_mj.values() if not isinstance(value, str)]
+    assert sum(numbers) == pytest.approx(result.energy_mj_per_token, rel=1e-9) and min(numbers) >= 0
+    assert json.loads(json.dumps(result.to_json()))["tpot_ms"] == result.tpot_ms
+    gpu = run("gpu-only", LLAMA, 700, 12)
+    for name in ("qkv", "ffn_up", "lm_head"):
+        assert result.breakdown_ms[name] == pytest.approx(gpu.breakdown_ms[name], rel=1e-9)
+
+
+def test_who_is_faster_when_the_kv_fills_three_tiers():
+    """OPT-175B, 256 requests of 2048 tokens: 2304 GiB of KV (claim pam-energy-kv). PAM before LS-PIM before L-PIM before
+    offloading; without attention in the tiers, or without scheduling, PAM is slower; AttAcc has no room."""
+    times = {name: attention_ms(run(name, batch=256)) for name in ("pam", "ls-pim", "l-pim", "vllm-offload")}
+    assert times["pam"] < times["ls-pim"] < times["l-pim"] < times["vllm-offload"]
+    for feature in ("pam_attention", "kv_scheduling"):
+        assert attention_ms(run(batch=256, overrides={f"features.{feature}": False})) > 1.3 * times["pam"]
+    with pytest.raises(ConfigError, match="largest batch that fits is 34$"):
+        run("attacc", batch=256)
+    fetched = run("vllm-offload", batch=256).attention["fetched_bytes_per_gpu_and_step"]
+    own = load_system("vllm-offload").kv_tiers(OPT)[0]
+    assert sum(fetched.values()) + own == pytest.approx(2304 * 2**30 / 8)
+
+
+def test_active_tokens_go_up():
+    """The scheduler leaves few of the active tokens in the SSD; static placement leaves them where they fell."""
+    shares = {}
+    for name in ("pam", "ls-pim"):
+        tiers = run(name, batch=256).attention["tiers"]
+        shares[name] = tiers["ssd"]["active_percent"]
+        assert tiers["hbm"]["tokens"] + tiers["ddr"]["tokens"] + tiers["ssd"]["tokens"] == pytest.approx(256 * 2048, abs=600)
+    assert shares["pam"] < 5 < 25 < shares["ls-pim"]
+
+
+def test_attention_of_one_tier_by_hand():
+    """One request that fits HBM: queries to its channels, the busiest bank group, the last merge."""
+    system = load_system("pam")
+    system.prepare(LLAMA, Records(), False)
+    step = system.measure(LLAMA, np.array([64]))
+    tier = step.tiers["hbm"]
+    work, passes = tier.work, 16
+    assert step.tiers["ddr"].total_s == step.tiers["ssd"].total_s == 0
+    channel = 2 * 32 / (2 * 0.769e-9) * 0.85
+    assert tier.query_s == pytest.approx(passes * 256 * work.busiest_channel_pairs / channel)
+    assert tier.local_s == pytest.approx(passes * work.local_s + 10 / 666e6)
+    assert tier.total_s == pytest.approx(tier.query_s + max(tier.local_s, tier.reduce_s))
+    assert step.merge_s == pytest.approx(work.device_pairs * passes * 9 / 666e6 / (128 * 5))
+    assert step.moves == {"ssd-ddr": 0, "ddr-hbm": 0}
+
+
+def test_migration_by_hand():
+    """A thousand tokens between SSD and DDR: up at the SSD's link, down at the rate of programming."""
+    system = load_system("pam")
+    system.prepare(LLAMA, Records(), False)
+    size = 2 * 40 * 512                                  # two heads, 40 layers
+    seconds, energy = system.migration(LLAMA, {"ssd-ddr": 1000, "ddr-hbm": 0})
+    assert seconds == pytest.approx(1000 * size / (8 * 4 * 16384 / 200e-6 * 0.9))
+    assert energy == pytest.approx(2 * 1000 * size * (2 * 28.72 + 40))
+    seconds, _ = system.migration(LLAMA, {"ssd-ddr": 0, "ddr-hbm": 1000})
+    assert seconds == pytest.approx(1000 * size / (64e9 * 0.9))
+
+
+def test_capacity_by_hand():
+    """Tokens of HBM are what the weights leave, in whole slots of 1280 groups."""
+    system = load_system("pam")
+    shapes = system.tier_shapes(LLAMA)
+    left = 80 * 2**30 - max(system.weight_bytes_per_device(LLAMA))
+    assert shapes[0].capacity == left // 1280 // (40 << 10) * 1280
+    assert shapes[1].capacity == (159 << 30) // 160 // (40 << 10) * 160
+    assert shapes[2].all_groups == 8 and shapes[2].capacity == pytest.approx(2**41 / (40 << 10), rel=1e-6)
+    capacity = run("pam", LLAMA, 700, 12).capacity
+    assert capacity.largest_batch == sum(shape.capacity for shape in shapes) // 700
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_too_large_a_batch_says_what_is_missing(system):
+    pattern = {"attacc": r"the largest batch that fits is \d+$",
+               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, 'ssd' lacks [\d.]+ GiB$"}
+    with pytest.raises(ConfigError, match=pattern.get(
+            system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ tokens "
+                    r"\([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
+        run(system, batch=20_000, records=NoRecords())
+    assert "\n" not in str(error.value)
+
+
+def test_missing_records_name_all_units():
+    with pytest.raises(MissingRecord) as error:
+        run(records=NoRecords())
+    assert error.value.commands == tuple(
+        f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
+        for what, more in (("sim", " --head-dim 128"), ("synth", "")))
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("    link_gb_s: 64\n", "    link_gb_s: 0\n", r"tier 'ddr' has no bandwidth: link_gb_s must be greater than 0"),
+    ("  gpu_host_gb_s: 64\n", "  gpu_host_gb_s: 0\n", r"no bandwidth: links\.gpu_host_gb_s must be greater than 0"),
+    ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
+    ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
+    ("  mode: synthetic\n", "  mode: magic\n", r":\d+: sparsity\.mode: input should be 'synthetic', 'dense' or 'replay'"),
+    ("    memory: ddr4-3200\n", "    memory: hbm3-5.2\n", r"tier 'ddr': hbm3-5\.2 has 16384 rows of 1024 bytes"),
+    ("    lockstep: 1\n", "    lockstep: 3\n", r"tier 'ddr': lockstep 3 does not divide its 32 groups"),
+    ("    layout: ssd\n", "    layout: sdd\n", r":\d+: tiers\.2\.layout: input should be 'hbm', 'ddr' or 'ssd'"),
+])
+def test_wrong_files(tmp_path, old, new, message):
+    text = FILES["pam"].read_text()
+    assert old in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=message):
+        load_system(path)
+
+
+@pytest.mark.parametrize("overrides, message", [
+    ({"scheduling.x": 3.0}, r"scheduling\.x and scheduling\.y must be given together$"),
+    ({"sparsity.mode": "replay"}, r"sparsity\.mode 'replay' needs sparsity\.trace"),
+    ({"sparsity.mode": "replay", "sparsity.trace": "nowhere.jsonl"}, r"nowhere\.jsonl: no such file or directory$"),
+])
+def test_wrong_settings(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        run("pam", LLAMA, 100, 2, overrides=overrides)
+
+
+def test_vllm_without_bandwidth():
+    text = FILES["vllm-offload"].read_text().replace("read_gb_s: 5", "read_gb_s: 0")
+    with pytest.raises(ConfigError, match="tier 'ssd' has no bandwidth: read_gb_s must be greater than 0"):
+        import yaml
+        load = load_system("vllm-offload")
+        type(load).from_document(yaml.safe_load(text), {}, str(FILES["vllm-offload"]), "mine")
+
+
+def test_dense_attention_reads_everything():
+    sparse, dense = run("pam", LLAMA, 3000, 64), run("pam", LLAMA, 3000, 64, overrides={"sparsity.mode": "dense"})
+    assert dense.attention["active_tokens"] == 64 * 3001 and sparse.attention["active_tokens"] < 64 * 3001 / 6
+    assert attention_ms(dense) > attention_ms(sparse)
+
+
+def test_more_output_tokens_are_the_mean():
+    whole = run("pam", LLAMA, 500, 4, output_tokens=3)
+    every = [run("pam", LLAMA, 500 + k, 4).tpot_ms for k in range(3)]
+    assert whole.tpot_ms == pytest.approx(np.mean(every), rel=1e-9)
+
+
+# Serving and calibration -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_step_latency(system):
+    """Equal to the evaluation on the grid, close to it between, never less with more requests; prefill grows."""
+    loaded = load_system(system)
+    latency = loaded.latency(LLAMA, records=Records())
+    assert latency.step_latency(np.full(16, 512)) == pytest.approx(run(system, LLAMA, 512, 16).tpot_ms / 1e3, rel=1e-9)
+    mixed = latency.step_latency(np.array([300] * 9 + [900] * 10))
+    assert mixed == pytest.approx(run(system, LLAMA, 616, 19).tpot_ms / 1e3, rel=0.1)
+    times = [latency.step_latency(np.full(batch, 600)) for batch in (1, 8, 64, 300)]
+    assert times == sorted(times)
+    times = [latency.prefill_latency(tokens) for tokens in (1, 100, 2000, 8000)]
+    assert times == sorted(times) and times[0] > 0
+    with pytest.raises(ConfigError):
+        latency.step_latency(np.array([latency.kv_capacity_tokens + 2048]))
+    with pytest.raises(ConfigError, match="contexts must be"):
+        latency.step_latency(np.array([]))
+    start = time.perf_counter()
+    for batch in range(200, 300):
+        latency.step_latency(np.full(batch, 600))
+    assert time.perf_counter() - start < 1
+
+
+def test_calibration_brings_the_tiers_together():
+    system = load_system("pam")
+    first = calibrate(system, OPT, Records(), rounds=1)
+    last = calibrate(system, OPT, Records(), rounds=4)
+    assert max(last.tier_us.values()) <= 1.05 * max(first.tier_us.values())
+    assert last.x > 0 and last.y > 0 and last.rounds <= 4
+    table = with_ratios(RatioTable(source="a test", models={}), "opt-175b", last)
+    import yaml
+    assert yaml.safe_load(table_text(table))["models"]["opt-175b"]["x"] == pytest.approx(last.x, rel=1e-4)
+    assert set(yaml.safe_load(RATIOS.read_text())["models"]) >= {"default"}
+    with pytest.raises(ConfigError, match="l-pim moves no tokens between tiers"):
+        calibrate(load_system("l-pim"), OPT, Records())
+
+
+def test_speed_and_memory_of_a_large_step():
+    """8192 requests of 738 tokens: placement, importance, scheduling and timing in under half a second of processor time;
+    the arrays of six million tokens take less than a tenth of a gigabyte."""
+    system = load_system("pam")
+    system.prepare(LLAMA, Records(), False)
+    node = Node(system, LLAMA, np.full(8192, 738))
+    node.settle()
+    node.step()
+    start = time.process_time()
+    step = node.step()
+    assert time.process_time() - start < 0.5
+    table = node.table
+    assert table.tokens == 8192 * 740 and sum(step.tokens) == table.tokens
+    assert sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values())) \
+        < 1.2e8
+    assert sum(step.moves.values()) <= 0.007 * table.tokens and math.isfinite(step.attention_s)
