@@ -22,7 +22,7 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
                            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
                            ("attacc layers", _layers),
                            ("Verilog generation", _generation),
-                           ("system evaluation", _evaluation)):
+                           ("system evaluation", _evaluation), ("serving", _serving)):
         log(f"measuring: {name}")
         for what, value, unit in function():
             rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
@@ -254,6 +254,23 @@ def _layers() -> list[tuple[str, float, str]]:
     commands = sum(timer.controller.time(requests).commands.values()) / 16
     seconds = _cpu(lambda: [timer.controller.time(requests) for _ in range(100)]) / 100
     out.append(("4096 tokens, 16 heads, commands of a channel", commands / seconds, "commands/s"))
+    return out
+
+
+def _serving() -> list[tuple[str, float, str]]:
+    """Requests served in a second, every decode step evaluated."""
+    from bankside.models.llm import load_model
+    from bankside.models.serving import Policy, draw, serve, served_system
+
+    from .records import RecordFolder
+
+    count = 5000
+    workload = draw("sharegpt", count)
+    out = []
+    for limit in (256, 4096):
+        system = served_system("gpu-only", load_model("llama-3-70b"), records=RecordFolder())
+        seconds = _cpu(functools.partial(serve, system, workload, Policy(batch_limit=limit)))
+        out.append((f"gpu-only, ShareGPT, batch limit {limit}", count / seconds, "requests/s"))
     return out
 
 

@@ -627,8 +627,8 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
                       help="coefficient of variation of the times between arrivals (default: 1, Poisson)")
     work.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of lengths and arrivals")
     how = parser.add_argument_group("scheduling")
-    how.add_argument("--batch-limit", metavar="B", type=positive, default=256,
-                     help="requests of an instance in work at once")
+    how.add_argument("--batch-limit", metavar="B", type=positive,
+                     help="requests of an instance in work at once (default: 256; 65536 with --search batch)")
     how.add_argument("--token-budget", metavar="N", type=positive, default=8192,
                      help="tokens of an iteration with prefill")
     how.add_argument("--chunked", action="store_true", help="prefill in pieces, beside decoding")
@@ -664,7 +664,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     if a.search == "rate" and a.rate is not None:
         raise ConfigError("--search rate chooses the rate: it goes without --rate")
     fast = {} if a.fast is None else {"mode": "fast", "tolerance": a.fast}
-    policy = Policy(batch_limit=a.batch_limit, token_budget=a.token_budget, chunked=a.chunked, preemption=a.preemption,
+    limit = a.batch_limit or (1 << 16 if a.search == "batch" else 256)
+    policy = Policy(batch_limit=limit, token_budget=a.token_budget, chunked=a.chunked, preemption=a.preemption,
                     instances=a.instances, dispatch=a.dispatch, **fast)
     outputs = Outputs(a.csv, a.plot, a.timeline, a.write_requests)
     searched = a.search == "rate"

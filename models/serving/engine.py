@@ -325,8 +325,9 @@ class _Instance:
         ids = np.array(requests, np.int64)
         new = table.generated[ids] == 0
         table.first[ids[new]] = self.clock
-        for request in ids[~new].tolist():
-            self.log.gaps(np.array([self.clock - table.paused[request]]), 1)
+        if not new.all():
+            for request in ids[~new].tolist():
+                self.log.gaps(np.array([self.clock - table.paused[request]]), 1)
         table.generated[ids] += 1
         left = table.output[ids] - table.generated[ids]
         count = len(ids)

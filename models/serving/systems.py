@@ -72,7 +72,8 @@ class GpuServed:
         self.pp, self.stages = system.pp, system.stages(model)
         self.kv_window = model.sliding_window
         self._prepare(records, refresh)
-        self._linear_memo: dict[int, np.ndarray] = {}
+        self._body_memo: dict[int, np.ndarray] = {}
+        self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int], float] = {}
         ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
         flops, count = ([sum(getattr(op, what) for op in one) for one in ops] for what in ("flops", "bytes"))
@@ -113,7 +114,7 @@ class GpuServed:
         """Seconds of each of the next ``steps`` decode steps."""
         micro = -(-len(contexts) // self.pp)
         attention = self._attention(micro, contexts, steps)
-        linear = self._linear(micro)
+        linear = self._linear(micro, micro)
         return self.pp * np.max(linear[:, None] + np.array(self.stages)[:, None] * attention, axis=0)
 
     def _attended(self, contexts: np.ndarray, steps: int) -> np.ndarray:
@@ -129,24 +130,31 @@ class GpuServed:
         return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
                                   (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
 
-    def _linear(self, tokens: int, rows: int | None = None) -> np.ndarray:
+    def _linear(self, tokens: int, rows: int) -> np.ndarray:
         """Seconds of each stage without attention, for a micro-batch of ``tokens``, of which ``rows`` give logits."""
-        memo = self._linear_memo
-        if tokens not in memo or rows is not None:
+        out = self._body(tokens).copy()
+        out[-1] += self._head(rows)
+        return out
+
+    def _body(self, tokens: int) -> np.ndarray:
+        """Layers, embedding, and what goes from stage to stage."""
+        if tokens not in self._body_memo:
             system, model = self.system, self.model
             layer = sum(self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention")
-            logits = tokens if rows is None else rows
             out = np.array(self.stages) * layer
             out[0] += sum(self._seconds(op) for op in embedding_operators(model, tokens))
-            out[-1] += sum(self._seconds(op) for op in head_operators(model, logits, system.tp))
-            if self.pp > 1:
-                hop = system.roofline.transfer_time
-                out[:-1] += hop(tokens * model.hidden_size * model.dtype_bytes)
-                out[-1] += hop(logits * model.dtype_bytes)
-            if rows is not None:
-                return out
-            memo[tokens] = out
-        return memo[tokens]
+            out[:-1] += system.roofline.transfer_time(tokens * model.hidden_size * model.dtype_bytes)
+            self._body_memo[tokens] = out
+        return self._body_memo[tokens]
+
+    def _head(self, rows: int) -> float:
+        """What makes logits, and the chosen tokens back to the first stage."""
+        if rows not in self._head_memo:
+            system, model = self.system, self.model
+            seconds = sum(self._seconds(op) for op in head_operators(model, rows, system.tp))
+            back = system.roofline.transfer_time(rows * model.dtype_bytes) if self.pp > 1 else 0.0
+            self._head_memo[rows] = seconds + back
+        return self._head_memo[rows]
 
     def _seconds(self, op: Operator) -> float:
         roofline = self.system.roofline

@@ -23,7 +23,8 @@ from bankside.models.serving import (
     served_system,
 )
 from bankside.models.serving.results import weighted_percentile
-from bankside.models.systems import evaluate
+from bankside.models.systems import evaluate, load_system
+from bankside.models.systems.gpu import GpuSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,11 +163,11 @@ def test_queue_with_fixed_service():
         def prefill_seconds(self, tokens, past):
             return 1.0
 
-    w = Workload("md1", np.zeros(20_000), np.ones(20_000, int), np.ones(20_000, int))
+    w = Workload("md1", np.zeros(8_000), np.ones(8_000, int), np.ones(8_000, int))
     for rho in (0.3, 0.6):
         r = serve(Server(), w.arriving(ArrivalSpec(rate=rho), seed=3), Policy(batch_limit=1, token_budget=1))
-        assert r.queueing_s.mean() == pytest.approx(rho / (2 * (1 - rho)), rel=0.05)
-        assert r.summary()["utilisation"] == pytest.approx(rho, rel=0.02)
+        assert r.queueing_s.mean() == pytest.approx(rho / (2 * (1 - rho)), rel=0.08)
+        assert r.summary()["utilisation"] == pytest.approx(rho, rel=0.03)
 
 
 def test_a_full_batch_takes_whole_rounds():
@@ -237,8 +238,9 @@ def token_by_token(system, w, policy):
 
 @st.composite
 def loads(draw):
+    # No sum of steps is such an arrival: which of the two is first may not depend on how sums are rounded.
     count = draw(st.integers(1, 12))
-    rows = [(draw(st.integers(0, 30)) * draw(st.sampled_from([0.0, 0.37])), draw(st.integers(1, 40)),
+    rows = [(draw(st.integers(0, 30)) * draw(st.sampled_from([0.0, 0.3700713])), draw(st.integers(1, 40)),
              draw(st.integers(1, 25))) for _ in range(count)]
     block = draw(st.sampled_from([1, 4, 16]))
     least = max(-(-(p + o) // block) for _, p, o in rows) * block
@@ -379,9 +381,9 @@ def test_largest_batch_by_hand():
 
 
 def test_largest_rate_is_between_a_met_and_a_missed_one():
-    system, w = Plain(fixed=0.010, each=0.001), draw("humaneval", 100)
-    found = largest_rate(system, w, 120, percentile=90)
-    assert found.bounded and found.result.tpot_percentile_s(90) <= 0.120
+    system, w = Plain(fixed=0.010, each=0.001), draw("humaneval", 50)
+    found = largest_rate(system, w, 50, percentile=90)
+    assert found.bounded and found.result.tpot_percentile_s(90) <= 0.050
     missed = [value for value, _, ok in found.tried if not ok and value != math.inf]
     assert found.value < min(missed) <= found.value * 1.021
     with pytest.raises(CheckFailed, match="no arrival rate meets .* the best reachable is"):
@@ -497,3 +499,41 @@ def test_a_system_may_bring_its_own():
     Mine.served = None
     with pytest.raises(ConfigError, match="mine: systems of kind 'mine' can't be served yet"):
         served_system(Mine(), load_model("opt-66b"), records=NoRecords())
+
+
+class Stepwise(GpuSystem):
+    """GPUs whose keys and values go elsewhere, with latencies of their own."""
+
+    kind = "stepwise"
+
+    def latency(self, model, *, records, refresh=False):
+        alone = served_system(load_system("gpu-only"), model, records=records)
+
+        class Latency:
+            kv_capacity_tokens = 5000
+
+            def step_latency(self, contexts):
+                return 0.001 * len(contexts) + 1e-6 * float(contexts.sum())
+
+            def prefill_latency(self, tokens):
+                return alone.prefill_seconds(np.array([tokens]), np.array([0])) + 1e-4 * tokens
+
+        return Latency()
+
+
+def test_a_system_with_latencies_of_its_own():
+    """Steps are its own; prompts together take the GPUs' time and each what is its own; pieces add up to the whole."""
+    model = load_model("llama-3-70b")
+    spec = load_system("gpu-only").spec
+    system = served_system(Stepwise("stepwise", spec), model, records=NoRecords())
+    gpu = served_system("gpu-only", model, records=NoRecords())
+    assert system.kv_capacity_tokens == 5000
+    assert system.decode_run(np.array([10, 20]), 2).tolist() == pytest.approx([0.00203, 0.002032])
+    tokens, none = np.array([300, 500, 200]), np.zeros(3, int)
+    assert system.prefill_seconds(tokens, none) == pytest.approx(gpu.prefill_seconds(tokens, none) + 0.1)
+    piece = np.array([100]), np.array([400])
+    assert system.prefill_seconds(*piece) == pytest.approx(gpu.prefill_seconds(*piece) + 0.01)
+    assert system.mixed_seconds(np.array([10]), *piece) == pytest.approx(0.00101 + system.prefill_seconds(*piece))
+    r = serve(system, draw("humaneval", 40), Policy(batch_limit=16))
+    assert r.preemptions.sum() > 0 and r.summary()["kv"]["peak"] <= 1
+    serve(system, draw("humaneval", 10), Policy(batch_limit=16, chunked=True, mode="fast"))
