@@ -745,6 +745,7 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", metavar="N", type=positive, default=738, help="tokens of each request")
     parser.add_argument("--rounds", metavar="N", type=positive, default=10, help="rounds at most")
     parser.add_argument("--output", metavar="FILE", help="table of ratios to write the result into, beside other models")
+    parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
     _json_argument(parser)
 
@@ -753,7 +754,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     from .evaluate import calibrate
 
     result = calibrate(arguments.system, arguments.model, context=arguments.context, rounds=arguments.rounds,
-                       output=arguments.output, records=arguments.records, progress=log)
+                       output=arguments.output, measure=arguments.measure, records=arguments.records, progress=log)
     if arguments.json:
         emit(result)
     else:

@@ -30,7 +30,7 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         For an unknown system or model, or what does not fit.
     """
     from bankside.models.llm import load_model
-    from bankside.models.systems import MissingRecord, load_system
+    from bankside.models.systems import load_system
 
     shape, loaded = load_model(model), load_system(system)
     folder = RecordFolder(records)
@@ -40,8 +40,19 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         return loaded.evaluate(shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
                                refresh=refresh)
 
+    result = _measuring(attempt, measure, records, progress)
+    document = result.to_json()
+    asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
+    digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
+    return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
+
+
+def _measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
+    """The result of ``attempt``; measurements that it lacks are made first if ``measure``."""
+    from bankside.models.systems import MissingRecord
+
     try:
-        result = attempt()
+        return attempt()
     except MissingRecord as missing:
         if not measure:
             raise
@@ -50,33 +61,35 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         for command in missing.commands:
             progress(f"measuring: {command}")
             run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
-        result = attempt()
-    document = result.to_json()
-    asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
-    digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
-    return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
+        return attempt()
 
 
-def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, records: str | None = None,
-              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,
+              records: str | None = None, progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside calibrate --json``; with ``output`` the table of ratios in that file is made or changed."""
     from dataclasses import asdict
     from pathlib import Path
 
     from bankside.constraints.document import load
+    from bankside.constraints.errors import ConfigError
     from bankside.constraints.systems import RATIOS, RatioTable
     from bankside.constraints.workspace import write_files
     from bankside.models.llm import load_model
     from bankside.models.systems import load_system
     from bankside.models.systems.calibration import calibrate as find
     from bankside.models.systems.calibration import table_text, with_ratios
+    from bankside.models.systems.pam import TieredPimSystem
 
     shape, loaded = load_model(model), load_system(system)
     table = None
     if output is not None:  # tells at once if it is no table
         path = Path(output)
         table = load(path if path.exists() else RATIOS, RatioTable)
-    found = find(loaded, shape, RecordFolder(records), context=context, rounds=rounds, progress=progress)  # type: ignore[arg-type]
+    if not isinstance(loaded, TieredPimSystem):
+        raise ConfigError(f"{loaded.name} moves no tokens between tiers: there is nothing to calibrate")
+    tiered, folder = loaded, RecordFolder(records)
+    found = _measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
+                       records, progress)
     if table is not None:
         write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
     return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}

@@ -20,7 +20,20 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_text(r: dict[str, Any]) -> str:
+    if "patterns" in r:
+        return _transfer_text(r)
     return _attention_text(r) if "memory_timing" in r else _operator_text(r)
+
+
+def _transfer_text(r: dict[str, Any]) -> str:
+    verdict = "every byte right, every command in the model's order" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
+    return _title(r) + "\n" + _block([
+        ("compared", f"{r['vectors']} writes in {len(r['runs'])} runs: {verdict}"),
+        *((name, f"{p['tokens']} tokens in {p['time_ns']:.0f} ns, {p['gb_per_s']:.3f} GB/s, {p['fraction']:.3f} of the "
+                 f"slower memory's own rate; the CPU path takes {p['cpu_ratio']:.1f} times as long")
+          for name, p in r["patterns"].items()),
+        ("record", r["record"] or "not written"),
+    ])
 
 
 def _operator_text(r: dict[str, Any]) -> str:
@@ -158,6 +171,13 @@ def _area(area: dict[str, Any]) -> str:
             f"{area['budget_percent']:g} %")
 
 
+def _tier(tier: dict[str, Any]) -> str:
+    low, high = tier["with_other_percent"]
+    return (f"{tier['tokens']:,} of {tier['capacity_tokens']:,} tokens, {tier['active_percent']:.1f} % of the active ones, "
+            f"{tier['total_us']:.1f} us a layer; units {low:.1f} to {high:.1f} % of a die, published "
+            f"{tier['published_percent']:g} %")
+
+
 def evaluation_text(r: dict[str, Any]) -> str:
     rows: list[tuple[str, Any]] = [
         ("time per output token", f"{r['tpot_ms']:.3f} ms"),
@@ -170,6 +190,7 @@ def evaluation_text(r: dict[str, Any]) -> str:
     capacity = r["capacity"]
     rows.append(("largest batch", f"{capacity['largest_batch']} at this context"))
     area = r.get("area")
+    rows += [(f"  tier {name}", _tier(tier)) for name, tier in ((r.get("attention") or {}).get("tiers") or {}).items()]
     if area:
         rows.append(("die area", _area(area)))
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))

@@ -184,7 +184,7 @@ def test_active_tokens_go_up():
     for name in ("pam", "ls-pim"):
         tiers = run(name, batch=256).attention["tiers"]
         shares[name] = tiers["ssd"]["active_percent"]
-        assert tiers["hbm"]["tokens"] + tiers["ddr"]["tokens"] + tiers["ssd"]["tokens"] == pytest.approx(256 * 2048, abs=600)
+        assert sum(tier["tokens"] for tier in tiers.values()) == pytest.approx(256 * 2048, abs=600)
     assert shares["pam"] < 5 < 25 < shares["ls-pim"]
 
 
@@ -233,8 +233,8 @@ def test_too_large_a_batch_says_what_is_missing(system):
     pattern = {"attacc": r"the largest batch that fits is \d+$",
                "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, 'ssd' lacks [\d.]+ GiB$"}
     with pytest.raises(ConfigError, match=pattern.get(
-            system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ tokens "
-                    r"\([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
+            system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
+                    r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
         run(system, batch=20_000, records=NoRecords())
     assert "\n" not in str(error.value)
 
