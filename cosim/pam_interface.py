@@ -78,9 +78,10 @@ class Outcome:
 
 # Patterns --------------------------------------------------------------------------------------------------------------
 
-#: From row hits to row conflicts: tokens in runs of consecutive slots, so many to a run. ``one-bank`` puts every token in
+#: From row hits to row conflicts: tokens in runs of consecutive slots, so many to a run, run after run. In ``spread`` the
+#: descriptors take a token of every run in turn, as a host does that knows the groups. ``one-bank`` puts every token in
 #: another row of the same bank.
-PATTERNS: dict[str, int] = {"sequential": 256, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
+PATTERNS: dict[str, int] = {"sequential": 256, "spread": 64, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
 
 
 def pattern(side: MemorySide, token_bytes: int, name: str, count: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -98,7 +99,8 @@ def pattern(side: MemorySide, token_bytes: int, name: str, count: int, rng: np.r
     run = min(PATTERNS[name], slots)
     runs = -(-count // run)
     start = rng.choice(slots * side.groups // run, runs, replace=False)
-    flat = (start[:, None] * run + np.arange(run)).ravel()[:count]
+    places = start[:, None] * run + np.arange(run)
+    flat = (places.T if name == "spread" else places).ravel()[:count]
     return flat // slots, flat % slots
 
 
@@ -369,7 +371,7 @@ def random_data(count: int, config: PamInterfaceConfig, rng: np.random.Generator
 
 def random_tokens(config: PamInterfaceConfig, name: str, count: int, rng: np.random.Generator,
                   destination: str | None = None) -> Tokens:
-    """Tokens of a pattern (another one at the destination if given), in random order."""
+    """Tokens of a pattern (another one at the destination if given)."""
     source = pattern(config.source, config.token_bytes, name, count, rng)
     target = pattern(config.destination, config.token_bytes, destination or name, count, rng)
     size = min(len(source[0]), len(target[0]))

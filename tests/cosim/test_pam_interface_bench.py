@@ -1,0 +1,83 @@
+"""``pam-interface`` in Verilator between memories with their real timing: tokens go round all tiers and come back whole,
+every byte once and every command in the model's order; the slower memory sets the pace; a broken unit is found out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
+
+from bankside.cli import main
+from bankside.generate import verilog
+from bankside.selection import select
+
+#: Small enough to compile in a few seconds: the formats, the widths and the maps are those of the presets.
+SMALL = ["reorder_depth=4", "write_depth=4", "buffer_tokens=6", "reads_in_flight=16"]
+
+
+def unit(pair, *more):
+    selection = select("pam-interface", preset=pair, sets=[*SMALL, *more])
+    return selection.config, verilog(selection)
+
+
+@pytest.mark.parametrize("stalls", [0.0, 0.5])
+def test_migration_round_the_tiers(stalls):
+    """HBM to DDR to SSD to HBM: what one stage wrote is what the next one reads."""
+    outcomes = migrate([unit(pair) for pair in ("hbm-ddr", "ddr-ssd", "ssd-hbm")], 24, stalls=stalls, seed=3)
+    for outcome in outcomes:
+        assert outcome.mismatches == 0, outcome.first_mismatch
+        assert outcome.vectors == 24 * 512 // outcome.config.destination.access_bytes
+    # `migrate` itself compares the tokens in the last memory with those of the first.
+    assert [o.config.destination.format for o in outcomes] == ["ddr", "ssd", "hbm"]
+
+
+def test_the_slower_memory_sets_the_pace():
+    """HBM to DDR, from row hits to row conflicts: no pattern takes much longer than DDR alone."""
+    config, text = unit("hbm-ddr")
+    rng = np.random.default_rng(5)
+    for name, least in (("sequential", 0.4), ("spread", 0.6), ("random", 0.5), ("one-bank", 0.9)):
+        tokens = random_tokens(config, name, 64, rng)
+        outcome = simulate(config, text, tokens, random_data(64, config, rng))
+        assert outcome.mismatches == 0, outcome.first_mismatch
+        assert outcome.destination_own_ns > outcome.source_own_ns
+        assert least < outcome.fraction < 1.2, (name, outcome.fraction)
+        assert outcome.cpu_ns > outcome.time_ns
+
+
+def test_patterns_are_what_they_say():
+    config = select("pam-interface").config
+    side, rng = config.source, np.random.default_rng(1)
+    for name in PATTERNS:
+        group, slot = pattern(side, 512, name, 300, rng)
+        assert len(np.unique(group * (1 << 20) + slot)) == len(group) == 300
+        accesses = side.layout.accesses(0, group, slot, 512)
+        rows = len(np.unique(accesses[["group", "bank", "row"]]))
+        if name == "one-bank":
+            assert rows == 300 * 9 and len(np.unique(accesses["bank"])) == len(np.unique(group)) == 1
+        elif name == "sequential":
+            assert rows < 300
+
+
+def test_a_wrong_address_is_told():
+    """A unit that writes one column off: the addresses differ, nothing raises."""
+    config, text = unit("ssd-hbm")
+    wrong, count = re.subn(r"^(  assign write__payload = )(.*);$", r"\1\2 ^ 32'd1;", text, flags=re.M)
+    assert count == 1
+    rng = np.random.default_rng(2)
+    outcome = simulate(config, wrong, random_tokens(config, "runs-8", 8, rng), random_data(8, config, rng))
+    assert outcome.mismatches and outcome.first_mismatch == outcome.notes[0]
+
+
+def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    words = [word for key in SMALL for word in ("--set", key)]
+    assert main(["sim", "pam-interface", "--preset", "hbm-ddr", *words, "--tokens", "32", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 12
+    record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
+    assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 32, "seed": 1}
+    assert main(["sim", "pam-interface", "--waves"]) != 0
+    assert capsys.readouterr().err == "bankside: the bench of pam-interface records no waveform: leave out --waves\n"
