@@ -115,22 +115,40 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
         return check_claims(paper, evidence, claims, measure=run, each=done)
 
 
-def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[str], None]:
-    import contextlib
-    import io
+def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[Sequence[str]], dict[str, str]]:
+    """Runs commands of this tool as processes of their own, as many at once as there are cores (two at most)."""
+    import os
     import shlex
+    import subprocess
+    from concurrent.futures import ThreadPoolExecutor
 
-    from .cli import run_arguments
-
-    def run(command: str) -> None:
+    def run(command: str) -> tuple[str, str | None]:
+        words = shlex.split(command)[1:] + ([] if records is None else ["--records", records])
         tell(f"measuring: {command}")
         started = time.monotonic()
-        # What the measurement itself has to say would cut the bar to pieces.
-        with contextlib.redirect_stderr(io.StringIO()):
-            run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
+        process = subprocess.Popen([sys.executable, "-m", "bankside", *words], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        running.append(process)
+        said = [line for line in process.communicate()[1].splitlines() if line.strip()]
         tell(f"measured in {time.monotonic() - started:.0f} s: {command}")
+        if not process.returncode:
+            return command, None
+        return command, said[-1].removeprefix("bankside: ") if said else f"exit code {process.returncode}"
 
-    return run
+    running: list[subprocess.Popen[str]] = []
+
+    def measure(commands: Sequence[str]) -> dict[str, str]:
+        pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
+        try:
+            return {command: error for command, error in pool.map(run, commands) if error is not None}
+        finally:  # interrupted: none of them goes on by itself
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in running:
+                if process.poll() is None:
+                    process.terminate()
+            running.clear()
+
+    return measure
 
 
 # Text ------------------------------------------------------------------------------------------------------------------

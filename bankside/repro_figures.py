@@ -122,16 +122,16 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
     return {**result, "figure": str(file)}
 
 
-def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png") -> bytes:
+def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *, dpi: int = 160) -> bytes:
     """The figure as a file of this form."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
     by_id = {row["id"]: row for row in rows}
-    style = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a",
-             "axes.titlesize": 10, "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
-             "svg.hashsalt": "bankside"}
+    style: dict[Any, Any] = {
+        "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a", "axes.titlesize": 10,
+        "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK, "svg.hashsalt": "bankside"}
     with matplotlib.rc_context(style):
         widths = [max(len(panel.bars), 1.7) for panel in figure.panels]
         canvas = Canvas(figsize=(max(sum(widths) * 0.92 + 0.9 * len(widths), 6.2), 4.2), layout="constrained")
@@ -146,7 +146,7 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png") -
                       loc="outside upper right", ncols=2, frameon=False)
         buffer = io.BytesIO()
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
-        canvas.savefig(buffer, format=form, dpi=160, metadata=metadata)
+        canvas.savefig(buffer, format=form, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
 
 

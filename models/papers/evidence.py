@@ -93,9 +93,9 @@ class Evidence:
                 if isinstance(error, MissingRecord):  # it may be there the next time
                     raise
                 self.kept[key] = None, error
-        value, error = self.kept[key]
-        if error is not None:
-            raise error
+        value, kept = self.kept[key]
+        if kept is not None:
+            raise kept
         return value
 
     def memory(self, name: str) -> Memory:

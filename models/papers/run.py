@@ -14,13 +14,16 @@ from .claims import Claim, Paper
 from .evidence import Check, Evidence, Finding, NotCheckable
 from .verdict import is_bound, judge
 
-__all__ = ["CHECKED", "Row", "check_claims", "checks_of"]
+__all__ = ["CHECKED", "Measure", "Row", "check_claims", "checks_of"]
 
 #: Papers that have checks.
 CHECKED = ("pam",)
 
-#: Measurements that one check may ask for, one after the other.
-MAX_MEASUREMENTS = 16
+#: Times that measurements are made because of what those before have led to.
+MAX_ROUNDS = 8
+
+#: Runs commands, returns what went wrong by command.
+Measure = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def checks_of(paper: str) -> Mapping[str, Check]:
 
 
 def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,
-                 checks: Mapping[str, Check] | None = None, measure: Callable[[str], None] | None = None,
+                 checks: Mapping[str, Check] | None = None, measure: Measure | None = None,
                  each: Callable[[Row], None] = lambda row: None) -> list[Row]:
     """Compute our value for each of ``claims``, all of the paper's by default.
 
@@ -81,52 +84,55 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     checks
         By claim; the paper's own by default.
     measure : callable, optional
-        Runs a command that makes a missing measurement; without it, such claims can't be checked.
+        Runs commands that make missing measurements, and returns what went wrong by command; without it, claims that need
+        them can't be checked. It is called with all that is missing, and again if more turns out to be.
     each : callable
         Called with every row when it is done.
     """
     known = checks_of(paper.name) if checks is None else checks
+    wanted = list(paper.claims if claims is None else claims)
+    rows: dict[str, Row] = {}
+    failed: dict[str, str] = {}
     made: set[str] = set()
-    rows = []
-    for claim in paper.claims if claims is None else claims:
-        started = time.monotonic()
-        row = _row(paper, claim, known.get(claim.id), evidence, measure, made, started)
-        rows.append(row)
-        each(row)
-    return rows
-
-
-def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence, measure: Callable[[str], None] | None,
-         made: set[str], started: float) -> Row:
-    if check is None:
-        return _failed(claim, f"this project has no model of what {paper.name} states here", started)
-    for _ in range(MAX_MEASUREMENTS):
-        try:
-            finding = check(evidence, claim.id)
+    waiting = wanted
+    for turn in range(MAX_ROUNDS + 1):
+        missing: dict[str, tuple[str, ...]] = {}
+        for claim in waiting:
+            row, needs = _row(paper, claim, known.get(claim.id), evidence, failed)
+            if needs and measure is not None and turn < MAX_ROUNDS and not made.issuperset(needs):
+                missing[claim.id] = needs
+            else:
+                rows[claim.id] = row
+                each(row)
+        if not missing or measure is None:
             break
-        except NotCheckable as reason:
-            return _failed(claim, str(reason), started)
-        except MissingRecord as missing:
-            commands = [command for command in missing.commands if command not in made]
-            if measure is None or not commands:
-                return _failed(claim, str(missing).replace(", or give --measure", ""), started)
-            for command in commands:
-                made.add(command)
-                try:
-                    measure(command)
-                except ConfigError as error:
-                    return _failed(claim, f"{command}: {error}", started)
-        except ConfigError as error:
-            return _failed(claim, str(error), started)
-    else:
-        return _failed(claim, "asks for ever more measurements", started)
-    result = judge(claim.value, finding.ours, finding.tolerance, interval=finding.interval,
-                   bounds=finding.bounds)
+        commands = [c for c in dict.fromkeys(c for needs in missing.values() for c in needs) if c not in made]
+        made.update(commands)
+        failed.update(measure(commands))
+        waiting = [claim for claim in waiting if claim.id in missing]
+    return [rows[claim.id] for claim in wanted]
+
+
+def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence,
+         failed: Mapping[str, str]) -> tuple[Row, tuple[str, ...]]:
+    """A claim's row, and the commands that would make the measurements that it lacks."""
+    started = time.monotonic()
+    if check is None:
+        return _failed(claim, f"this project has no model of what {paper.name} states here", started), ()
+    try:
+        finding = check(evidence, claim.id)
+    except MissingRecord as missing:
+        broken = [f"`{command}`: {failed[command]}" for command in missing.commands if command in failed]
+        why = "; ".join(broken) or str(missing).replace(", or give --measure", "")
+        return _failed(claim, why, started), missing.commands
+    except (NotCheckable, ConfigError) as reason:
+        return _failed(claim, str(reason), started), ()
+    result = judge(claim.value, finding.ours, finding.tolerance, interval=finding.interval, bounds=finding.bounds)
     why = finding.why
     if result.unchecked and not why:
         why = f"not checked: {', '.join(result.unchecked)}"
     return Row(claim, _jsonable(finding.ours), result.ratio, result.verdict, why, finding.basis,
-               _tolerance_text(claim, finding), time.monotonic() - started)
+               _tolerance_text(claim, finding), time.monotonic() - started), ()
 
 
 def _failed(claim: Claim, why: str, started: float) -> Row:

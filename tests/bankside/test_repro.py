@@ -77,11 +77,26 @@ def test_a_missing_measurement_names_its_command(capsys, tmp_path):
 
 
 def test_measurements_go_to_the_folder_of_records(capsys, monkeypatch, tmp_path):
-    ran = []
-    monkeypatch.setattr(cli, "run_arguments", ran.append)
-    _, _, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
-    assert ran == [f"bankside synth pam-pu --preset pam-hbm --records {tmp_path}"]
+    """A measurement is a process of this tool; what it says last is the reason if it fails."""
+    started = []
+
+    class Process:
+        returncode = 3
+
+        def __init__(self, words, **options):
+            started.append(words[1:])
+
+        def communicate(self):
+            return None, "generating\nbankside: no such tool\n"
+
+        def poll(self):
+            return self.returncode
+
+    monkeypatch.setattr("subprocess.Popen", Process)
+    _, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
+    assert started == [["-m", "bankside", "synth", "pam-pu", "--preset", "pam-hbm", "--records", str(tmp_path)]]
     assert "measuring: bankside synth pam-pu --preset pam-hbm" in err
+    assert json.loads(out)["claims"][0]["why"] == "`bankside synth pam-pu --preset pam-hbm`: no such tool"
 
 
 def test_instances_in_the_published_verilog():
@@ -113,12 +128,13 @@ def test_figures_show_values_of_the_paper(paper):
 
 @pytest.mark.parametrize("name", repro_figures.figure_names("pam"))
 def test_every_figure_draws(name):
-    """With all values, with none of ours, and with a loss of ours where the scale is logarithmic."""
+    """Some values, some of ours missing, some a loss of ours where the scale is logarithmic."""
     figure = repro_figures.FIGURES["pam"][name]
     paper = load_paper("pam")
-    for change in (lambda value: value, lambda value: None, lambda value: _scaled(value, 0.1)):
-        rows = [{"id": i, "paper": paper.claim(i).value, "ours": change(paper.claim(i).value)} for i in figure.claims]
-        assert repro_figures.picture(figure, rows)[:8] == b"\x89PNG\r\n\x1a\n"
+    changes = (lambda value: _scaled(value, 0.1), lambda value: None, lambda value: value)
+    rows = [{"id": i, "paper": paper.claim(i).value, "ours": changes[k % 3](paper.claim(i).value)}
+            for k, i in enumerate(figure.claims)]
+    assert repro_figures.picture(figure, rows, dpi=30)[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def _scaled(value, factor):
@@ -127,9 +143,11 @@ def _scaled(value, factor):
     return [_scaled(item, factor) for item in value] if isinstance(value, list) else value * factor
 
 
-def test_figure_command(capsys, tmp_path):
+def test_figure_command(capsys, monkeypatch, tmp_path):
     file = tmp_path / "deep" / "t.svg"
-    asked = ["pam", "--figure", "table2", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
+    asked = ["pam", "--figure", "13", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
+    monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {"claims": [
+        {"id": "pam-scale", "paper": [6, 17], "ours": None}]})
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
     code, out, _ = run(capsys, *asked, "--json")

@@ -232,9 +232,10 @@ def test_missing_measurements_are_made_once():
     assert "--measure" not in row.why
     ran = []
 
-    def run(command):
-        ran.append(command)
+    def run(commands):
+        ran.extend(commands)
         records.kinds = ("synth",)
+        return {}
 
     found = rows("pam-area-hbm-pu", "pam-pu-freq-hbm", records=records, measure=run)
     assert ran == ["bankside synth pam-pu --preset pam-hbm"]
@@ -242,12 +243,12 @@ def test_missing_measurements_are_made_once():
 
 
 def test_a_measurement_that_fails_is_a_reason():
-    def run(command):
-        raise ConfigError("no such tool")
+    def run(commands):
+        return dict.fromkeys(commands, "no such tool")
 
     row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=run)["pam-pu-freq-hbm"]
     assert row.verdict == "not-checkable" and row.why.endswith("no such tool")
-    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=lambda command: None)["pam-pu-freq-hbm"]
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=lambda commands: {})["pam-pu-freq-hbm"]
     assert row.verdict == "not-checkable"
 
 
@@ -315,7 +316,7 @@ def test_reasons():
 
     endless.count = 0
     assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
-    assert made(endless, measure=lambda command: None)["verdict"] == "not-checkable"
+    assert made(endless, measure=lambda commands: {})["verdict"] == "not-checkable"
 
 
 def test_a_claim_has_one_check():

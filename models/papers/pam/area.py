@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 
 from ....constraints.systems import DieBudget
+from ....constraints.units.pam_interface import PRESETS as INTERFACE_PRESETS
+from ....constraints.units.pam_ru import PRESETS as RU_PRESETS
+from ....constraints.units.pam_ru import PamRuConfig
 from ...cost import load_nodes
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MEMORY, PU, config_of, system_of
@@ -38,9 +41,15 @@ def um2_per_ge(place: str) -> tuple[float, float]:
 def gate_equivalents(evidence: Evidence, unit: str, tier: str) -> float:
     """Measured size of the processing (pu) or reduction unit (ru) of a tier."""
     if unit == "pu":
-        config = config_of(tier)
-        return float(evidence.record("pam-pu", PU[tier], config, "synth", library="generic").results["area_ge"])
-    raise NotCheckable("needs the unit 'pam-ru'")
+        record = evidence.record("pam-pu", PU[tier], config_of(tier), "synth", library="generic")
+    else:
+        record = evidence.record("pam-ru", PU[tier], reducer(tier), "synth", library="generic")
+    return float(record.results["area_ge"])
+
+
+def reducer(tier: str) -> PamRuConfig:
+    """Configuration of a tier's reduction unit."""
+    return RU_PRESETS[PU[tier]]
 
 
 def mm2(evidence: Evidence, kge: float, place: str) -> float:
@@ -125,6 +134,47 @@ def older_process(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-area-dense")
 def density(evidence: Evidence, claim: str) -> Finding:
     return Finding(budget(evidence).density_penalty, "density_penalty of pam-hbm-only: the paper's assumption, taken over")
+
+
+@CHECKS.of("pam-area-ssd")
+def controller(evidence: Evidence, claim: str) -> Finding:
+    area = composed(evidence, "ssd", 64, 8)
+    return Finding({"mm2": area, "percent": 100 * area / DIE_MM2["ssd"]}, basis("ssd", False)
+                   + ", 64 units and 8 reduction units",
+                   "the shared buffer, whose size the paper does not state, is not in it; " + BAND, um2_per_ge("ssd")[1])
+
+
+#: Pair of tiers whose interface stands for all: the paper gives one area.
+INTERFACE = "hbm-ddr"
+
+
+def interface_mm2(evidence: Evidence) -> float:
+    config = INTERFACE_PRESETS[INTERFACE]
+    record = evidence.record("pam-interface", INTERFACE, config, "synth", library="generic")
+    return mm2(evidence, float(record.results["area_ge"]), "ssd")
+
+
+INTERFACE_WHY = ("one direction from HBM to DDR; the paper states neither the size of its buffer nor its queues, "
+                 f"ours are those of the preset; {BAND}")
+
+
+@CHECKS.of("pam-if-area")
+def interface(evidence: Evidence, claim: str) -> Finding:
+    return Finding(interface_mm2(evidence), basis("ssd", False), INTERFACE_WHY, um2_per_ge("ssd")[1])
+
+
+@CHECKS.of("pam-area-if-hbm", "pam-area-if-ssd")
+def interface_share(evidence: Evidence, claim: str) -> Finding:
+    die = DIE_MM2[claim.rsplit("-", 1)[1]]
+    told = "the controller has the area that the paper's units imply, 107.5 mm2; by its interface's share it has 147; " \
+        if claim.endswith("ssd") else "the logic die is taken as large as the DRAM die; "
+    return Finding(100 * interface_mm2(evidence) / die, basis("ssd", False) + f", over {die:.1f} mm2", told + INTERFACE_WHY,
+                   um2_per_ge("ssd")[1])
+
+
+@CHECKS.of("pam-area-if-ddr")
+def interface_share_of_the_buffer(evidence: Evidence, claim: str) -> Finding:
+    raise NotCheckable("the area of the central buffer of a DIMM is known only by this share")
 
 
 @CHECKS.of("pam-proc")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..evidence import Evidence, Finding, NotCheckable
+from .area import INTERFACE, INTERFACE_PRESETS, reducer
 from .common import CHECKS, MEMORY, PU, config_of
 
 UNIT = "pam-pu"
@@ -52,6 +53,50 @@ def clock(evidence: Evidence, claim: str) -> Finding:
         f"critical path in a generic 45 nm class library; {config.clock_mhz:g} MHz in the paper's process is not measured"
     return Finding(min(config.clock_mhz, reached),
                    f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why, 0.1)
+
+
+@CHECKS.of("pam-ru-content")
+def reduction_unit(evidence: Evidence, claim: str) -> Finding:
+    config = reducer("hbm")
+    return Finding({"mul_lanes": config.lanes, "exp_fp16": config.exponential_units, "scratch_bytes": config.scratch_bytes,
+                    "comparator": None, "log": None}, "preset pam-hbm of pam-ru",
+                   "comparator and logarithm unit are built by the generator and not counted in what it makes")
+
+
+@CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg")
+def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
+    tier = claim.split("-")[2]
+    banks = evidence.memory(MEMORY[tier]).levels["bank"]
+    return Finding({"per_bank_group": banks / reducer(tier).sources},
+                   f"{banks} units of a bank group over the {reducer(tier).sources} streams that a reduction unit merges")
+
+
+@CHECKS.of("pam-ru-pipe")
+def overlap(evidence: Evidence, claim: str) -> Finding:
+    """A reduction unit takes the partial results of its four units faster than they make them, with any stalls."""
+    config, unit = reducer("hbm"), config_of("hbm")
+    record = evidence.record("pam-ru", PU["hbm"], config, "sim")
+    each = record.results["merge_cycles"] / record.conditions["partials"]
+    dim = record.conditions["head_dim"]
+    made = 2 * unit.tile_tokens * unit.chunks(dim) / config.sources
+    return Finding(bool(record.results["mismatches"] == 0 and each < made),
+                   f"co-simulated reduction unit: {each:.1f} clocks a partial result; its {config.sources} units make one "
+                   f"every {made:.0f} clocks. The same results with random stalls on every stream")
+
+
+@CHECKS.of("pam-if-lat")
+def interface_latency(evidence: Evidence, claim: str) -> Finding:
+    config = INTERFACE_PRESETS[INTERFACE]
+    record = evidence.record("pam-interface", INTERFACE, config, "sim")
+    ratios = {name: one["cpu_ratio"] for name, one in record.results["patterns"].items()}
+    return Finding({"min_ratio": min(ratios.values())},
+                   "co-simulated transfers from HBM to DDR against a copy by the CPU at 10 % of their rates (assumed)",
+                   ", ".join(f"{name}: {ratio:.1f}" for name, ratio in ratios.items()))
+
+
+@CHECKS.of("pam-if-cpu", "pam-if-cpubw")
+def processor(evidence: Evidence, claim: str) -> Finding:
+    raise NotCheckable("needs a host whose address hashing can be switched off; the model of the CPU's copy takes it over")
 
 
 @CHECKS.of("pam-area-count")

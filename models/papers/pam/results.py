@@ -1,0 +1,393 @@
+"""Sections 1, 5.2.2, 6.3 and 7.2 to 7.6: what the systems do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...llm import load_model
+from ...systems.results import Evaluation
+from ..evidence import Evidence, Finding, NotCheckable
+from .area import reducer
+from .common import CHECKS, config_of, system_of
+from .runs import (
+    BATCHES,
+    ENERGY_BATCHES,
+    LIMITS_MS,
+    LONGEST,
+    OFFLINE,
+    ONLINE,
+    context_of,
+    fits,
+    gain,
+    online,
+    run,
+    state,
+)
+from .settings import MODELS
+
+GIB = 1 << 30
+
+#: Largest difference of a system's speed or energy that counts as ``within``.
+MODEL = 0.25
+
+
+def named(function: Any, *names: str) -> dict[str, float]:
+    return {name: function(name) for name in names}
+
+
+# Throughput ------------------------------------------------------------------------------------------------------------
+
+
+def dominant(evidence: Evidence, system: str, model: str, context: int, batch: int) -> str:
+    """Operator that takes most of a token's time, and its share."""
+    parts = run(evidence, system, model, context, batch).breakdown_ms
+    name = max(parts, key=lambda key: parts[key])
+    return f"{name} {100 * parts[name] / sum(parts.values()):.0f} %"
+
+
+def reasons(evidence: Evidence, base: str, model: str, context: int, batch: int) -> str:
+    """What decides a ratio of throughputs."""
+    return "; ".join(f"{name}: {dominant(evidence, name, model, context, batch)}" for name in ("pam", base)
+                     if fits(evidence, name, model, context, batch))
+
+
+CONVERSATION = "largest batch within 100, 150 and 200 ms a token, decode only, requests of the mean context"
+LONG = "decode at the paper's batches, requests of the mean context"
+
+
+def online_gains(evidence: Evidence, base: str) -> dict[tuple[str, str], float]:
+    def made() -> dict[tuple[str, str], float]:
+        return {(model, workload): gain(evidence, base, model, workload) for model in MODELS for workload in ONLINE}
+
+    return evidence.once(("online gains", base), made)
+
+
+def open_questions(evidence: Evidence) -> str:
+    """What the paper leaves open of its conversations, and where the time of one of them goes here."""
+    context = context_of(evidence, "wildchat")
+    batch = 512
+    return ("time per token at 512 requests of LLaMA3-70B, WildChat: "
+            + reasons(evidence, "vllm-offload", "llama3-70b", context, batch)
+            + "; the paper counts prefill too, has the spread of lengths, and does not give its baseline's batches")
+
+
+@CHECKS.of("pam-thr-online")
+def by_model(evidence: Evidence, claim: str) -> Finding:
+    gains = online_gains(evidence, "vllm-offload")
+    return Finding({model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS},
+                   CONVERSATION, open_questions(evidence), MODEL)
+
+
+@CHECKS.of("pam-thr-online-avg")
+def by_model_mean(evidence: Evidence, claim: str) -> Finding:
+    return Finding(float(np.mean(list(online_gains(evidence, "vllm-offload").values()))), CONVERSATION,
+                   open_questions(evidence), MODEL)
+
+
+@CHECKS.of("pam-thr-wild")
+def by_workload(evidence: Evidence, claim: str) -> Finding:
+    gains = online_gains(evidence, "vllm-offload")
+    return Finding({workload: float(np.mean([gains[model, workload] for model in MODELS]))
+                    for workload in ("wildchat", "sharegpt")}, CONVERSATION, open_questions(evidence), MODEL)
+
+
+@CHECKS.of("pam-thr-lspim")
+def over_ls_pim(evidence: Evidence, claim: str) -> Finding:
+    context = context_of(evidence, "wildchat")
+    return Finding(float(np.mean(list(online_gains(evidence, "ls-pim").values()))), CONVERSATION,
+                   "time per token at 512 requests of LLaMA3-70B, WildChat: "
+                   + reasons(evidence, "ls-pim", "llama3-70b", context, 512), MODEL)
+
+
+def offline_gain(evidence: Evidence, model: str, workload: str, base: str = "vllm-offload") -> float:
+    context = context_of(evidence, workload)
+    return float(np.mean([run(evidence, base, model, context, batch).tpot_ms / run(evidence, "pam", model, context,
+                                                                                   batch).tpot_ms
+                          for batch in BATCHES[model]]))
+
+
+def offline_why(evidence: Evidence) -> str:
+    context = context_of(evidence, "write_doc")
+    return ("time per token at 1024 requests of LLaMA3-70B, write_doc: "
+            + reasons(evidence, "vllm-offload", "llama3-70b", context, 1024) + "; the paper counts prefill too")
+
+
+@CHECKS.of("pam-thr-off")
+def long_contexts(evidence: Evidence, claim: str) -> Finding:
+    return Finding({model: {workload: offline_gain(evidence, model, workload) for workload in OFFLINE}
+                    for model in BATCHES}, LONG, offline_why(evidence), MODEL)
+
+
+@CHECKS.of("pam-thr-off-avg")
+def long_contexts_mean(evidence: Evidence, claim: str) -> Finding:
+    return Finding(float(np.mean([offline_gain(evidence, model, workload) for model in BATCHES for workload in OFFLINE])),
+                   LONG, offline_why(evidence), MODEL)
+
+
+@CHECKS.of("pam-lpim-ssd")
+def slow_tier(evidence: Evidence, claim: str) -> Finding:
+    result = run(evidence, "l-pim", "opt-175b", LONGEST, 64)
+    assert result.attention is not None
+    tiers = result.attention["tiers"]
+    tokens, times = ({name: one[key] for name, one in tiers.items()} for key in ("tokens", "total_us"))
+    return Finding({"min_kv_percent": 100 * tokens["ssd"] / sum(tokens.values()),
+                    "min_time_percent": 100 * times["ssd"] / sum(times.values())},
+                   f"l-pim, 64 requests of OPT-175B at {LONGEST} tokens, the largest of the long-context runs; time of the "
+                   "tier over the times of all",
+                   "HBM less the weights and 1.25 TiB of DDR4 hold the rest, as on the paper's platform"
+                   if tokens["ssd"] < 0.65 * sum(tokens.values()) else "")
+
+
+@CHECKS.of("pam-scale")
+def scaling(evidence: Evidence, claim: str) -> Finding:
+    context, ratios = context_of(evidence, "write_doc"), {}
+    for count, tensor, pipeline in ((8, 8, 1), (8, 4, 2), (8, 2, 4), (16, 8, 2), (16, 4, 4)):
+        change = {"gpu.count": count, "parallelism.tensor": tensor, "parallelism.pipeline": pipeline}
+        pam, base = (run(evidence, name, "llama3-70b", context, 1024, change) for name in ("pam", "l-pim"))
+        ratios[tensor, pipeline] = base.tpot_ms / pam.tpot_ms
+    told = ", ".join(f"tensor {t} x pipeline {p}: {ratio:.2f}" for (t, p), ratio in ratios.items())
+    return Finding([min(ratios.values()), max(ratios.values())],
+                   "1024 requests of LLaMA3-70B, write_doc, on 8 and 16 GPUs", told, interval=True)
+
+
+# Energy ----------------------------------------------------------------------------------------------------------------
+
+
+def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
+    return [(model, context_of(evidence, workload), batch) for kind, workload in (("online", "wildchat"),
+                                                                                 ("offline", "arxiv_sum"))
+            for model, batch in ENERGY_BATCHES[kind].items()]
+
+
+ATTENTION_ENERGY = ("pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction", "migration")
+
+
+def attention_energy(result: Evaluation) -> float:
+    """Millijoules per token of components that only attention has."""
+    parts = result.energy_breakdown_mj
+    return float(sum(value for name in ATTENTION_ENERGY if isinstance(value := parts.get(name, 0.0), int | float)))
+
+
+def saving(evidence: Evidence, base: str, attention: bool) -> tuple[list[float], str]:
+    """Least and most of the energy saved, in %, and each load's."""
+    savings = {}
+    for model, context, batch in energy_loads(evidence):
+        ours, theirs = (run(evidence, name, model, context, batch) for name in ("pam", base))
+        energy = (attention_energy(ours), attention_energy(theirs)) if attention else \
+            (ours.energy_mj_per_token, theirs.energy_mj_per_token)
+        savings[f"{model} {batch} x {context}"] = 100 * (1 - energy[0] / energy[1])
+    return [min(savings.values()), max(savings.values())], ", ".join(f"{k}: {v:.1f} %" for k, v in savings.items())
+
+
+@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim")
+def energy(evidence: Evidence, claim: str) -> Finding:
+    base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
+    attention = base == "ls-pim"
+    ours, each = saving(evidence, base, attention)
+    return Finding(ours, "energy per token of what is modelled" + (", attention only" if attention else "")
+                   + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
+                   f"{each}; static power and the flash arrays of the baselines are not modelled", interval=True)
+
+
+@CHECKS.of("pam-energy-kv")
+def moved(evidence: Evidence, claim: str) -> Finding:
+    batch, model = ENERGY_BATCHES["offline"]["opt-175b"], load_model("opt-175b")
+    context = 8192
+    result = run(evidence, "vllm-offload", "opt-175b", context, batch)
+    parts = {name: value for name, value in result.energy_breakdown_mj.items() if isinstance(value, int | float)}
+    moving = sum(value for name, value in parts.items()
+                 if any(word in name for word in ("link", "ddr", "ssd", "host", "dram", "offload")))
+    return Finding({"gb": batch * context * model.kv_bytes_per_token / GIB,
+                    "min_energy_percent": 100 * moving / sum(parts.values())},
+                   f"KV of {batch} requests of {context} tokens, GiB; energy of memories and links of vllm-offload",
+                   "the paper's volume is that of 8192 tokens a request, the longest that its workloads reach")
+
+
+# Ablation --------------------------------------------------------------------------------------------------------------
+
+#: What of PAM is left out.
+WITHOUT = {"vs_no_pamattention": "features.pam_attention", "vs_no_mapping": "features.kv_mapping",
+           "vs_no_scheduling": "features.kv_scheduling"}
+
+
+def attention_ms(result: Evaluation) -> float:
+    """Time per token of attention, its merge and what moves for it."""
+    return sum(ms for name, ms in result.breakdown_ms.items()
+               if name in ("attention", "attention_merge", "attention_softmax", "attention_kv_append", "migration_exposed"))
+
+
+def ablation(evidence: Evidence, batch: int) -> dict[str, float]:
+    context = context_of(evidence, "write_doc")
+    whole = attention_ms(run(evidence, "pam", "llama3-70b", context, batch))
+    out = {"vs_lspim": attention_ms(run(evidence, "ls-pim", "llama3-70b", context, batch)) / whole}
+    for name, feature in WITHOUT.items():
+        out[name] = attention_ms(run(evidence, "pam", "llama3-70b", context, batch, {feature: False})) / whole
+    return out
+
+
+ABLATION_WHY = ("the paper does not say its batches, model or workload; here the slowest tier decides, and with 8 times "
+                "compression the tiers of DRAM hold all active tokens, so that no part of PAM gains what it does there")
+
+
+@CHECKS.of("pam-abl-small", "pam-abl-large")
+def ablations(evidence: Evidence, claim: str) -> Finding:
+    batch = BATCHES["llama3-70b"][0 if claim.endswith("small") else -1]
+    return Finding(ablation(evidence, batch),
+                   f"time of attention, {batch} requests of LLaMA3-70B, write_doc, features of pam off one at a time",
+                   ABLATION_WHY, MODEL)
+
+
+@CHECKS.of("pam-abl-dep")
+def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
+    small, large = (ablation(evidence, BATCHES["llama3-70b"][k]) for k in (0, -1))
+    less = [name for name in small if large[name] <= small[name]]
+    return Finding(not less, "the two ablations", f"not for {', '.join(less)}" if less else "")
+
+
+# Rules and settings ----------------------------------------------------------------------------------------------------
+
+
+@CHECKS.of("pam-slo")
+def limits(evidence: Evidence, claim: str) -> Finding:
+    """Limits whose throughputs were computed."""
+    return Finding([limit for limit in LIMITS_MS if online(evidence, "pam", "llama3-70b", "wildchat", limit) > 0],
+                   "limits of the conversations that pam keeps to with LLaMA3-70B")
+
+
+@CHECKS.of("pam-off-batch")
+def batches(evidence: Evidence, claim: str) -> Finding:
+    context = context_of(evidence, "write_doc")
+    return Finding({model: [run(evidence, "pam", model, context, batch).batch for batch in some]
+                    for model, some in BATCHES.items()}, "batches of the long-context runs; all fit pam")
+
+
+@CHECKS.of("pam-batch-energy")
+def energy_batches(evidence: Evidence, claim: str) -> Finding:
+    where = {"online": "wildchat", "offline": "arxiv_sum"}
+    return Finding({kind: {model: run(evidence, "pam", model, context_of(evidence, where[kind]), batch).batch
+                           for model, batch in some.items()} for kind, some in ENERGY_BATCHES.items()},
+                   "batches of the energy runs; all fit pam")
+
+
+@CHECKS.of("pam-offload")
+def work_split(evidence: Evidence, claim: str) -> Finding:
+    """What is not attention takes the GPUs' time with and without PAM; attention does not."""
+    context, batch = context_of(evidence, "wildchat"), 256
+    ours, gpu = (run(evidence, name, "llama3-70b", context, batch).breakdown_ms for name in ("pam", "gpu-only"))
+    same = [name for name in gpu if name in ours and abs(gpu[name] - ours[name]) <= 1e-9 * gpu[name]]
+    wanted = [name for name in gpu if any(word in name for word in ("qkv", "projection", "ffn", "out"))]
+    return Finding(bool(wanted) and set(wanted) <= set(same) and "attention" not in same,
+                   f"operators of pam with the time that they have on the GPUs alone: {', '.join(same)}")
+
+
+@CHECKS.of("pam-attacc-off")
+def no_offload(evidence: Evidence, claim: str) -> Finding:
+    context, batch = LONGEST, 1024
+    tried = {name: fits(evidence, name, "llama3-70b", context, batch) for name in ("attacc", "vllm-offload", "pam")}
+    small = fits(evidence, "attacc", "llama3-70b", 738, 256)
+    return Finding(small and not tried["attacc"] and tried["vllm-offload"] and tried["pam"],
+                   f"{batch} requests of LLaMA3-70B at {LONGEST} tokens fit vllm-offload and pam, not attacc, "
+                   "which a small batch does")
+
+
+@CHECKS.of("pam-merge-level")
+def last_merge(evidence: Evidence, claim: str) -> Finding:
+    """Twice the reduction units at a device: only those of HBM make the last merge faster."""
+    from ...systems import load_system
+
+    model, times = load_model("llama-3-70b"), {}
+    for name in ("none", "hbm", "ddr", "ssd"):
+        system: Any = load_system("pam")
+        system.prepare(model, evidence.records, False)
+        system.pim = system.pim.model_copy(update={"tiers": [
+            tier.model_copy(update={"device_reduction_units": tier.device_reduction_units * (1 + (tier.name == name))})
+            for tier in system.pim.tiers]})
+        times[name] = system.step_at(model, 64, 738).merge_s
+    faster = [name for name in ("hbm", "ddr", "ssd") if times[name] < times["none"]]
+    return Finding(faster == ["hbm"], "time of the last merge with twice the reduction units in each tier in turn")
+
+
+# Reduction and moves ---------------------------------------------------------------------------------------------------
+
+
+@CHECKS.of("pam-ru-lat")
+def reduction_share(evidence: Evidence, claim: str) -> Finding:
+    """Reduction that nothing hides, and the last merge, over attention: the worst of the loads."""
+    shares = {}
+    for model, context, batch in energy_loads(evidence):
+        step = state(evidence, model, context, batch, 1)[0]
+        exposed = max(max(t.reduce_s - t.local_s, 0.0) / t.total_s for t in step.tiers.values() if t.total_s)
+        shares[f"{model} {batch} x {context}"] = 100 * (exposed + step.merge_s / (step.attention_s + step.merge_s))
+    return Finding({"max_percent": max(shares.values())},
+                   "reduction beyond the time of the units that it overlaps, and the last merge, over the time of "
+                   "attention; the worst of the energy runs",
+                   ", ".join(f"{name}: {value:.2f} %" for name, value in shares.items()))
+
+
+@CHECKS.of("pam-ru-xfer")
+def transfers(evidence: Evidence, claim: str) -> Finding:
+    """Partial results on the way from banks to bank groups, to the device's own units and out of it."""
+    context = context_of(evidence, "wildchat")
+    step = state(evidence, "llama3-70b", context, ENERGY_BATCHES["online"]["llama3-70b"], 1)[0]
+    work = step.tiers["hbm"].work
+    without, with_units = 3 * work.bank_pairs, work.bank_pairs + work.group_pairs + work.device_pairs
+    return Finding(100 * (1 - with_units / without),
+                   "partial results of HBM over three hops (bank to group, group to logic die, out), 8192 requests of "
+                   f"{context} tokens; without units all {work.bank_pairs} take every hop",
+                   "the paper does not say which hops it counts", MODEL)
+
+
+@CHECKS.of("pam-ru-bw")
+def reduction_bandwidth(evidence: Evidence, claim: str) -> Finding:
+    """Partial results per time: what the units of a stack's bank groups take over what reaches one place through its
+    channels."""
+    config, memory = reducer("hbm"), evidence.memory("hbm3-5.2")
+    groups = memory.channels * memory.banks // memory.levels["bank"]
+    inside = groups * config.lanes * config_of("hbm").io.width / 8 * config.clock_mhz * 1e6
+    return Finding(inside / (memory.channels * memory.channel_bytes_per_s),
+                   f"{groups} units of {config.lanes} lanes at {config.clock_mhz:g} MHz over the rate of a stack's "
+                   "channels, through which a central unit gets its partial results", interval=True)
+
+
+@CHECKS.of("pam-migr", "pam-migr-ssd")
+def moves(evidence: Evidence, claim: str) -> Finding:
+    """Without the limit of moves per step; three tiers take part."""
+    steps = state(evidence, "opt-175b", LONGEST, 64, 12, {"scheduling.budget_percent": 100})[4:]
+    slow = float(np.mean([100 * step.moves["ssd-ddr"] / sum(step.tokens) for step in steps]))
+    fast = float(np.mean([100 * step.moves["ddr-hbm"] / sum(step.tokens) for step in steps]))
+    basis = (f"mean of 8 steps of 64 requests of OPT-175B at {LONGEST} tokens, synthetic activations, no limit of moves; "
+             "tokens by tier " + ", ".join(f"{count:,}" for count in steps[-1].tokens))
+    why = ("the share follows from how long a token stays active, which the synthetic source assumes (keep 0.8); attention "
+           "traces of real models decide it")
+    return Finding(slow + fast, basis, why, MODEL) if claim == "pam-migr" else Finding({"max_percent": slow}, basis, why)
+
+
+# Motivation ------------------------------------------------------------------------------------------------------------
+
+
+@CHECKS.of("pam-mot-att")
+def motivation(evidence: Evidence, claim: str) -> Finding:
+    model, batch = load_model("llama-3-70b"), 1024
+    result = run(evidence, "vllm-offload", "llama3-70b", LONGEST, batch)
+    kv = batch * LONGEST * model.kv_bytes_per_token
+    times = result.breakdown_ms
+    attention = sum(ms for name, ms in times.items()
+                    if name.startswith(("attention", "kv", "offload", "fetch")) and "norm" not in name
+                    and "allreduce" not in name)
+    return Finding({"min_runtime_percent": 100 * attention / sum(times.values()),
+                    "min_memory_percent": 100 * kv / (kv + model.weight_bytes)},
+                   f"vllm-offload, {batch} requests of LLaMA3-70B at {LONGEST} tokens",
+                   "KV against KV and weights; less with shorter contexts or smaller batches")
+
+
+@CHECKS.of("pam-sys-rdma")
+def network(evidence: Evidence, claim: str) -> Finding:
+    spec = system_of(evidence, "pam").spec
+    rdma = getattr(spec, "network", None) or getattr(spec, "rdma", None)
+    if rdma is None:
+        raise NotCheckable("needs several nodes: the systems here are one node each")
+    return Finding({"links": rdma.links, "gbps_each": rdma.gbps_each}, "network between nodes")
+
+
