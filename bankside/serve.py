@@ -130,8 +130,9 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
         raise ConfigError("--search needs --slo")
     outputs.check()
     shape = load_model(model)
-    served = _measured(lambda: served_system(system, shape, records=RecordFolder(records), refresh=refresh), measure,
-                       records, log)
+    used: list[str] = []
+    served = _measured(lambda: served_system(system, shape, records=_Noting(RecordFolder(records), used), refresh=refresh),
+                       measure, records, log)
     began = time.perf_counter()
     found: SearchResult | None = None
     if search is None:
@@ -148,7 +149,7 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     files = outputs.write(result, workload, slo_ms)
     return {"schema": 1, **result.summary(slo_ms, ttft_slo_ms),
             "parallelism": dict(getattr(served, "parallelism", {})), "search": _search(found, percentile),
-            "seconds": seconds, "files": files, "tools": tool_versions()}
+            "records": sorted(set(used)), "seconds": seconds, "files": files, "tools": tool_versions()}
 
 
 def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | None:
@@ -177,6 +178,19 @@ def _measured(attempt: Callable[[], Any], measure: bool, records: str | None, lo
             log(f"measuring: {command}")
             run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
         return attempt()
+
+
+class _Noting:
+    """A source of records that notes the names of those that were found."""
+
+    def __init__(self, source: RecordFolder, names: list[str]) -> None:
+        self._source, self._names = source, names
+
+    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Any:
+        record = self._source.find(unit, config_hash, kind, **conditions)
+        if record is not None:
+            self._names.append(record.name)
+        return record
 
 
 @contextlib.contextmanager
@@ -251,6 +265,8 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
                      f"({len(s['tried'])} runs)")
     if w["synthetic"]:
         lines.append("lengths are synthetic: only some numbers of them are published (see docs/workloads.md)")
+    if r["records"]:
+        lines.append(f"rests on      {', '.join(r['records'])}")
     lines += [f"note: {note}" for note in r["notes"]]
     lines += [f"{name}: {path}" for name, path in r["files"].items()]
     return [table, *lines]
@@ -282,7 +298,8 @@ def _picture(result: ServingResult, form: str, slo_ms: float | None) -> bytes:
         axes.grid(color="#dddddd")
         if axes is grid[2] and slo_ms is not None:
             axes.axvline(slo_ms, color="#d55e00", linestyle="--")
-            axes.annotate(f"{slo_ms:g} ms", (slo_ms, 0.02), color="#d55e00", xytext=(4, 0), textcoords="offset points")
+            axes.annotate(f"{slo_ms:g} ms", (slo_ms, 0.02), color="#d55e00", xytext=(-4, 0), ha="right",
+                          textcoords="offset points")
     out = io.BytesIO()
     figure.savefig(out, format=form, dpi=110, metadata={} if form == "png" else {"CreationDate": None} if form == "pdf"
                    else {"Date": None})

@@ -38,6 +38,8 @@ class ServedSystem(Protocol):
 
     ``kv_window`` : int or None
         Tokens of a request that are kept at most.
+    ``kv_tiers`` : mapping of name to tokens
+        Where the KV cache lies, fastest first, to say what a request lacks.
     ``decode_run(contexts, steps)``
         Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
         ``decode_seconds`` gives step by step.
@@ -167,9 +169,13 @@ def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
     if len(too_large):
         worst = int(too_large[np.argmax(need[too_large])])
         room = blocks * system.kv_block_tokens
+        tiers = getattr(system, "kv_tiers", None) or {}
+        held = f" ({', '.join(f'{name} {tokens}' for name, tokens in tiers.items())})" if tiers else ""
+        where = f" in the last tier '{list(tiers)[-1]}'" if tiers else ""
         others = f" ({len(too_large)} of {len(workload)} requests are too long)" if len(too_large) > 1 else ""
         raise ConfigError(f"{workload.name}: request {worst} needs {int(need[worst])} tokens of KV cache, {system.name} "
-                          f"has room for {room} beside the weights; {int(need[worst]) - room} tokens are missing{others}"
+                          f"has room for {room}{held} beside the weights; {int(need[worst]) - room} tokens are "
+                          f"missing{where}{others}"
                           if room else f"{system.name} has no room for a KV cache beside the weights")
 
 

@@ -260,6 +260,8 @@ class LatencyServed(GpuServed):
         self.latency = system.latency(self.model, records=records, **({"refresh": True} if refresh else {}))
         self.kv_block_tokens = BLOCK_TOKENS
         self.kv_capacity_tokens = int(self.latency.kv_capacity_tokens)
+        shapes = getattr(system, "tier_shapes", None)
+        self.kv_tiers = {} if shapes is None else {one.name: int(one.capacity) for one in shapes(self.model)}
         self._extra_memo: dict[int, float] = {0: 0.0}
 
     def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:

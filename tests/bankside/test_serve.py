@@ -8,6 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from bankside.constraints.records import Record, config_hash
+from bankside.constraints.units.pam_pu import PRESETS
+
+from bankside.records import RecordFolder, generator_digest
 
 DOCS = Path(__file__).parents[2] / "docs"
 BASE = ("serve", "gpu-only", "--model", "llama-3-70b", "--workload")
@@ -132,3 +136,20 @@ def test_missing_records_and_systems(cli):
         2, "no measurement yet; run `bankside sim")
     cli("serve", "gpu-olny", "--model", "opt-66b", "--workload", "alpaca").failed(2, "did you mean 'gpu-only'")
     cli("serve", "gpu-only", "--workload", "alpaca").failed(2, "required: --model")
+
+
+def test_records_are_named(cli, place, tmp_path):
+    """Measurements made elsewhere; the result says on which it rests."""
+    folder = RecordFolder(tmp_path / "records")
+    config = PRESETS["pam-hbm"]
+    common = {"unit": "pam-pu", "preset": "pam-hbm", "config": config.model_dump(mode="json"),
+              "config_hash": config_hash("pam-pu", config), "tools": {"generator": generator_digest()}}
+    folder.write(Record(kind="sim", conditions={"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128, "seed": 1},
+                        results={"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10}, **common))
+    folder.write(Record(kind="synth", conditions={"library": "generic", "effort": "balanced"},
+                        results={"area_ge": 1e5, "fmax_mhz": 700.0, "library": "generic"}, **common))
+    arguments = ("serve", "pam-hbm-only", "--model", "opt-66b", "--workload", "alpaca", "--requests", "5", "--records",
+                 str(tmp_path / "records"))
+    names = cli(*arguments, "--json").json["records"]
+    assert len(names) == 2 and all(name.startswith("pam-pu-") for name in names)
+    assert f"rests on      {names[0]}, {names[1]}" in cli(*arguments).out

@@ -537,3 +537,11 @@ def test_a_system_with_latencies_of_its_own():
     r = serve(system, draw("humaneval", 40), Policy(batch_limit=16))
     assert r.preemptions.sum() > 0 and r.summary()["kv"]["peak"] <= 1
     serve(system, draw("humaneval", 10), Policy(batch_limit=16, chunked=True, mode="fast"))
+
+
+def test_tiers_that_lack_room_are_named():
+    class Tiered(Plain):
+        kv_tiers = {"hbm": 40, "ssd": 24}
+
+    with pytest.raises(ConfigError, match=r"64 \(hbm 40, ssd 24\) .* 45 tokens are missing in the last tier 'ssd'"):
+        serve(Tiered(capacity=64), requests((0, 100, 10)))
