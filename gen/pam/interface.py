@@ -41,8 +41,7 @@ class PamInterface(wiring.Component):
     Every byte of every token is written once, at the address that the destination's map says; tokens may overtake each
     other, so what one descriptor writes must not be what another reads or writes before the first is done.
 
-    Timing: one command and one beat per clock on every port. From a descriptor to its first read command 2 cycles; from
-    a token's last data beat to its first write command 6, to that command's first data beat 8 (``latency``).
+    Timing: one command and one beat per clock on every port; ``latency`` has the cycles between events.
 
     The functional model is ``bankside.models.pam.interface``.
 
@@ -115,7 +114,7 @@ class PamInterface(wiring.Component):
         return {
             "descriptor_to_read": 2,
             "last_read_data_to_write": done_latency + 3,
-            "write_to_write_data": 4,
+            "write_to_write_data": 3,
             "last_write_data_to_done": 1,
         }
 

@@ -3,30 +3,37 @@ every byte once and every command in the model's order; the slower memory sets t
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from bankside.constraints.units.pam_interface import PamInterfaceConfig
 from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
 
 from bankside.cli import main
 from bankside.generate import verilog
-from bankside.selection import select
+from bankside.registry import UNITS
+from bankside.selection import Selection, select
 
-#: Small enough to compile in a few seconds: the formats, the widths and the maps are those of the presets.
-SMALL = ["reorder_depth=4", "write_depth=4", "buffer_tokens=6", "reads_in_flight=16"]
+#: Formats of the presets with fewer bank groups, which compile faster: one rank of a pseudo-channel, of a DIMM.
+SIDES = {"hbm": {"format": "hbm", "groups": 4, "windows": 1}, "ddr": {"format": "ddr", "groups": 16, "windows": 1},
+         "ssd": {"format": "ssd"}}
+SMALL = {"reorder_depth": 4, "write_depth": 4, "buffer_tokens": 6, "reads_in_flight": 16}
 
 
-def unit(pair, *more):
-    selection = select("pam-interface", preset=pair, sets=[*SMALL, *more])
-    return selection.config, verilog(selection)
+@functools.cache
+def unit(source, destination):
+    config = PamInterfaceConfig.model_validate({"source": SIDES[source], "destination": SIDES[destination], **SMALL})
+    return config, verilog(Selection(UNITS["pam-interface"], None, config))
 
 
 @pytest.mark.parametrize("stalls", [0.0, 0.5])
 def test_migration_round_the_tiers(stalls):
     """HBM to DDR to SSD to HBM: what one stage wrote is what the next one reads."""
-    outcomes = migrate([unit(pair) for pair in ("hbm-ddr", "ddr-ssd", "ssd-hbm")], 24, stalls=stalls, seed=3)
+    outcomes = migrate([unit("hbm", "ddr"), unit("ddr", "ssd"), unit("ssd", "hbm")], 24, stalls=stalls, seed=3)
     for outcome in outcomes:
         assert outcome.mismatches == 0, outcome.first_mismatch
         assert outcome.vectors == 24 * 512 // outcome.config.destination.access_bytes
@@ -36,7 +43,7 @@ def test_migration_round_the_tiers(stalls):
 
 def test_the_slower_memory_sets_the_pace():
     """HBM to DDR, from row hits to row conflicts: no pattern takes much longer than DDR alone."""
-    config, text = unit("hbm-ddr")
+    config, text = unit("hbm", "ddr")
     rng = np.random.default_rng(5)
     for name, least in (("sequential", 0.4), ("spread", 0.6), ("random", 0.5), ("one-bank", 0.9)):
         tokens = random_tokens(config, name, 64, rng)
@@ -63,7 +70,7 @@ def test_patterns_are_what_they_say():
 
 def test_a_wrong_address_is_told():
     """A unit that writes one column off: the addresses differ, nothing raises."""
-    config, text = unit("ssd-hbm")
+    config, text = unit("ssd", "hbm")
     wrong, count = re.subn(r"^(  assign write__payload = )(.*);$", r"\1\2 ^ 32'd1;", text, flags=re.M)
     assert count == 1
     rng = np.random.default_rng(2)
@@ -73,8 +80,10 @@ def test_a_wrong_address_is_told():
 
 def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
-    words = [word for key in SMALL for word in ("--set", key)]
-    assert main(["sim", "pam-interface", "--preset", "hbm-ddr", *words, "--tokens", "32", "--json"]) == 0
+    monkeypatch.chdir(tmp_path)
+    config, _ = unit("hbm", "ddr")
+    Path("small.json").write_text(json.dumps(config.model_dump(mode="json")))
+    assert main(["sim", "pam-interface", "--config", "small.json", "--tokens", "32", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 12
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
