@@ -226,6 +226,8 @@ class KvTable:
         self.home = np.empty((0, len(self.tiers)), np.int16)
         self.size = 0
         self.windows = [np.zeros((window, shape.all_groups), np.int64) for shape in self.tiers]
+        #: Tokens that decoding added, by step (modulo the window) and group.
+        self.added = [np.zeros_like(counts) for counts in self.windows]
         self.pending = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
         self._top = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
         self._holes = [np.empty(0, np.int64) for _ in self.tiers]
@@ -314,7 +316,7 @@ class KvTable:
         for k in range(len(self.tiers)):
             stop = min(begin + int(self.free(k).sum()), len(where))
             if stop > begin:
-                self._place(k, where[begin:stop], requests[begin:stop], run=1)
+                self._place(k, where[begin:stop], requests[begin:stop], run=1, decoded=True)
             begin = stop
         return where
 
@@ -378,8 +380,17 @@ class KvTable:
     # Mapping within a tier ---------------------------------------------------------------------------------------
 
     def load(self, tier: int) -> np.ndarray:
-        """Activations of each group in the window; a token placed since the last step counts as activated once."""
-        return self.windows[tier].sum(axis=0) + self.pending[tier]
+        """Activations of each group in the window.
+
+        A token that decoding added counts as activated in the steps of the window before it came, as the latest tokens
+        are in every step: else a group would be given tokens until their activations show. A token of a prompt counts
+        once until its first step.
+        """
+        window = len(self.windows[tier])
+        filled = max(1, min(self._step, window))
+        age = (self._step - np.arange(window)) % window
+        missing = np.maximum(filled - age, 0) * (age <= self._step)
+        return self.windows[tier].sum(axis=0) + self.pending[tier] + missing @ self.added[tier]
 
     def record(self, active: np.ndarray) -> list[np.ndarray]:
         """Count the activations of a step, ``active`` being storage places; returns those of each group by tier."""
@@ -390,15 +401,18 @@ class KvTable:
             self.pending[k][:] = 0
             out.append(counts)
         self._step += 1
+        for added in self.added:
+            added[self._step % len(added)] = 0
         return out
 
-    def _place(self, tier: int, where: np.ndarray, requests: np.ndarray, run: int | None = None) -> None:
+    def _place(self, tier: int, where: np.ndarray, requests: np.ndarray, run: int | None = None,
+               decoded: bool = False) -> None:
         """Place tokens (storage places, ascending by request) in a tier that has space for them."""
         shape, run = self.tiers[tier], run or self.run_tokens
         device, parts = self._devices(tier, requests)
         for d in np.unique(device[parts]) if shape.devices > 1 else (0,):
             chosen = np.flatnonzero(device[parts] == d) if shape.devices > 1 else slice(None)
-            self._place_on(tier, int(d), where[chosen], requests[chosen], run)
+            self._place_on(tier, int(d), where[chosen], requests[chosen], run, decoded)
 
     def _devices(self, tier: int, requests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Device of each token: a request keeps to one device of a tier while that has space."""
@@ -426,7 +440,8 @@ class KvTable:
                 count -= piece
         return np.asarray(devices), np.repeat(np.arange(len(pieces)), pieces)
 
-    def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, run: int) -> None:
+    def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, run: int,
+                  decoded: bool) -> None:
         shape = self.tiers[tier]
         here = slice(device * shape.groups, (device + 1) * shape.groups)
         free, load = self.free(tier)[here], self.load(tier)[here]
@@ -435,8 +450,9 @@ class KvTable:
         runs = -(-counts // run)
         if run > 1 and int((free // run).sum()) < int(runs.sum()):
             run, runs = 1, counts                       # too little space in whole runs
+        weight = max(1, min(self._step, len(self.windows[tier]))) if decoded else 1
         if self.by_activation:
-            chosen = fill_lowest(load, free // run, int(runs.sum()), run)
+            chosen = fill_lowest(load, free // run, int(runs.sum()), run * weight)
         else:
             chosen = self._in_turn(tier, free // run, int(runs.sum()))
         # Run r of a request has `run` tokens, its last one what is left.
@@ -445,6 +461,11 @@ class KvTable:
         sizes[ends] = counts - (runs - 1) * run
         group = np.repeat(chosen, sizes) + here.start
         self._settle(tier, where, group)
+        counts = np.bincount(group, minlength=shape.all_groups)
+        if decoded:
+            self.added[tier][self._step % len(self.added[tier])] += counts
+        else:
+            self.pending[tier] += counts
 
     def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
         """Groups one after the other, each as long as it has space."""
@@ -471,7 +492,6 @@ class KvTable:
         self._top[tier] += need - taken
         self._hole_counts[tier] = holes - taken
         self.tier[where], self.group[where], self.slot[where] = tier, group, slot
-        self.pending[tier] += need
 
     # Moves between tiers -----------------------------------------------------------------------------------------
 

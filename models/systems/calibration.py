@@ -4,7 +4,8 @@ PAM (MICRO 2025, section 6.3.2) fixes ``IS_H : IS_D : IS_S = x : y : 1`` by offl
 they are found by running the system: a batch fills HBM and DDR and a tenth as many tokens lie in the SSD; after the
 scheduler has reached the target, a tier that takes longer than the SSD gives up importance and one that takes less
 gains it, until the three agree or nothing changes any more (the scheduler only moves important tokens up, and stops
-when no swap improves anything).
+when no swap improves anything). In that case the result is the ratios that were reached: a target beyond them would
+keep the scheduler moving tokens at every step for nothing.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource,
     for number in range(1, rounds + 1):
         node = Node(system, model, np.full(batch, context, np.int64), 1)
         node.table.schedule(x, y, node.table.tokens)
+        reached = _ratios(node)
         step = node.time_only()
         before, times = times, {name: step[name].total_s * 1e6 for name in names}
         progress(f"round {number}: x {x:.4g}, y {y:.4g}; " + ", ".join(f"{n} {t:.1f} us" for n, t in times.items()))
@@ -84,9 +86,20 @@ def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource,
         last = max(times[names[2]], 1e-3)
         x = float(np.clip(x * (last / max(times[names[0]], 1e-3)) ** 0.7, LOW, HIGH))
         y = float(np.clip(y * (last / max(times[names[1]], 1e-3)) ** 0.7, LOW, HIGH))
+    if slow > 1.1 * fast:
+        x, y = min(x, reached[0]), min(y, reached[1])
     return Calibration(round(x, 4), round(y, 4), times, number, slow <= 1.1 * fast,
                        f"{system.name}, {batch} requests of {context} tokens, round {number}: "
                        + ", ".join(f"{name} {us:.1f} us a layer" for name, us in times.items()))
+
+
+def _ratios(node: Node) -> tuple[float, float]:
+    """Mean importance of HBM's and DDR's tokens over that of the SSD's."""
+    table = node.table
+    tier = table.tier[:table.size]
+    means = [float(table.importance[:table.size][tier == k].mean(dtype=np.float64)) for k in range(3)]
+    last = max(means[2], 1e-9)
+    return means[0] / last, means[1] / last
 
 
 def table_text(table: RatioTable) -> str:

@@ -137,6 +137,7 @@ class Node:
         self._score(activation)
         table.record(activation.active)
         timed = system.time_step(self.model, table, activation.active, self.requests)
+        active = np.bincount(table.tier[activation.active], minlength=3).tolist()
         moves: dict[str, Moves] = {}
         if system.pim.features.kv_scheduling:
             x, y = system.ratios(self.model)
@@ -145,9 +146,8 @@ class Node:
         if np.all(table.length[self.requests] < table.room[self.requests]):
             self.source.appended(table, table.append(self.requests))
         migration_s, migration_pj = system.migration(self.model, {pair: len(m) for pair, m in moves.items()})
-        tiers = table.tier[activation.active]
         return Step(moves={pair: len(m) for pair, m in moves.items()}, migration_s=migration_s,
-                    migration_pj=migration_pj, active=np.bincount(tiers, minlength=3).tolist(), tokens=table.used(),
+                    migration_pj=migration_pj, active=active, tokens=table.used(),
                     **timed)
 
     def time_only(self) -> dict[str, TierTimes]:

@@ -172,8 +172,10 @@ def test_new_token_goes_to_the_least_activated_group():
     for step in range(10):
         table.record(np.concatenate([groups[0], groups[1]]) if step else groups[2])
     assert table.group[table.append(np.array([0]))].tolist() == [2]
-    table.record(groups[0][:0])                                  # now the first step, of group 2 alone, is forgotten
-    assert table.load(0)[2] == 0 and table.load(0)[0] == 90
+    # The new token counts as active in the nine steps before it came; the next step forgets the first one.
+    assert table.load(0).tolist() == [90, 90, 10 + 10]
+    table.record(groups[0][:0])
+    assert table.load(0).tolist() == [90, 90, 0 + 9]
 
 
 def test_too_many_tokens_say_what_is_missing():
