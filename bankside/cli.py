@@ -227,6 +227,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     from bankside.constraints.memory import available, load_memory
     from bankside.models.llm import model_names
+    from bankside.models.serving.workloads import FORMATS as REQUESTS
     from bankside.models.serving.workloads import workload_names
     from bankside.models.systems import system_names
 
@@ -245,7 +246,9 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
               **{title: list(names) for title, names in named.items()}, "memory": memories,
-              "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()}})
+              "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
+              "request_formats": {name: {"title": one.title, "example": list(one.example)}
+                                  for name, one in REQUESTS.items()}})
         return 0
     print("units")
     for unit in UNITS.values():
@@ -256,10 +259,11 @@ def _list(arguments: argparse.Namespace) -> int:
         for name in names:
             print("  " + (described.line_text(name, memories[name]) if names is memories else
                           f"{name:<16} {names[name].title}" if isinstance(names, dict) else name))
-    print("formats of traces and programs")
-    for one in FORMATS.values():
-        print(f"  {one.name:<16} {one.title}")
-        print("\n".join(f"  {'':<20} {line}" for line in one.example))
+    for title, formats in (("formats of traces and programs", FORMATS), ("formats of requests", REQUESTS)):
+        print(title)
+        for one in formats.values():
+            print(f"  {one.name:<16} {one.title}")
+            print("\n".join(f"  {'':<20} {line}" for line in one.example))
     return 0
 
 

@@ -9,7 +9,7 @@ from ...constraints.errors import CheckFailed, ConfigError
 from ...constraints.workloads import ArrivalSpec
 from .engine import Policy, ServedSystem, serve
 from .results import ServingResult
-from .workloads import Workload
+from .workloads import MAX_SECONDS, Workload
 
 __all__ = ["SearchResult", "largest_batch", "largest_rate"]
 
@@ -116,7 +116,8 @@ def largest_rate(system: ServedSystem, workload: Workload, slo_ms: float, policy
         good, bad = rate, 2 * rate
     else:
         bad = rate
-        while rate > full / 4096:
+        # No later arrivals than a workload may have.
+        while rate > max(full / 4096, 4 * len(workload) / MAX_SECONDS):
             rate /= 2
             if meets(rate):
                 good = rate

@@ -388,7 +388,7 @@ def _json_number(request: dict[str, Any], key: str, kind: type) -> Any:
     if key not in request:
         raise ValueError(f"no key '{key}'; found {', '.join(map(str, list(request)[:8])) or 'none'}")
     value = request[key]
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1 << 62 \
             or kind is int and value != int(value):
         raise ValueError(f"{key} must be a {'whole ' if kind is int else ''}number, not {_short(json.dumps(value))}")
     return kind(value)

@@ -173,9 +173,14 @@ def test_what_files_of_the_simulators_look_like(tmp_path):
     ('{"input_toks": 0, "output_toks": 1}', 1, "input tokens must be 1 to 16777216, not 0"),
     ('{"input_toks": 1, "output_toks": 0}', 1, "output tokens must be 1 to"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": -4}', 1, "arrival_time_ns must not be negative, not -4"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e40}', 1, "arrival must be 0 to"),
+    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e40}', 1, "arrival_time_ns must be a number, not"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": NaN}', 1, "arrival_time_ns must be a number"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 4}\n{"input_toks": 1, "output_toks": 1}', 2, "or none"),
+    ('{"input_toks": 1' + "0" * 400 + ', "output_toks": 1}', 1, "input_toks must be a whole number, not '1000"),
+    ('{"input_toks": 1' + "0" * 5000 + ', "output_toks": 1}', 1, "not valid JSON"),
+    ('{"input_toks": "1", "output_toks": 1}', 1, "input_toks must be a whole number"),
+    ("[" * 100_000, 1, "of no known format"),
+    ('{"a": ' * 100_000, 1, "not valid JSON"),
     ('{"session_id": 1, "sub_requests": []}', 1, "sessions of sub_requests are not supported"),
     ("arrived_at,num_prefill_tokens\n1,2\n", 1, "no column 'num_decode_tokens' in the header; found arrived_at"),
     ("arrived_at,num_prefill_tokens,num_decode_tokens\n1,2\n", 2, "2 columns, the header has 3"),
@@ -191,7 +196,8 @@ def test_what_files_of_the_simulators_look_like(tmp_path):
     ("1\t2\n3\t99999999999999999999\n", 2, "output tokens must be a whole number"),
     ("hello\n", 1, "of no known format: 'hello' .valid: jsonl, vidur, neupims, tsv"),
     ("\n\n1\t2\n\xff\n", 4, "not UTF-8 text"),
-])
+    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e17}', 1, "arrival must be 0 to 4e.06 seconds, not 1e.08"),
+], ids=lambda value: repr(value)[:60])
 def test_a_broken_line_is_told_by_its_number(tmp_path, text, line, message):
     path = tmp_path / "requests"
     path.write_bytes(text.encode("latin-1"))
