@@ -84,7 +84,8 @@ class Outcome:
 PATTERNS: dict[str, int] = {"sequential": 256, "spread": 64, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
 
 
-def pattern(side: MemorySide, token_bytes: int, name: str, count: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def pattern(side: MemorySide, token_bytes: int, name: str, count: int,
+            rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Groups and slots of ``count`` tokens; no place twice. Runs lie anywhere in the memory."""
     layout = side.layout
     slots = layout.slots_of_group(token_bytes)
@@ -350,8 +351,8 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
     complete = [(int(cycle) + _complete_latency(config), a.token) for cycle, a in zip(came, chosen, strict=True) if a.last]
     model = SchedulerModel(destination, size, config.write_depth, destination.write_bank_cycles,
                            destination.write_recovery_cycles, limit)
-    arrivals = ((cycle, int(tokens.destination_group[t]), int(tokens.destination_slot[t])) for cycle, t in complete)
-    chosen = replay(model, arrivals, writes[:, 0].tolist())
+    offers = ((cycle, int(tokens.destination_group[t]), int(tokens.destination_slot[t])) for cycle, t in complete)
+    chosen = replay(model, offers, writes[:, 0].tolist())
     for k, (got, want) in enumerate(zip(writes[:, 1].tolist(), chosen, strict=False)):
         if got != flat(destination, want):
             return f"write command {k}: address {got}, the model's choice is {flat(destination, want)}"
@@ -420,7 +421,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     Returns
     -------
     dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles`` and ``utilisation`` are of the pattern
-    ``sequential``.
+    ``sequential``; ``rate_fraction`` is the fraction of ``random``, at most 1: tokens that a scheduler swaps lie anywhere.
     """
     config, count = request.config, request.workload["tokens"]
     if count < 1:
@@ -462,6 +463,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
         "cycles": main.cycles,
         "utilisation": round(main.fraction, 6),
+        "rate_fraction": min(1.0, patterns["random"]["fraction"]),
         "patterns": patterns,
         "cpu_quoted_ratio": round(quoted / main.time_ns, 1),
         "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles}

@@ -69,13 +69,20 @@ def test_patterns_are_what_they_say():
 
 
 def test_a_wrong_address_is_told():
-    """A unit that writes one column off: the addresses differ, nothing raises."""
-    config, text = unit("ssd", "hbm")
-    wrong, count = re.subn(r"^(  assign write__payload = )(.*);$", r"\1\2 ^ 32'd1;", text, flags=re.M)
+    """A unit of another format that writes one column off: the addresses differ, nothing raises."""
+    side = {"format": "tiny", "port_bytes": 8, "groups": 2, "lockstep": 1, "banks": 2, "rows": 64, "row_bytes": 64,
+            "access_bytes": 16, "tile_tokens": 2, "key_run": 16, "value_run": 16, "split": True, "interleave": 1,
+            "windows": 1, "read_bank_cycles": 4, "write_bank_cycles": 4, "read_recovery_cycles": 2,
+            "write_recovery_cycles": 2, "activate_cycles": 1, "window_cycles": 0}
+    config = PamInterfaceConfig.model_validate({"source": side, "destination": {**side, "tile_tokens": 4},
+                                                "token_bytes": 64, "reorder_depth": 2, "write_depth": 2, "buffer_tokens": 2})
+    text = verilog(Selection(UNITS["pam-interface"], None, config))
+    wrong, count = re.subn(r"^(  assign write__payload = )(.*);$", r"\1\2 ^ 11'h200;", text, flags=re.M)
     assert count == 1
     rng = np.random.default_rng(2)
-    outcome = simulate(config, wrong, random_tokens(config, "runs-8", 8, rng), random_data(8, config, rng))
-    assert outcome.mismatches and outcome.first_mismatch == outcome.notes[0]
+    tokens, data = random_tokens(config, "runs-8", 16, rng), random_data(16, config, rng)
+    outcome = simulate(config, wrong, tokens, data)
+    assert outcome.mismatches and re.match(r"64 writes with 64 data, \d+ of the 64 addresses", outcome.first_mismatch)
 
 
 def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
@@ -83,10 +90,12 @@ def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config, _ = unit("hbm", "ddr")
     Path("small.json").write_text(json.dumps(config.model_dump(mode="json")))
-    assert main(["sim", "pam-interface", "--config", "small.json", "--tokens", "32", "--json"]) == 0
+    assert main(["sim", "pam-interface", "--config", "small.json", "--tokens", "8", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 12
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
-    assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 32, "seed": 1}
-    assert main(["sim", "pam-interface", "--waves"]) != 0
-    assert capsys.readouterr().err == "bankside: the bench of pam-interface records no waveform: leave out --waves\n"
+    assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 8, "seed": 1}
+    assert data["rate_fraction"] == min(1.0, data["patterns"]["random"]["fraction"])
+    assert main(["sim", "pam-interface", "--config", "small.json", "--waves"]) != 0
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == "bankside: the bench of pam-interface records no waveform: leave out --waves"
