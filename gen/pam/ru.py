@@ -33,7 +33,7 @@ class PamRu(wiring.Component):
     Timing: one beat of O per clock, whatever the maxima, as long as another source's m and l are there (two sources or
     more) or with two clocks for them in between (one source), and a partial result has at least ``LOOP`` beats of
     ``lanes`` elements; a shorter one takes ``LOOP`` clocks. Between the last beat of a step and the first one of the next
-    the result is read out (see :attr:`latency`).
+    the result is made and read out.
 
     The functional model is ``bankside.models.pam.ru.reduce_partials``, equal bit for bit.
 
@@ -58,7 +58,7 @@ class PamRu(wiring.Component):
     WEIGHTS = 4
     LOGARITHM = 4
     #: Places for beats of the result, as many as are on their way to it and two more.
-    PLACES = DEPTH + 7
+    PLACES = DEPTH + 8
 
     #: What each port is for.
     PORTS = {
@@ -107,8 +107,9 @@ class PamRu(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles (the bench measures the same)."""
-        return {}
+        """Fixed latencies in cycles: from a partial result's turn to its weight, and from a beat of O that has its weight
+        to its place in the scratch."""
+        return {"turn_to_weight": WeightUnit.LATENCY, "beat_to_scratch": self.LOOP}
 
     def elaborate(self, platform):
         m = Module()
@@ -232,17 +233,19 @@ class PamRu(wiring.Component):
         factor = Signal(io.width)
         steps = Signal(signed(11))
         m.d.comb += steps.eq(Mux(valid_1, steps_1, power))
-        out_2, out_last_2 = delayed(out_1, "out_2", 1, keep=True), delayed(out_last_1, "out_last_2", 1)
+        out_3, out_last_3 = delayed(out_1, "out_3", 2, keep=True), delayed(out_last_1, "out_last_3", 2)
         scalar = Signal(io.width)
-        m.d.comb += scalar.eq(Mux(out_2, factor, weight_1))
+        m.d.comb += scalar.eq(Mux(out_3, factor, weight_1))
         results, outputs = [], []
         for lane in range(lanes):
             moved = _shift(m, old.word_select(lane, acc.width), steps, acc, f"moved_{lane}")
-            rounded = delayed(_converted(m, moved, acc, io, f"rounded_{lane}_"), f"output_2_{lane}", 1)
+            # For the result: a cycle to move, a cycle to round.
+            moved_2 = delayed(moved, f"moved_2_{lane}", 1)
+            rounded = delayed(_converted(m, moved_2, acc, io, f"rounded_{lane}_"), f"output_3_{lane}", 1)
             x, addend = Signal(io.width, name=f"x_{lane}"), Signal(acc.width, name=f"addend_{lane}")
             m.d.comb += [
-                x.eq(Mux(out_2, rounded, data_1.word_select(lane, io.width))),
-                addend.eq(Mux(out_2 | first_1, 0, moved)),
+                x.eq(Mux(out_3, rounded, data_1.word_select(lane, io.width))),
+                addend.eq(Mux(out_3 | first_1, 0, moved)),
             ]
             result = fma(m, scalar, x, addend, fmt=io, acc=acc, depth=self.DEPTH, name=f"lane_{lane}_")
             results.append(result)
@@ -290,11 +293,11 @@ class PamRu(wiring.Component):
         header, places = Signal(), Signal()
         m.d.comb += places.eq(credits != 0)
         m.d.sync += credits.eq(credits + (fifo.o.valid & fifo.o.ready) - (header | out_go))
-        out_done = delayed(out_2, "out_done", self.DEPTH + 1, keep=True)
+        out_done = delayed(out_3, "out_done", self.DEPTH + 1, keep=True)
         m.d.comb += [
             fifo.i.valid.eq(header | out_done),
             fifo.i.p.data.eq(Cat(outputs)),
-            fifo.i.p.last.eq(delayed(out_last_2, "last_done", self.DEPTH + 1) & out_done),
+            fifo.i.p.last.eq(delayed(out_last_3, "last_done", self.DEPTH + 1) & out_done),
             fifo.i.p.final.eq(out_done),
         ]
         wiring.connect(m, fifo=fifo.o, result=wiring.flipped(self.result))
@@ -376,23 +379,20 @@ class PamRu(wiring.Component):
                         m.next = "RUN"
 
         if platform == "formal":
-            landing = sum(stage for stage in (out_1, out_2)) + sum(_history(m, out_2, self.DEPTH + 1))
+            flight = Signal(self.DEPTH + 4)  # from the address to the queue
+            m.d.sync += flight.eq(Cat(out_go, flight))
+            landing = sum(flight)
             m.d.comb += [
                 Assert(~fifo.i.valid | fifo.i.ready, "PamRu: a beat of the result finds a place"),
                 Assert(credits + fifo.level + landing == fifo.depth, "PamRu: each place is free, reserved, or taken"),
+                Assert(out_done == flight[self.DEPTH + 3], "PamRu: a beat of O comes after its latency"),
                 Assert(~(header & out_done), "PamRu: a header and a beat of O never leave at once"),
-                Assert(~(go & (out_go | out_1)), "PamRu: the multiply-adds serve either merging or the result"),
+                Assert(~((go & out_go) | (valid_1 & (out_1 | out_3))),
+                       "PamRu: the multiply-adds serve either merging or the result"),
                 Assert(~start | sums.i.ready, "PamRu: a sum finds a place"),
                 Assert(~unit.valid | weights.i.ready, "PamRu: a weight finds a place"),
             ]
         return m
-
-
-def _history(m, event, cycles):
-    """Whether ``event`` was in each of the last ``cycles`` cycles."""
-    history = Signal(cycles, name="result_flying")
-    m.d.sync += history.eq(Cat(event, history))
-    return history
 
 
 def _converted(m, bits, source, target, name):

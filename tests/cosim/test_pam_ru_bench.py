@@ -1,0 +1,80 @@
+"""``pam-ru`` in Verilator: bit for bit the functional model's results, promised cycles, and a bench that sees errors."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from bankside.cosim.pam_ru import KINDS, random_merge, simulate, spread_counts, stress_merges
+
+from bankside.cli import main
+from bankside.generate import verilog
+from bankside.selection import select
+
+#: Four lanes of BF16, three sources, accumulators of 16 elements: every part of the unit, and soon built.
+TINY = ["lanes=4", "source_lanes=4", "sources=3", "max_head_dim=16", "scratch_bytes=32", "format=bf16", "acc_format=bf16",
+        "score_format=bf16", "log_format=bf16", "staging_beats=16"]
+
+
+@pytest.fixture(scope="module")
+def unit():
+    selection = select("pam-ru", sets=TINY)
+    return selection.config, verilog(selection)
+
+
+@pytest.mark.xdist_group("ru")
+def test_bit_for_bit_with_stalls(unit):
+    """All kinds of data, both levels, uneven numbers of partial results, sources that come late, random stalls."""
+    config, text = unit
+    rng = np.random.default_rng(1)
+    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
+        outcome = simulate(config, text, stress_merges(config, rng, len(KINDS)), **options)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+    every = [[random_merge(config, [2, 1, 3], 16, rng, normalise=level, kind=kind)] for kind in KINDS for level in (0, 1)]
+    outcome = simulate(config, text, every)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.xdist_group("ru")
+def test_a_beat_every_clock(unit):
+    """Four beats of O to a partial result, as a head of 64 elements has with 16 lanes: no clock is lost in between."""
+    config, text = unit
+    rng = np.random.default_rng(2)
+    numbers = (3, 12, 96)
+    outcome = simulate(config, text, [[random_merge(config, spread_counts(config, n), 16, rng, kind="rising")]
+                                      for n in numbers])
+    assert outcome.mismatches == 0, outcome.first_mismatch
+    figures = [outcome.episode_cycles(n) for n in range(len(numbers))]
+    assert [f["ideal_cycles"] for f in figures] == [4 * n for n in numbers]
+    lost = [f["merge_cycles"] - f["ideal_cycles"] for f in figures]
+    assert max(lost) - min(lost) <= 12 and lost[-1] < 16  # the weights' latency, once
+    assert len({f["drain_cycles"] for f in figures}) <= 2
+
+
+@pytest.mark.xdist_group("ru")
+def test_planted_error_is_reported(unit):
+    """Accumulators that are not moved when a larger maximum comes."""
+    config, text = unit
+    wrong, count = re.subn(r"(assign steps_1 = |steps_1 <= )(?!10'h000)[^;]*;", r"\g<1>10'h000;", text)
+    assert count
+    rng = np.random.default_rng(3)
+    outcome = simulate(config, wrong, [[random_merge(config, [2, 2, 2], 8, rng, kind="rising")]])
+    assert outcome.mismatches and re.match(r"beat \d+: episode 0, step 0 \(6 partial results, head dimension 8\), ",
+                                           outcome.first_mismatch)
+
+
+@pytest.mark.xdist_group("ru")
+def test_command_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.chdir(tmp_path)
+    words = [word for key in TINY for word in ("--set", key)]
+    assert main(["sim", "pam-ru", *words, "--head-dim", "16", "--partials", "24", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["mismatches"] == 0 and data["ideal_cycles"] == 24 * 4 and data["partials"] == 24
+    assert data["cycles"] >= data["merge_cycles"] >= data["ideal_cycles"]
+    assert data["utilisation"] == pytest.approx(data["ideal_cycles"] / data["cycles"], abs=1e-6)
+    assert len(data["runs"]) == 3 and (tmp_path / "records" / f"{data['record']}.json").exists()
+    assert main(["sim", "pam-ru", *words, "--head-dim", "24"]) == 2
+    assert "head dimension must be a multiple of 4 (lanes) in 4..16, not 24" in capsys.readouterr().err
