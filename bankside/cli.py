@@ -700,6 +700,8 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
+    parser.add_argument("--measure-limit", metavar="S", type=positive, default=300,
+                        help="seconds for missing measurements, all together")
     _records_argument(parser)
     _json_argument(parser)
 
@@ -718,7 +720,7 @@ def _repro(arguments: argparse.Namespace) -> int:
             if getattr(arguments, option):
                 raise ConfigError(f"--figure draws its own claims: it goes without --{option}")
         drawn = draw(arguments.paper, arguments.figure, arguments.output, records=arguments.records,
-                     measure=arguments.measure)
+                     measure=arguments.measure, limit_s=arguments.measure_limit)
         if arguments.json:
             emit(drawn)
         else:
@@ -732,7 +734,8 @@ def _repro(arguments: argparse.Namespace) -> int:
         else:
             print(repro.listing_text(paper, claims))
         return 0
-    result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure)
+    result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure,
+                         limit_s=arguments.measure_limit)
     if arguments.json:
         emit(result)
     else:

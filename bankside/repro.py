@@ -30,6 +30,9 @@ from .records import RecordFolder
 
 __all__ = ["chosen_claims", "listing_text", "repro", "repro_text"]
 
+#: Seconds for measurements by default.
+MEASURE_S = 300.0
+
 #: A module instance in generated Verilog: the module's name begins with that of the unit and a dot.
 _INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)
 
@@ -64,7 +67,7 @@ def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
 
 
 def repro(name: str, *, claims: str | None = None, records: str | None = None, measure: bool = True,
-          quiet: bool = False) -> dict[str, Any]:
+          limit_s: float = MEASURE_S, quiet: bool = False) -> dict[str, Any]:
     """Keys of ``bankside repro --json``.
 
     Parameters
@@ -73,6 +76,8 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
         Ids, comma-separated; all by default.
     measure
         Whether measurements that are missing are made.
+    limit_s
+        Seconds for all measurements together; what is not done by then is not made.
     quiet
         No progress on standard error.
 
@@ -83,14 +88,14 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     """
     paper = load_paper(name)
     chosen = chosen_claims(paper, claims)
-    rows = _rows(paper, chosen, RecordFolder(records), records, measure, quiet)
+    rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
     counts = Counter(row.verdict for row in rows)
     return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,
             "claims": [row.as_dict() for row in rows], "counts": {verdict: counts[verdict] for verdict in VERDICTS},
             "tools": tool_versions()}
 
 
-def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, measure: bool,
+def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, limit_s: float,
           quiet: bool) -> list[Row]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -111,11 +116,12 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
             bar.update(task, advance=1, description=row.claim.id)
 
         evidence = Evidence(folder, modules=published_modules, progress=tell)
-        run = _measurer(tell, records) if measure and paper.name in CHECKED else None
+        run = _measurer(tell, records, limit_s) if limit_s > 0 and paper.name in CHECKED else None
         return check_claims(paper, evidence, claims, measure=run, each=done)
 
 
-def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[Sequence[str]], dict[str, str]]:
+def _measurer(tell: Callable[[str], None], records: str | None,
+              limit_s: float) -> Callable[[Sequence[str]], dict[str, str]]:
     """Runs commands of this tool as processes of their own, as many at once as there are cores (two at most)."""
     import os
     import shlex
@@ -124,23 +130,32 @@ def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[Seq
 
     def run(command: str) -> tuple[str, str | None]:
         words = shlex.split(command)[1:] + ([] if records is None else ["--records", records])
-        tell(f"measuring: {command}")
         started = time.monotonic()
+        if started >= deadline:
+            return command, late
         process = subprocess.Popen([sys.executable, "-m", "bankside", *words], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        tell(f"measuring: {command}")
         running.append(process)
-        said = [line for line in process.communicate()[1].splitlines() if line.strip()]
+        try:
+            said = [line for line in process.communicate(timeout=deadline - started)[1].splitlines() if line.strip()]
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.communicate()
+            return command, late
         tell(f"measured in {time.monotonic() - started:.0f} s: {command}")
         if not process.returncode:
             return command, None
         return command, said[-1].removeprefix("bankside: ") if said else f"exit code {process.returncode}"
 
     running: list[subprocess.Popen[str]] = []
+    deadline = time.monotonic() + limit_s
+    late = f"not made within the {limit_s:g} s for measurements; run it by itself, or give more with --measure-limit"
 
     def measure(commands: Sequence[str]) -> dict[str, str]:
         pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
         try:
-            return {command: error for command, error in pool.map(run, commands) if error is not None}
+            return {command: error for command, error in pool.map(run, sorted(commands, key=_weight)) if error is not None}
         finally:  # interrupted: none of them goes on by itself
             pool.shutdown(wait=False, cancel_futures=True)
             for process in running:
@@ -149,6 +164,11 @@ def _measurer(tell: Callable[[str], None], records: str | None) -> Callable[[Seq
             running.clear()
 
     return measure
+
+
+def _weight(command: str) -> int:
+    """What the systems rest on first, the largest units last."""
+    return next((k for k, unit in enumerate(("pam-pu", "sim pam-ru", "sim pam-interface")) if unit in command), 3)
 
 
 # Text ------------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.workspace import write_files
 from bankside.models.papers import load_paper
 
-from .repro import repro
+from .repro import MEASURE_S, repro
 
 __all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
 
@@ -66,7 +66,7 @@ FIGURES: dict[str, dict[str, Figure]] = {"pam": {
         Panel("by model, over vLLM-offloading", "times", (
             Bar("Qwen2.5-32B", "pam-thr-online", "qwen2.5-32b"), Bar("LLaMA3-70B", "pam-thr-online", "llama3-70b"),
             Bar("OPT-175B", "pam-thr-online", "opt-175b"), Bar("mean", "pam-thr-online-avg")), True, 1.0),
-        Panel("by workload, over vLLM-offloading", "times", (
+        Panel("by workload", "times", (
             Bar("WildChat", "pam-thr-wild", "wildchat"), Bar("ShareGPT", "pam-thr-wild", "sharegpt")), True, 1.0),
         Panel("over LS-PIM", "times", (Bar("mean", "pam-thr-lspim"),), True, 1.0))),
     "10": Figure("PAM, Figure 10: throughput of long contexts", (
@@ -84,9 +84,9 @@ FIGURES: dict[str, dict[str, Figure]] = {"pam": {
             Bar("LS-PIM\n(attention)", "pam-energy-lspim")), False, 0.0),)),
     "12": Figure("PAM, Figure 12: what each part gives to attention", (
         *(Panel(f"{size} batch", "times faster", (
-            Bar("over LS-PIM", claim, "vs_lspim"), Bar("over PAM without\nPAMattention", claim, "vs_no_pamattention"),
-            Bar("over PAM without\nKV mapping", claim, "vs_no_mapping"),
-            Bar("over PAM without\nKV scheduling", claim, "vs_no_scheduling")), True, 1.0)
+            Bar("over LS-PIM", claim, "vs_lspim"), Bar("over PAM\nwithout its\nattention", claim, "vs_no_pamattention"),
+            Bar("over PAM\nwithout KV\nmapping", claim, "vs_no_mapping"),
+            Bar("over PAM\nwithout KV\nscheduling", claim, "vs_no_scheduling")), True, 1.0)
           for size, claim in (("small", "pam-abl-small"), ("large", "pam-abl-large"))),)),
     "13": Figure("PAM, Figure 13: more devices", (
         Panel("throughput over L-PIM, all configurations", "times (least and most)", (Bar("write_doc", "pam-scale"),), True,
@@ -101,7 +101,7 @@ def figure_names(paper: str) -> list[str]:
 
 
 def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,
-         quiet: bool = False) -> dict[str, Any]:
+         limit_s: float = MEASURE_S, quiet: bool = False) -> dict[str, Any]:
     """Compute the claims of a figure and draw it; the rows, and the file as ``figure``.
 
     Raises
@@ -117,7 +117,8 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
         raise ConfigError(f"--output: a figure is .png, .svg or .pdf, not '{file.name}'")
     write_files(file.parent, {})  # tells at once if it can't be written
     figure = FIGURES[paper][name]
-    result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, quiet=quiet)
+    result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s,
+                   quiet=quiet)
     write_files(file.parent, {file.name: picture(figure, result["claims"], file.suffix.lower()[1:])})
     return {**result, "figure": str(file)}
 
@@ -130,8 +131,9 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
 
     by_id = {row["id"]: row for row in rows}
     style: dict[Any, Any] = {
-        "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a", "axes.titlesize": 10,
-        "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK, "svg.hashsalt": "bankside"}
+        "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a",
+        "axes.titlesize": 10, "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
+        "svg.hashsalt": "bankside"}
     with matplotlib.rc_context(style):
         widths = [max(len(panel.bars), 1.7) for panel in figure.panels]
         canvas = Canvas(figsize=(max(sum(widths) * 0.92 + 0.9 * len(widths), 6.2), 4.2), layout="constrained")
@@ -192,7 +194,8 @@ def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
     if panel.neutral is not None:
         axes.axhline(panel.neutral, color="#8a8a8a", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     axes.set_xticks(range(len(panel.bars)), [bar.label for bar in panel.bars], fontsize=8)
-    axes.set_xlim(-0.6, len(panel.bars) - 0.4)
+    margin = 0.6 if len(panel.bars) > 1 else 0.9
+    axes.set_xlim(-margin, len(panel.bars) - 1 + margin)
     axes.tick_params(axis="x", length=0)
     if panel.log:
         from matplotlib.ticker import FuncFormatter, NullLocator
@@ -209,7 +212,7 @@ def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
 def _ticks(low: float, high: float) -> list[float]:
     """1, 2 and 5 of each power of ten, thinned out if there are many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if len(powers) <= 3 else (1,)
+    steps = (1, 2, 5) if high < 200 * low else (1,)
     return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
 
 

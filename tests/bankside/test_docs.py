@@ -201,6 +201,11 @@ def test_list_keys(capsys):
     compare("list", output(capsys, "list"))
 
 
+def test_repro_keys(capsys):
+    claims = "pam-hbm-tRP,pam-cap-ddr,pam-proc,pam-pu-hbm-width,pam-hbm-tBL"
+    compare("repro", output(capsys, "repro", "pam", "--claims", claims, "--no-measure"))
+
+
 def test_gen_keys(capsys, tmp_path):
     small = ["--set", "lanes=2", "--set", "query_bytes=4", "--set", "buffer_bytes=8", "--set", "max_head_dim=4"]
     result = output(capsys, "gen", "pam-pu", *small, "-o", str(tmp_path / "out"))

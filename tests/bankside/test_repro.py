@@ -86,7 +86,7 @@ def test_measurements_go_to_the_folder_of_records(capsys, monkeypatch, tmp_path)
         def __init__(self, words, **options):
             started.append(words[1:])
 
-        def communicate(self):
+        def communicate(self, timeout=None):
             return None, "generating\nbankside: no such tool\n"
 
         def poll(self):
@@ -97,6 +97,32 @@ def test_measurements_go_to_the_folder_of_records(capsys, monkeypatch, tmp_path)
     assert started == [["-m", "bankside", "synth", "pam-pu", "--preset", "pam-hbm", "--records", str(tmp_path)]]
     assert "measuring: bankside synth pam-pu --preset pam-hbm" in err
     assert json.loads(out)["claims"][0]["why"] == "`bankside synth pam-pu --preset pam-hbm`: no such tool"
+
+
+def test_measurements_have_a_limit(monkeypatch):
+    """What takes longer is stopped, what has not begun by then is not; the reason is told."""
+    import subprocess
+
+    class Slow:
+        returncode = None
+
+        def __init__(self, words, **options):
+            self.stopped = False
+
+        def communicate(self, timeout=None):
+            if not self.stopped:
+                raise subprocess.TimeoutExpired("x", timeout)
+            return None, ""
+
+        def terminate(self):
+            self.stopped = True
+
+        def poll(self):
+            return 0
+
+    monkeypatch.setattr("subprocess.Popen", Slow)
+    failed = repro._measurer(lambda text: None, None, 0.01)(["bankside synth pam-ru --preset pam-hbm"])
+    assert "not made within the 0.01 s" in failed["bankside synth pam-ru --preset pam-hbm"]
 
 
 def test_instances_in_the_published_verilog():

@@ -52,19 +52,19 @@ def lowest_activation(evidence: Evidence, claim: str) -> Finding:
     """Groups of new tokens against the counts of ten steps kept here."""
     random = np.random.default_rng(1)
     right = True
-    for _ in range(20):
+    for _ in range(40):
         groups = int(random.integers(2, 40))
         table = KvTable([TierShape("hbm", 1, groups, 4096)], run_tokens=1)
         requests = table.add([400, 300], room=[500, 400])
         history = []
-        for _ in range(14):
+        for _ in range(int(random.integers(1, 25))):
             active = np.sort(random.choice(table.places(), 90, replace=False))
             history.append(np.bincount(table.group[active], minlength=groups))
             table.record(active)
-            expected = int(np.sum(history[-10:], axis=0).argmin())
-            right &= int(table.group[table.append(requests[:1])][0]) == expected
-    return Finding(right, "280 tokens appended to block tables with random activations: the group of each against the "
-                   "least sum over the last 10 steps")
+        expected = int(np.sum(history[-10:], axis=0).argmin())
+        right &= int(table.group[table.append(requests[:1])][0]) == expected
+    return Finding(right, "a token appended to each of 40 block tables with random activations: its group against the "
+                   "least sum over the last 10 steps", "" if right else "the block table chose another group")
 
 
 def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: float, most: int) -> np.ndarray:

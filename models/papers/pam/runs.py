@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ....constraints.errors import ConfigError
 from ...llm import load_model
 from ...systems import evaluate, load_system
-from ...systems.results import Evaluation, MissingRecord
+from ...systems.results import Evaluation
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
 
@@ -38,7 +37,7 @@ ENERGY_BATCHES = {"online": {"llama3-70b": 8192, "opt-175b": 512}, "offline": {"
 LONGEST = 8000
 
 #: First batch of the search for the largest within a limit; it is then doubled.
-FIRST = 16
+FIRST = 64
 
 
 def context_of(evidence: Evidence, workload: str) -> int:
@@ -118,14 +117,8 @@ def gain(evidence: Evidence, base: str, model: str, workload: str) -> float:
 
 
 def fits(evidence: Evidence, system: str, model: str, context: int, batch: int) -> bool:
-    """Whether a batch fits the system's memories, by trying it."""
-    try:
-        run(evidence, system, model, context, batch)
-    except MissingRecord:
-        raise
-    except ConfigError:
-        return False
-    return True
+    """Whether a batch fits the system's memories."""
+    return batch <= largest(evidence, system, model, context)
 
 
 def state(evidence: Evidence, model: str, context: int, batch: int, steps: int,
