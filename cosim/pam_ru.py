@@ -237,8 +237,9 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
 
     ``kind``: ``normal`` (as processing units send: scores of unit variance, l from 1 to 32); ``spread`` (maxima tens
     apart); ``bits`` (any bit pattern, NaN and infinities included); ``special`` (corner values only); ``equal`` (all
-    maxima equal); ``dominant`` (one maximum far above the rest); ``extreme`` (maxima of plus and minus 65504); ``rising`` (every maximum
-    above the one before); ``empty`` (identities, some or all); ``scaled`` (with scales, as reduction units send).
+    maxima equal); ``dominant`` (one maximum far above the rest); ``extreme`` (maxima of plus and minus 65504);
+    ``rising`` (every maximum above the one before); ``empty`` (identities, some or all); ``scaled`` (with scales, as
+    reduction units send).
     """
     io, acc, score = config.io, config.acc, config.score
     sources = []

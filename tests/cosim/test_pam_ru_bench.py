@@ -53,6 +53,7 @@ def test_a_beat_every_clock(unit):
     assert len({f["drain_cycles"] for f in figures}) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ru")
 def test_planted_error_is_reported(unit):
     """Accumulators that are not moved when a larger maximum comes."""
