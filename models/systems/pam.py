@@ -278,7 +278,7 @@ class TieredPimSystem(GpuSystem):
         record = records.find("pam-ru", config_hash("pam-ru", config), "sim")
         rate = 1.0
         if record is not None:
-            measured = record.results.get("beats_per_clock")
+            measured = record.results.get("merge_utilisation")
             if isinstance(measured, (int, float)) and 0 < measured <= 1:
                 rate = float(measured)
                 self._extra_records.append(record.name)

@@ -216,6 +216,24 @@ def test_migration_by_hand():
     assert seconds == pytest.approx(1000 * size / (64e9 * 0.9))
 
 
+def test_records_of_reduction_unit_and_interface_take_the_place_of_assumptions():
+    """Merges slow down by the measured utilisation; the slowest pair of the interface decides; records are named."""
+
+    class More(Records):
+        def find(self, unit, config_hash, kind, **conditions):
+            results = {"pam-ru": {"merge_utilisation": 0.5}, "pam-interface": {"rate_fraction": 0.8}}.get(unit)
+            if results is None or kind != "sim":
+                return super().find(unit, config_hash, kind, **conditions)
+            return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={}, conditions={})
+
+    result, plain = run("pam", LLAMA, 300, 6, records=More()), run("pam", LLAMA, 300, 6)
+    assert result.attention["interface_utilisation"] == 0.8 and plain.attention["interface_utilisation"] == 0.9
+    # 8 beats of O at half the rate and one for m and l
+    assert result.breakdown_ms["attention_merge"] == pytest.approx(plain.breakdown_ms["attention_merge"] * 17 / 9)
+    assert sum(name.startswith("pam-ru") for name in result.records) == 3
+    assert any(name.startswith("pam-interface") for name in result.records)
+
+
 def test_capacity_by_hand():
     """Tokens of HBM are what the weights leave, in whole slots of 1280 groups."""
     system = load_system("pam")
