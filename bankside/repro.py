@@ -105,10 +105,13 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task(paper.name, total=len(claims))
 
+        told = [""]
+
         def tell(text: str) -> None:
             if bar.disable:
-                if not quiet:
+                if not quiet and text != told[0]:
                     print(text, file=sys.stderr)
+                told[0] = text
             else:
                 bar.update(task, description=text)
 
