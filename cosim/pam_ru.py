@@ -245,7 +245,7 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
     sources = []
     top = 0
     for count in counts:
-        m = rng.normal(size=count)
+        m: np.ndarray = rng.normal(size=count)
         scale = np.zeros(count, np.int64)
         if kind == "spread":
             m = m * 30
@@ -297,7 +297,7 @@ def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> 
     for number in range(count):
         steps = []
         for place in range(int(rng.integers(1, 4))):
-            counts = rng.choice([1, 1, 2, 3, 5], config.sources)
+            counts = rng.choice([1, 1, 2, 3, 5], config.sources).tolist()
             step = random_merge(config, counts, int(rng.choice(dims)), rng, normalise=bool(rng.integers(2)),
                                 kind=KINDS[(number + place) % len(KINDS)])
             step.arrival = rng.integers(0, 120, config.sources).tolist() if number % 2 and not place else None

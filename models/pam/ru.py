@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,9 @@ class Partial:
     l: np.ndarray  # noqa: E741  (the paper's name)
     o: np.ndarray
 
-    def at(self, index: object) -> Partial:
+    def at(self, index: Any) -> Partial:
         """The partial results at an index of the leading axes."""
-        return Partial(*(np.asarray(part)[index] for part in (self.m, self.scale, self.l, self.o)))  # type: ignore[index]
+        return Partial(*(np.asarray(part)[index] for part in (self.m, self.scale, self.l, self.o)))
 
 
 @dataclass(frozen=True)
