@@ -224,7 +224,8 @@ def test_records_of_reduction_unit_and_interface_take_the_place_of_assumptions()
             results = {"pam-ru": {"merge_utilisation": 0.5}, "pam-interface": {"rate_fraction": 0.8}}.get(unit)
             if results is None or kind != "sim":
                 return super().find(unit, config_hash, kind, **conditions)
-            return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={}, conditions={})
+            return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
+                          conditions={})
 
     result, plain = run("pam", LLAMA, 300, 6, records=More()), run("pam", LLAMA, 300, 6)
     assert result.attention["interface_utilisation"] == 0.8 and plain.attention["interface_utilisation"] == 0.9
