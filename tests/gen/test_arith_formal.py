@@ -196,6 +196,7 @@ def test_no_answer_is_no_proof():
 
 HALF, PAIR, TRIPLE = {"a": 16}, {"a": 16, "b": 16}, {"a": 16, "b": 16, "c": 16}
 LANES = {"a": [16] * 2, "b": [16] * 2, "acc": 32}
+SCALED = ExpTable(FP16).integer_bits + ExpTable(FP16).fraction_bits + 1
 
 #: Operands and options with which every operator is pipelined: more than one set where the structure differs.
 PIPELINES = {
@@ -217,6 +218,8 @@ PIPELINES = {
     "logarithm": [(HALF, {"fmt": FP16})],
     "exponential": [(HALF, {"fmt": FP16})],
     "softmax_exp": [({"maximum": 32, "value": 32}, {"score": FP32, "table": ExpTable(FP16)})],
+    "scaled_difference": [({"maximum": 16, "value": 16}, {"score": FP16, "table": ExpTable(FP16)})],
+    "negative_power": [({"scaled": unsigned(SCALED)}, {"table": ExpTable(FP16)})],
     "interpolate": [(HALF, {"table": TableInterpolation("sigmoid", FP16)})],
     "dot_tree": [({"a": [6] * 3, "b": [6] * 3}, {"fmt": E3M2})],
     "vector_add": [({"a": [6] * 2, "b": [6] * 2}, {"fmt": E3M2})],
