@@ -42,6 +42,15 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
         return action.help if action.default in (None, False, []) else super()._get_help_string(action)
 
 
+class _Commands(argparse.HelpFormatter):
+    """Commands beside what they do: argparse forgets their indent, so that the longest name would not fit."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
@@ -106,7 +115,7 @@ def run_arguments(command: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="bankside", description="Hardware beside memory for LLM decoding: generate, co-simulate, "
-                     "synthesise, and evaluate a server built from it.")
+                     "synthesise, and evaluate a server built from it.", formatter_class=_Commands)
     parser.add_argument("--version", action="version", version=f"bankside {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, (summary, fill, _) in COMMANDS.items():
