@@ -13,7 +13,7 @@ from bankside.constraints.document import Strict
 from .generate import tool_versions
 from .records import RecordFolder
 
-__all__ = ["calibrate", "evaluate"]
+__all__ = ["calibrate", "evaluate", "measuring"]
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
@@ -40,14 +40,14 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         return loaded.evaluate(shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
                                refresh=refresh)
 
-    result = _measuring(attempt, measure, records, progress)
+    result = measuring(attempt, measure, records, progress)
     document = result.to_json()
     asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
 
 
-def _measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
+def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
     """The result of ``attempt``; measurements that it lacks are made first if ``measure``."""
     from bankside.models.systems import MissingRecord
 
@@ -88,7 +88,7 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
     if not isinstance(loaded, TieredPimSystem):
         raise ConfigError(f"{loaded.name} moves no tokens between tiers: there is nothing to calibrate")
     tiered, folder = loaded, RecordFolder(records)
-    found = _measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
+    found = measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
                        records, progress)
     if table is not None:
         write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from bankside.constraints.document import validate
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.workspace import write_files, writing
 
+from .evaluate import measuring
 from .generate import tool_versions
 from .records import RecordFolder
 
@@ -131,7 +131,7 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     outputs.check()
     shape = load_model(model)
     used: list[str] = []
-    served = _measured(lambda: served_system(system, shape, records=_Noting(RecordFolder(records), used), refresh=refresh),
+    served = measuring(lambda: served_system(system, shape, records=_Noting(RecordFolder(records), used), refresh=refresh),
                        measure, records, log)
     began = time.perf_counter()
     found: SearchResult | None = None
@@ -161,23 +161,6 @@ def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | N
 
     return {"what": found.what, "value": value(found.value), "percentile": percentile, "bounded": found.bounded,
             "tried": [{"value": value(number), "tpot_ms": tpot, "meets": ok} for number, tpot, ok in found.tried]}
-
-
-def _measured(attempt: Callable[[], Any], measure: bool, records: str | None, log: Callable[[str], None]) -> Any:
-    """``attempt``, after the measurements that it misses if ``measure``."""
-    from bankside.models.systems import MissingRecord
-
-    try:
-        return attempt()
-    except MissingRecord as missing:
-        if not measure:
-            raise
-        from .cli import run_arguments
-
-        for command in missing.commands:
-            log(f"measuring: {command}")
-            run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
-        return attempt()
 
 
 class _Noting:
