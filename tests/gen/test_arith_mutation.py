@@ -143,7 +143,7 @@ def test_count_is_checked():
 
 I32 = IntegerFormat(32, True)
 BIT = Operand(IntegerFormat(1, False))
-SCALED = IntegerFormat(ExpTable(FP16).integer_bits + ExpTable(FP16).fraction_bits + 1, False)
+SCALED = IntegerFormat(ExpTable(E4M3).integer_bits + ExpTable(E4M3).fraction_bits + 1, False)
 
 
 def fields(fmt, names="ab"):
@@ -175,9 +175,9 @@ UNITS = [
     unit("logarithm", fields(FP16, "a")),
     unit("exponential", fields(FP16, "a")),
     unit("softmax_exp", {"maximum": Operand(FP16), "value": Operand(FP16)}, score=FP16, table=ExpTable(FP16)),
-    unit("scaled_difference", {"maximum": Operand(FP16), "value": Operand(FP16)}, {"scaled": Operand(SCALED), "far": BIT},
-         score=FP16, table=ExpTable(FP16)),
-    unit("negative_power", {"scaled": Operand(SCALED)}, {"result": Operand(FP16)}, table=ExpTable(FP16)),
+    unit("scaled_difference", {"maximum": Operand(E4M3), "value": Operand(E4M3)}, {"scaled": Operand(SCALED), "far": BIT},
+         score=E4M3, table=ExpTable(E4M3)),
+    unit("negative_power", {"scaled": Operand(SCALED)}, {"result": Operand(E4M3)}, table=ExpTable(E4M3)),
     unit("interpolate", fields(FP16, "a"), table=TableInterpolation("sigmoid", FP16)),
     unit("vector_multiply", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
     unit("vector_add", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
