@@ -23,13 +23,13 @@ from ..memory import time_program
 from ..program import Program
 from .program import MAC, mac_interval
 
-__all__ = ["Flash", "NearBank", "TierWork", "append_cycles", "page_cycles", "visit_cycles"]
+__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "page_cycles", "visit_cycles"]
 
 _MANY = 24
 
 
-class _Key:
-    """A memory as a cache key, by identity."""
+class MemoryKey:
+    """A memory as a cache key: the object itself, by identity (a :class:`Memory` holds dicts and can't be hashed)."""
 
     __slots__ = ("memory",)
 
@@ -40,7 +40,7 @@ class _Key:
         return id(self.memory)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.memory is self.memory
+        return isinstance(other, MemoryKey) and other.memory is self.memory
 
 
 def visit_cycles(memory: Memory, reads: int, pace: int = 0, refresh: bool = False) -> float:
@@ -48,11 +48,11 @@ def visit_cycles(memory: Memory, reads: int, pace: int = 0, refresh: bool = Fals
 
     ``pace`` are the least cycles between reads, for a unit slower than the memory.
     """
-    return _visit(_Key(memory), reads, pace if pace > mac_interval(memory) else 0, refresh)
+    return _visit(MemoryKey(memory), reads, pace if pace > mac_interval(memory) else 0, refresh)
 
 
 @lru_cache(maxsize=4096)
-def _visit(key: _Key, reads: int, pace: int, refresh: bool) -> float:
+def _visit(key: MemoryKey, reads: int, pace: int, refresh: bool) -> float:
     memory = key.memory
 
     def cycles(rows: int) -> int:
@@ -69,7 +69,7 @@ def _visit(key: _Key, reads: int, pace: int, refresh: bool) -> float:
 
 
 @lru_cache(maxsize=256)
-def _pages(key: _Key, reads: int) -> float:
+def _pages(key: MemoryKey, reads: int) -> float:
     """Cycles of a channel per page when each page gives ``reads`` columns: all dies read, one after the other is
     emptied, each going on to its next page."""
     memory = key.memory
@@ -91,11 +91,11 @@ def _pages(key: _Key, reads: int) -> float:
 
 def page_cycles(memory: Memory, reads: int) -> float:
     """Memory cycles of a flash channel per page of which ``reads`` columns are read, in a long sequence of pages."""
-    return _pages(_Key(memory), reads)
+    return _pages(MemoryKey(memory), reads)
 
 
 @lru_cache(maxsize=256)
-def _append(key: _Key, rows: int, columns: int) -> float:
+def _append(key: MemoryKey, rows: int, columns: int) -> float:
     memory = key.memory
     bank = dict.fromkeys(memory.command("WR").scope, 0)
 
@@ -111,7 +111,7 @@ def _append(key: _Key, rows: int, columns: int) -> float:
 def append_cycles(memory: Memory, rows: int, columns: int) -> float:
     """Memory cycles to write a token of ``columns`` columns in each of ``rows`` rows of a bank, one token after the
     other."""
-    return _append(_Key(memory), rows, columns)
+    return _append(MemoryKey(memory), rows, columns)
 
 
 @dataclass(frozen=True)

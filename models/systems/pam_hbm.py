@@ -27,6 +27,7 @@ from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
+from ..pam.tiers import MemoryKey
 from ..program import Program
 from .gpu import GpuSystem, read_spec
 from .results import Cost, MissingRecord, RecordSource
@@ -69,7 +70,7 @@ class _Pass:
 
 
 @lru_cache(maxsize=8192)
-def _attention(config: PamPuConfig, memory_key: _Key, tokens: int, head_dim: int, queries: int, instances: int,
+def _attention(config: PamPuConfig, memory_key: MemoryKey, tokens: int, head_dim: int, queries: int, instances: int,
                gap: int, pace: int, refresh: bool) -> _Pass:
     memory = memory_key.memory
     steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
@@ -82,7 +83,7 @@ def _attention(config: PamPuConfig, memory_key: _Key, tokens: int, head_dim: int
 
 
 @lru_cache(maxsize=8192)
-def _append(config: PamPuConfig, memory_key: _Key, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
+def _append(config: PamPuConfig, memory_key: MemoryKey, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
     memory = memory_key.memory
     rows = region_rows(config, memory, token + 1, head_dim)
     one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)
@@ -91,21 +92,6 @@ def _append(config: PamPuConfig, memory_key: _Key, token: int, head_dim: int, in
         program.extend(one, row=i * (2 * rows))
     timing = time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False)
     return _Pass(timing.cycles, 0, timing.energy_pj["total"])
-
-
-class _Key:
-    """A memory as a cache key: the object itself, by identity (a :class:`Memory` holds dicts and can't be hashed)."""
-
-    __slots__ = ("memory",)
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    def __hash__(self) -> int:
-        return id(self.memory)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.memory is self.memory
 
 
 @lru_cache(maxsize=64)
@@ -193,7 +179,7 @@ class PamHbmSystem(GpuSystem):
         queries, dim = model.heads // self.tp // max(model.kv_heads // self.tp, 1), model.head_dim
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
-        key = _Key(memory)
+        key = MemoryKey(memory)
         passes = [_attention(self.unit, key, int(tokens), dim, queries, place.per_channel, self.gap_cycles,
                              self.burst_cycles, self._refresh) for tokens in depth]
         appends = [_append(self.unit, key, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth]
@@ -245,7 +231,7 @@ class PamHbmSystem(GpuSystem):
         place, measured, memory = self.placement(model, batch), self.measured, self.memory
         queries = model.heads // self.tp // max(model.kv_heads // self.tp, 1)
         depth = int(place.tokens_per_bank(int(model.attended(context))))
-        done = _attention(self.unit, _Key(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
+        done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
         synth = self.setup.records[1]
