@@ -32,14 +32,16 @@ def tool_versions() -> dict[str, str]:
 @lru_cache(maxsize=64)
 def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
-    from amaranth.back import verilog as back_end
+    from bankside.gen.blocks.shared import ModuleLibrary
 
     tool_versions()  # tells if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
     component = unit.generator()(config)
     try:
-        text = back_end.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+        library = ModuleLibrary(name, emit_src=False, strip_internal_attrs=True)
+        text = library.convert(component, name)
+        text = "".join([*library.modules.values(), text])
     except KeyboardInterrupt as interrupt:
         _stop_processes(interrupt)
         raise
