@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -26,12 +25,13 @@ from bankside.models.papers import (
 )
 
 from .generate import tool_versions
+from .measuring import Measurer
 from .records import RecordFolder
 
 __all__ = ["chosen_claims", "listing_text", "repro", "repro_text"]
 
 #: Seconds for measurements by default.
-MEASURE_S = 300.0
+MEASURE_S = 420.0
 
 #: A module instance in generated Verilog: the module's name begins with that of the unit and a dot.
 _INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)
@@ -119,59 +119,16 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
             bar.update(task, advance=1, description=row.claim.id)
 
         evidence = Evidence(folder, modules=published_modules, progress=tell)
-        run = _measurer(tell, records, limit_s) if limit_s > 0 and paper.name in CHECKED else None
-        return check_claims(paper, evidence, claims, measure=run, each=done)
+        if limit_s <= 0 or paper.name not in CHECKED:
+            return check_claims(paper, evidence, claims, each=done)
+        with Measurer(tell, records, limit_s, _rank) as measurer:
+            return check_claims(paper, evidence, claims, measurer=measurer, each=done)
 
 
-def _measurer(tell: Callable[[str], None], records: str | None,
-              limit_s: float) -> Callable[[Sequence[str]], dict[str, str]]:
-    """Runs commands of this tool as processes of their own, as many at once as there are cores (two at most)."""
-    import os
-    import shlex
-    import subprocess
-    from concurrent.futures import ThreadPoolExecutor
-
-    def run(command: str) -> tuple[str, str | None]:
-        words = shlex.split(command)[1:] + ([] if records is None else ["--records", records])
-        started = time.monotonic()
-        if started >= deadline:
-            return command, late
-        process = subprocess.Popen([sys.executable, "-m", "bankside", *words], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
-        tell(f"measuring: {command}")
-        running.append(process)
-        try:
-            said = [line for line in process.communicate(timeout=deadline - started)[1].splitlines() if line.strip()]
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            process.communicate()
-            return command, late
-        tell(f"measured in {time.monotonic() - started:.0f} s: {command}")
-        if not process.returncode:
-            return command, None
-        return command, said[-1].removeprefix("bankside: ") if said else f"exit code {process.returncode}"
-
-    running: list[subprocess.Popen[str]] = []
-    deadline = time.monotonic() + limit_s
-    late = f"not made within the {limit_s:g} s for measurements; run it by itself, or give more with --measure-limit"
-
-    def measure(commands: Sequence[str]) -> dict[str, str]:
-        pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
-        try:
-            return {command: error for command, error in pool.map(run, sorted(commands, key=_weight)) if error is not None}
-        finally:  # interrupted: none of them goes on by itself
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in running:
-                if process.poll() is None:
-                    process.terminate()
-            running.clear()
-
-    return measure
-
-
-def _weight(command: str) -> int:
+def _rank(command: str) -> int:
     """What the systems rest on first, the largest units last."""
-    return next((k for k, unit in enumerate(("pam-pu", "sim pam-ru", "sim pam-interface")) if unit in command), 3)
+    return next((k for k, unit in enumerate(("sim pam-pu", "synth pam-pu", "sim pam-ru", "sim pam-interface"))
+                 if unit in command), 4)
 
 
 # Text ------------------------------------------------------------------------------------------------------------------

@@ -77,12 +77,18 @@ class Evidence:
         Names of the module instances in a unit's Verilog, and the widths of its ports by name.
     progress : callable
         Told what an expensive computation does, in a few words.
+    measures : :class:`bool`
+        Whether missing measurements are made.
+    made : mapping of command to reason
+        Measurements that were tried, None where they succeeded.
     """
 
     records: RecordSource
     modules: Callable[[str, str], tuple[list[str], Mapping[str, int]]] | None = None
     progress: Callable[[str], None] = lambda text: None
     kept: dict[Any, Any] = field(default_factory=dict)
+    measures: bool = False
+    made: dict[str, str | None] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
         """``make()``, computed the first time that ``key`` is asked for. An error is kept too."""
@@ -123,6 +129,15 @@ class Evidence:
             raise MissingRecord(f"{unit} {preset}", (command or f"bankside {verb} {unit} --preset {preset}",),
                                 ((kind, conditions),))
         return found
+
+    def wanted(self, unit: str, preset: str, config: Any, kind: str) -> Record | None:
+        """A measurement that a result uses if it is there: waited for if measurements are made, None if there is none."""
+        try:
+            return self.record(unit, preset, config, kind)
+        except MissingRecord as missing:
+            if self.measures and not all(command in self.made for command in missing.commands):
+                raise
+            return None
 
     def instances(self, unit: str, preset: str) -> tuple[list[str], Mapping[str, int]]:
         """Module instances and port widths of a unit's published Verilog."""

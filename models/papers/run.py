@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from ...constraints.errors import ConfigError
 from ..systems import MissingRecord
@@ -14,16 +15,23 @@ from .claims import Claim, Paper
 from .evidence import Check, Evidence, Finding, NotCheckable
 from .verdict import is_bound, judge
 
-__all__ = ["CHECKED", "Measure", "Row", "check_claims", "checks_of"]
+__all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of"]
 
 #: Papers that have checks.
 CHECKED = ("pam",)
 
-#: Times that measurements are made because of what those before have led to.
-MAX_ROUNDS = 8
+#: Times that a claim may ask for measurements because of what those before have led to.
+MAX_TURNS = 8
 
-#: Runs commands, returns what went wrong by command.
-Measure = Callable[[Sequence[str]], Mapping[str, str]]
+
+class Measurer(Protocol):
+    """Makes measurements beside what else is computed."""
+
+    def start(self, commands: Iterable[str]) -> None:
+        """Begin with these commands, or wait for their turn."""
+
+    def ended(self, wait: bool = False) -> Mapping[str, str | None]:
+        """Those that have ended since the last call, and why where one has failed; ``wait``: at least one."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ def checks_of(paper: str) -> Mapping[str, Check]:
 
 
 def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,
-                 checks: Mapping[str, Check] | None = None, measure: Measure | None = None,
+                 checks: Mapping[str, Check] | None = None, measurer: Measurer | None = None,
                  each: Callable[[Row], None] = lambda row: None) -> list[Row]:
     """Compute our value for each of ``claims``, all of the paper's by default.
 
@@ -83,38 +91,45 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     ----------
     checks
         By claim; the paper's own by default.
-    measure : callable, optional
-        Runs commands that make missing measurements, and returns what went wrong by command; without it, claims that need
-        them can't be checked. It is called with all that is missing, and again if more turns out to be.
+    measurer
+        Makes missing measurements while other claims are computed; without it, claims that need them can't be checked.
     each : callable
         Called with every row when it is done.
     """
     known = checks_of(paper.name) if checks is None else checks
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
-    failed: dict[str, str] = {}
-    made: set[str] = set()
-    waiting = wanted
-    for turn in range(MAX_ROUNDS + 1):
-        missing: dict[str, tuple[str, ...]] = {}
-        for claim in waiting:
-            row, needs = _row(paper, claim, known.get(claim.id), evidence, failed)
-            if needs and measure is not None and turn < MAX_ROUNDS and not made.issuperset(needs):
-                missing[claim.id] = needs
-            else:
+    waiting: dict[str, tuple[str, ...]] = {}
+    asked: set[str] = set()
+    turns: Counter[str] = Counter()
+    made = evidence.made
+    evidence.measures = measurer is not None
+    # Those that wait only for measurements begin them; the long computations come after.
+    ready = sorted(wanted, key=lambda claim: claim.kind == "measured-by-paper")
+    while True:
+        for claim in ready:
+            if measurer is not None:
+                made.update(measurer.ended())  # a core that has become free goes on with the next
+            row, needs = _row(paper, claim, known.get(claim.id), evidence)
+            turns[claim.id] += 1
+            if measurer is None or turns[claim.id] > MAX_TURNS or made.keys() >= set(needs):
                 rows[claim.id] = row
                 each(row)
-        if not missing or measure is None:
+                continue
+            waiting[claim.id] = needs
+            measurer.start([command for command in needs if command not in asked])
+            asked.update(needs)
+        if not waiting or measurer is None:
             break
-        commands = [c for c in dict.fromkeys(c for needs in missing.values() for c in needs) if c not in made]
-        made.update(commands)
-        failed.update(measure(commands))
-        waiting = [claim for claim in waiting if claim.id in missing]
+        ready = [claim for claim in wanted if claim.id in waiting and made.keys() >= set(waiting[claim.id])]
+        if not ready:
+            made.update(measurer.ended(wait=True) or {c: "was not made" for c in asked if c not in made})
+        for claim in ready:
+            del waiting[claim.id]
     return [rows[claim.id] for claim in wanted]
 
 
-def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence,
-         failed: Mapping[str, str]) -> tuple[Row, tuple[str, ...]]:
+def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) -> tuple[Row, tuple[str, ...]]:
     """A claim's row, and the commands that would make the measurements that it lacks."""
     started = time.monotonic()
     if check is None:
@@ -122,7 +137,7 @@ def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence,
     try:
         finding = check(evidence, claim.id)
     except MissingRecord as missing:
-        broken = [f"`{command}`: {failed[command]}" for command in missing.commands if command in failed]
+        broken = [f"`{command}`: {why}" for command in missing.commands if (why := evidence.made.get(command))]
         why = "; ".join(broken) or str(missing).replace(", or give --measure", "")
         return _failed(claim, why, started), missing.commands
     except (NotCheckable, ConfigError) as reason:

@@ -5,7 +5,8 @@ import json
 import pytest
 from bankside.models.papers import load_paper
 
-from bankside import cli, repro, repro_figures
+from bankside import cli, measuring, repro, repro_figures
+from bankside.measuring import Measurer
 
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
 
@@ -76,53 +77,81 @@ def test_a_missing_measurement_names_its_command(capsys, tmp_path):
     assert row["verdict"] == "not-checkable" and "`bankside synth pam-pu --preset pam-hbm`" in row["why"]
 
 
+class Tool:
+    """Stands for a process of this tool: says something, takes some looks at it, and ends with a code."""
+
+    pid, looks, code, said = 1 << 30, 0, 0, ""
+    started: list
+
+    def __init__(self, words, stderr, **options):
+        assert options["start_new_session"]  # what it has started can be ended with it
+        self.started.append(words[1:])
+        stderr.write(self.said)
+        self.returncode = None
+
+    def poll(self):
+        self.looks -= 1
+        self.returncode = None if self.looks >= 0 else self.code
+        return self.returncode
+
+    def wait(self):
+        self.returncode = -15
+
+
+def fake_tool(monkeypatch, **attributes):
+    tool = type("Fake", (Tool,), attributes | {"started": []})
+    monkeypatch.setattr("bankside.measuring.subprocess.Popen", tool)
+    monkeypatch.setattr(measuring, "POLL_S", 0.001)
+    return tool
+
+
 def test_measurements_go_to_the_folder_of_records(capsys, monkeypatch, tmp_path):
     """A measurement is a process of this tool; what it says last is the reason if it fails."""
-    started = []
-
-    class Process:
-        returncode = 3
-
-        def __init__(self, words, **options):
-            started.append(words[1:])
-
-        def communicate(self, timeout=None):
-            return None, "generating\nbankside: no such tool\n"
-
-        def poll(self):
-            return self.returncode
-
-    monkeypatch.setattr("subprocess.Popen", Process)
+    tool = fake_tool(monkeypatch, code=3, looks=2, said="generating\nbankside: no such tool\n")
     _, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
-    assert started == [["-m", "bankside", "synth", "pam-pu", "--preset", "pam-hbm", "--records", str(tmp_path)]]
-    assert "measuring: bankside synth pam-pu --preset pam-hbm" in err
+    assert tool.started == [["-m", "bankside", "synth", "pam-pu", "--preset", "pam-hbm", "--records", str(tmp_path)]]
+    assert err.splitlines() == ["measuring (1 of 1): bankside synth pam-pu --preset pam-hbm",
+                                "not measured after 0 s: bankside synth pam-pu --preset pam-hbm: no such tool"]
     assert json.loads(out)["claims"][0]["why"] == "`bankside synth pam-pu --preset pam-hbm`: no such tool"
+
+
+def test_two_measurements_at_once_and_the_important_ones_first(monkeypatch):
+    tool, told = fake_tool(monkeypatch, looks=1), []
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    with Measurer(told.append, None, 60, lambda command: "synth" in command) as measurer:
+        measurer.start(["bankside synth a"])
+        assert measurer.ended() == {}
+        measurer.start(["bankside synth b", "bankside synth c", "bankside sim d"])
+        ended = {}
+        while len(ended) < 4:
+            assert len(measurer._running) <= 2
+            ended |= measurer.ended(wait=True)
+    assert [words[-2:] for words in tool.started] == [["synth", "a"], ["sim", "d"], ["synth", "b"], ["synth", "c"]]
+    assert ended == dict.fromkeys(ended) and told[0] == "measuring (1 of 1): bankside synth a"
 
 
 def test_measurements_have_a_limit(monkeypatch):
     """What takes longer is stopped, what has not begun by then is not; the reason is told."""
-    import subprocess
+    killed = []
+    fake_tool(monkeypatch, looks=10**9)
+    monkeypatch.setattr("os.killpg", lambda group, signal: killed.append(group))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    with Measurer(lambda text: None, None, 0.01) as measurer:
+        measurer.start(["bankside a", "bankside b", "bankside c"])
+        ended = measurer.ended(wait=True)
+    assert killed == [Tool.pid] * 2 and set(ended) == {"bankside a", "bankside b", "bankside c"}
+    assert ended["bankside a"].startswith("not done within the 0.01 s for measurements")
+    assert ended["bankside c"].startswith("not begun within the 0.01 s")
 
-    class Slow:
-        returncode = None
 
-        def __init__(self, words, **options):
-            self.stopped = False
-
-        def communicate(self, timeout=None):
-            if not self.stopped:
-                raise subprocess.TimeoutExpired("x", timeout)
-            return None, ""
-
-        def terminate(self):
-            self.stopped = True
-
-        def poll(self):
-            return 0
-
-    monkeypatch.setattr("subprocess.Popen", Slow)
-    failed = repro._measurer(lambda text: None, None, 0.01)(["bankside synth pam-ru --preset pam-hbm"])
-    assert "not made within the 0.01 s" in failed["bankside synth pam-ru --preset pam-hbm"]
+def test_an_interrupted_run_leaves_no_measurement_behind(monkeypatch):
+    killed = []
+    fake_tool(monkeypatch, looks=10**9)
+    monkeypatch.setattr("os.killpg", lambda group, signal: killed.append(group))
+    with pytest.raises(KeyboardInterrupt), Measurer(lambda text: None, None, 60) as measurer:
+        measurer.start(["bankside a"])
+        raise KeyboardInterrupt
+    assert killed == [Tool.pid]
 
 
 def test_instances_in_the_published_verilog():

@@ -48,6 +48,23 @@ class Records:
                       tools={})
 
 
+class Measurer:
+    """Ends what it is asked for when it is waited for, one command at a time."""
+
+    def __init__(self, run=lambda command: None):
+        self.run, self.queue, self.ran = run, [], []
+
+    def start(self, commands):
+        self.queue += commands
+
+    def ended(self, wait=False):
+        if not wait or not self.queue:
+            return {}
+        command = self.queue.pop(0)
+        self.ran.append(command)
+        return {command: self.run(command)}
+
+
 class NoRecords:
     def find(self, unit, hash_, kind, **conditions):
         return None
@@ -230,26 +247,57 @@ def test_missing_measurements_are_made_once():
     row = rows("pam-area-hbm-pu", records=records)["pam-area-hbm-pu"]
     assert row.verdict == "not-checkable" and "`bankside synth pam-pu --preset pam-hbm`" in row.why
     assert "--measure" not in row.why
-    ran = []
-
-    def run(commands):
-        ran.extend(commands)
+    def run(command):
         records.kinds = ("synth",)
-        return {}
 
-    found = rows("pam-area-hbm-pu", "pam-pu-freq-hbm", records=records, measure=run)
-    assert ran == ["bankside synth pam-pu --preset pam-hbm"]
+    measurer = Measurer(run)
+    found = rows("pam-area-hbm-pu", "pam-pu-freq-hbm", records=records, measurer=measurer)
+    assert measurer.ran == ["bankside synth pam-pu --preset pam-hbm"]
     assert found["pam-pu-freq-hbm"].verdict == "exact"
 
 
 def test_a_measurement_that_fails_is_a_reason():
-    def run(commands):
-        return dict.fromkeys(commands, "no such tool")
-
-    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=run)["pam-pu-freq-hbm"]
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measurer=Measurer(lambda command: "no such tool"))["pam-pu-freq-hbm"]
     assert row.verdict == "not-checkable" and row.why.endswith("no such tool")
-    row = rows("pam-pu-freq-hbm", records=NoRecords(), measure=lambda commands: {})["pam-pu-freq-hbm"]
-    assert row.verdict == "not-checkable"
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measurer=Measurer())["pam-pu-freq-hbm"]
+    assert row.verdict == "not-checkable" and "no measurement" in row.why
+
+
+def test_a_claim_is_computed_when_its_own_measurements_are_there():
+    """And not only when all are: the one that needs the second command is still open then."""
+    done, order, measurer = set(), [], Measurer(lambda command: done.add(command))
+
+    def check(command):
+        def finding(evidence, claim):
+            if command not in done:
+                raise MissingRecord("x", (command,), ())
+            order.append((claim, len(done)))
+            return Finding(1, "")
+        return finding
+
+    claims = [Claim(id=name, source="§1", statement="s", quantity="q", value=1, unit=None, conditions=None, kind="config")
+              for name in ("a", "b", "c")]
+    found = check_claims(Paper(name="x", title="X", claims=claims), Evidence(NoRecords()), measurer=measurer,
+                         checks={"a": check("2"), "b": check("1"), "c": lambda evidence, claim: Finding(1, "")})
+    assert [row.claim.id for row in found] == ["a", "b", "c"] and measurer.ran == ["2", "1"]
+    assert order == [("a", 1), ("b", 2)]
+
+
+def test_a_record_that_is_only_wanted_is_waited_for_as_far_as_it_can_be_made():
+    config = PRESETS["pam-hbm"]
+
+    def check(evidence, claim):
+        return Finding(evidence.wanted("pam-pu", "pam-hbm", config, "synth") is not None, "")
+
+    measured = Records(kinds=())
+    measurer = Measurer(lambda command: setattr(measured, "kinds", ("synth",)))
+    one = check_claims(PAM, Evidence(measured), [PAM.claim("pam-ssd-ifc")], checks={"pam-ssd-ifc": check},
+                       measurer=measurer)
+    assert one[0].ours is True and len(measurer.ran) == 1
+    for measurer in (None, Measurer(lambda command: "no such tool")):
+        row = check_claims(PAM, Evidence(NoRecords()), [PAM.claim("pam-ssd-ifc")], checks={"pam-ssd-ifc": check},
+                           measurer=measurer)[0]
+        assert row.ours is False
 
 
 def test_the_verilog_decides_the_structure():
@@ -316,7 +364,7 @@ def test_reasons():
 
     endless.count = 0
     assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
-    assert made(endless, measure=lambda commands: {})["verdict"] == "not-checkable"
+    assert made(endless, measurer=Measurer())["verdict"] == "not-checkable"
 
 
 def test_a_claim_has_one_check():
