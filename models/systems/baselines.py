@@ -1,7 +1,7 @@
 """What PAM is compared with and has no tiers of near-memory units: KV offload, and AttAcc.
 
-``gpu-offload``: GPUs alone; KV that their own memory has no room for is fetched at every step, fastest tier first, beside
-the computation if ``overlap``. ``attacc``: GPUs whose HBM has AttAcc's units; a batch must fit HBM.
+``gpu-offload``: GPUs alone; if their own memory has no room for the KV of a batch, all of it (with ``keeps_part``: the rest)
+is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM has AttAcc's units; a batch must fit HBM.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class OffloadSystem(GpuSystem):
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
         weights, layers = max(self.weight_bytes_per_device(model)), max(self.stages(model))
-        room = sum(self.kv_tiers(model))
+        own, *others = self.kv_tiers(model)
+        room = own + sum(others) if self.offload.keeps_part else max(own, sum(others))
         last = context + output_tokens - 1
         available = weights + room if weights <= self.available_bytes_per_device else self.available_bytes_per_device
         return Capacity(available, weights, self.kv_bytes_per_device(model, batch, last, layers),
@@ -79,7 +80,8 @@ class OffloadSystem(GpuSystem):
         attended = np.asarray(model.attended(contexts), float)
         total = whole * attended * layers * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
         out, before = [], np.zeros_like(total)
-        for room in self.kv_tiers(model):
+        own, *others = self.kv_tiers(model)
+        for room in (own if self.offload.keeps_part else np.where(total > own, 0, own), *others):
             here = np.clip(total - before, 0, room)
             before = before + here
             out.append(here / layers * batch / whole)
@@ -113,7 +115,9 @@ class OffloadSystem(GpuSystem):
 
     def assumptions(self) -> list[str]:
         return [*super().assumptions(),
-                "attention reads all tokens; KV is in HBM as far as it fits, then in the next tier, and stays there",
+                "attention reads all tokens; KV is in HBM as far as it fits, then in the next tier, and stays there"
+                if self.offload.keeps_part else
+                "attention reads all tokens; KV that does not fit HBM is in the next tiers, all of it",
                 "KV beyond HBM crosses the link to the GPU at every step" +
                 (", while the GPU computes" if self.offload.overlap else "")]
 

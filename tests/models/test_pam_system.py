@@ -174,8 +174,12 @@ def test_who_is_faster_when_the_kv_fills_three_tiers():
     with pytest.raises(ConfigError, match="largest batch that fits is 34$"):
         run("attacc", batch=256)
     fetched = run("vllm-offload", batch=256).attention["fetched_bytes_per_gpu_and_step"]
+    assert sum(fetched.values()) == pytest.approx(2304 * 2**30 / 8)
+    keeps = run("vllm-offload", batch=256, overrides={"keeps_part": True}).attention["fetched_bytes_per_gpu_and_step"]
     own = load_system("vllm-offload").kv_tiers(OPT)[0]
-    assert sum(fetched.values()) + own == pytest.approx(2304 * 2**30 / 8)
+    assert sum(keeps.values()) + own == pytest.approx(2304 * 2**30 / 8)
+    small = run("vllm-offload", batch=16).attention["fetched_bytes_per_gpu_and_step"]
+    assert sum(small.values()) == 0
 
 
 def test_active_tokens_go_up():
