@@ -112,8 +112,8 @@ class PamInterface(wiring.Component):
         """Cycles between events of a token alone in the unit, with all streams ready."""
         done_latency = StreamFIFO(1, self._config.buffer_tokens).latency
         return {
-            "descriptor_to_read": 2,
-            "last_read_data_to_write": done_latency + 3,
+            "descriptor_to_read": 3,
+            "last_read_data_to_write": done_latency + 4,
             "write_to_write_data": 3,
             "last_write_data_to_done": 1,
         }

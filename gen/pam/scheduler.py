@@ -96,16 +96,16 @@ class _Map:
 class _Lane:
     """A row that is being accessed."""
 
-    def __init__(self, number, access, index, first, step_bits):
+    def __init__(self, number, access, index, step_bits):
         def signal(shape, name, **more):
             return Signal(shape, name=f"{name}_{number}", **more)
 
         self.busy, self.now = signal(1, "busy"), signal(access, "now", reset_less=True)
         self.index, self.first = (signal(like.shape(), name, reset_less=True)
-                                  for like, name in ((index, "now_index"), (first, "first")))
-        self.step = signal(step_bits, "step")
-        self.access = signal(first.shape(), "access")
-        self.end, self.done, self.free = signal(1, "end"), signal(1, "done"), signal(1, "free")
+                                  for like, name in ((index, "now_index"), (self.now.access, "first")))
+        self.step, self.left = signal(step_bits, "step"), signal(step_bits, "left")  # accesses before and after this one
+        self.access = signal(self.first.shape(), "access")
+        self.done, self.free = signal(1, "done"), signal(1, "free")
 
 
 class AccessScheduler(wiring.Component):
@@ -119,8 +119,12 @@ class AccessScheduler(wiring.Component):
     of its rows that comes first. After ``hit_limit`` hits in succession, a token that may open a row goes first. "Open" is
     what this unit has asked for last.
 
-    Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 2. One access per
-    clock.
+    A row is chosen ahead, while others are accessed: for the place of the one that will end first, so in a group without
+    the other. It takes two cycles. A choice does not see what the one before does in its second cycle, so it leaves out
+    that token, and after one that opens a row there is none for a cycle.
+
+    Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 3. One access per
+    clock, also with one access to a row.
 
     The functional model is ``bankside.models.pam.interface.SchedulerModel``, equal in every cycle.
 
@@ -190,12 +194,15 @@ class AccessScheduler(wiring.Component):
         states = side.bank_states
         bank_open = Array(Signal(name=f"bank_open_{n}") for n in range(states))
         bank_row  = Array(Signal(row_shape, name=f"bank_row_{n}", reset_less=True) for n in range(states))
-        longest = max(self._bank_cycles, self._recovery_cycles)
+        # A timer is at 0 when a choice may be made whose row opens a cycle later.
+        rest, recovery, gap, window_rest = (max(0, cycles - 2) for cycles in (
+            self._bank_cycles, self._recovery_cycles, side.activate_cycles, side.window_cycles))
+        longest = max(rest, recovery)
         bank_wait = [Signal(range(longest + 1), name=f"bank_wait_{n}") for n in range(states)]
         bank_free = Array(wait == 0 for wait in bank_wait)
-        waits = [[Signal(range(side.window_cycles + 1), name=f"window_{w}_{k}") for k in range(4)]
+        waits = [[Signal(range(window_rest + 1), name=f"window_{w}_{k}") for k in range(4)]
                  for w in range(side.windows)] if side.window_cycles else []
-        gaps = [Signal(range(side.activate_cycles + 1), name=f"gap_{w}") for w in range(side.windows)]
+        gaps = [Signal(range(gap + 1), name=f"gap_{w}") for w in range(side.windows)]
         for timer in (*bank_wait, *gaps):
             with m.If(timer != 0):
                 m.d.sync += timer.eq(timer - 1)
@@ -206,8 +213,42 @@ class AccessScheduler(wiring.Component):
         window_free = Array((gaps[w] == 0) & (waits[w][3] == 0 if waits else 1) for w in range(side.windows))
         window_bits = _bits(side.windows)
 
-        # ---- Choice -------------------------------------------------------------------------------------------------
-        hits, misses, allowed, in_use = Signal(depth), Signal(depth), Signal(depth), Signal(depth)
+        # ---- First cycle of a choice: which token ---------------------------------------------------------------------
+        # What was chosen and waits for its place among the rows accessed.
+        ahead, ahead_opens, ahead_lane = Signal(), Signal(), Signal()
+        chosen = Signal(depth)
+        ahead_group, ahead_bank = (Signal.like(like[0], name=name)
+                                   for like, name in ((group, "ahead_group"), (bank, "ahead_bank")))
+        ahead_choice = Signal(count, reset_less=True)
+        go = Signal()  # its place is free
+
+        walked = [mapping.walked(part) for part in range(mapping.parts)]
+        step_bits = max(1, *map(len, walked))
+        lanes = [_Lane(n, self.o.p.shape(), index[0], step_bits) for n in range(1 if states == side.banks else 2)]
+        finals = [(1 << len(bits)) - 1 for bits in walked]  # accesses of a row after the first
+        ahead_left = Signal(step_bits)
+        if mapping.parts == 1:
+            m.d.comb += ahead_left.eq(finals[0])
+        else:
+            of_value = Cat(ahead_choice[f] for f, fragment in enumerate(fragments) if fragment.part)
+            m.d.comb += ahead_left.eq(Mux(of_value.any(), finals[1], finals[0]))
+
+        # ``turn`` only changes when an access is taken, or to what is offered, so that an offer stays.
+        turn, shown = Signal(), Signal()
+        lane_next = Signal()
+        if len(lanes) == 2:
+            m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
+            with m.If(self.o.valid):
+                m.d.sync += turn.eq(shown ^ self.o.ready)
+            # The rows that are accessed when this choice's turn comes: the place is that of the one which ends first.
+            coming = [ahead & (ahead_lane == n) for n in range(2)]
+            busy = [lane.busy | coming[n] for n, lane in enumerate(lanes)]
+            left = [Mux(coming[n], ahead_left, lane.left) for n, lane in enumerate(lanes)]
+            groups = [Mux(coming[n], ahead_group, lane.now.location.group)[lock:group_bits] for n, lane in enumerate(lanes)]
+            first_ends = Mux(left[0] == left[1], Mux(ahead, ~ahead_lane, turn), left[1] < left[0])
+            m.d.comb += lane_next.eq(busy[0] & (~busy[1] | first_ends))
+
+        hits, misses = Signal(depth), Signal(depth)
         choice = [Signal(count, name=f"choice_{n}") for n in range(depth)]
         for n in range(depth):
             found = Signal(count, name=f"found_{n}")
@@ -217,62 +258,67 @@ class AccessScheduler(wiring.Component):
                 m.d.comb += found[f].eq(pending[n][f] & opened[n] & tags[fragment.part] & right)
             place = Signal(_bits(states), name=f"state_{n}")
             m.d.comb += place.eq(state(bank[n], group[n]))
-            free = bank_free[place] & window_free[place[len(place) - window_bits:]] & ~in_use[n]
+            in_use = Cat(lane.busy & (place == state(lane.now.location.bank, lane.now.location.group)) for lane in lanes).any()
+            in_use = in_use | (ahead & (place == state(ahead_bank, ahead_group)))
+            free = bank_free[place] & window_free[place[len(place) - window_bits:]] & ~in_use
+            allowed = ~(ahead & chosen[n])
+            if len(lanes) == 2:
+                beside = [busy[k] & (group[n][lock:group_bits] == groups[k]) for k in range(2)]
+                allowed &= ~Mux(lane_next, beside[0], beside[1])
             m.d.comb += [
-                hits[n].eq(found.any() & allowed[n]),
-                misses[n].eq(valid[n] & ~found.any() & free & allowed[n]),
+                hits[n].eq(found.any() & allowed),
+                misses[n].eq(valid[n] & ~found.any() & free & allowed),
                 choice[n].eq(Mux(found.any(), found, pending[n] & (~pending[n] + 1)[:count])),
             ]
         run = Signal(range(self._hit_limit + 1))
-        opens, candidates, chosen = Signal(), Signal(depth), Signal(depth)
+        opens, oldest = Signal(), Signal(depth)
         m.d.comb += opens.eq(~hits.any() | ((run == self._hit_limit) & misses.any()))
-        m.d.comb += candidates.eq(Mux(opens, misses, hits))
-        m.d.comb += [chosen[n].eq(candidates[n] & ~(candidates & older[n]).any()) for n in range(depth)]
+        # The oldest of both kinds, side by side: which kind it is to be is known late.
+        m.d.comb += [oldest[n].eq(Mux(opens, misses[n] & ~(misses & older[n]).any(), hits[n] & ~(hits & older[n]).any()))
+                     for n in range(depth)]
 
-        def pick(values):
-            """The chosen token's of ``values``."""
-            return reduce(or_, [Mux(chosen[n], Value.cast(values[n]), 0) for n in range(depth)])
+        def pick(which, values):
+            """That of ``values`` whose token is the one in ``which``."""
+            return reduce(or_, [Mux(which[n], Value.cast(values[n]), 0) for n in range(depth)])
 
-        the_group, the_bank, the_index = Signal.like(group[0]), Signal.like(bank[0]), Signal.like(index[0])
-        the_choice, the_pending, the_first = Signal(count), Signal(count), Signal(access_bits)
+        with m.If(~ahead | go):
+            m.d.sync += ahead.eq(0)
+            with m.If(~(ahead & ahead_opens) & (hits.any() | misses.any())):
+                m.d.sync += [
+                    ahead.eq(1), ahead_opens.eq(opens), ahead_lane.eq(lane_next), chosen.eq(oldest),
+                    ahead_group.eq(pick(oldest, group)), ahead_bank.eq(pick(oldest, bank)),
+                    ahead_choice.eq(pick(oldest, choice)),
+                ]
+                with m.If(opens):
+                    m.d.sync += run.eq(0)
+                with m.Elif(misses.any()):
+                    m.d.sync += run.eq(run + 1)
+
+        # ---- Second cycle: the row ------------------------------------------------------------------------------------
+        the_index, the_pending, the_first = Signal.like(index[0]), Signal(count), Signal(access_bits)
         m.d.comb += [
-            the_group.eq(pick(group)), the_bank.eq(pick(bank)), the_index.eq(pick(index)),
-            the_choice.eq(pick(choice)), the_pending.eq(pick(pending)),
-            the_first.eq(reduce(or_, [Mux(the_choice[f], one.accesses[0], 0) for f, one in enumerate(fragments)])),
+            the_index.eq(pick(chosen, index)), the_pending.eq(pick(chosen, pending)),
+            the_first.eq(reduce(or_, [Mux(ahead_choice[f], one.accesses[0], 0) for f, one in enumerate(fragments)])),
         ]
         the_row, the_state = Signal(row_shape), Signal(_bits(states))
-        m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(the_bank, the_group))]
+        m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(ahead_bank, ahead_group))]
 
         # ---- The accesses of one row, or of two rows in different groups in turns --------------------------------------
-        walked = [mapping.walked(part) for part in range(mapping.parts)]
-        lanes = [_Lane(n, self.o.p.shape(), the_index, the_first, max(1, *map(len, walked)))
-                 for n in range(1 if states == side.banks else 2)]
-
         def walk(part, step):
-            bits = [step[walked[part].index(bit)] if bit in walked[part] else 0 for bit in range(access_bits)]
-            return Cat(bits), (1 << len(walked[part])) - 1
+            return Cat(step[walked[part].index(bit)] if bit in walked[part] else 0 for bit in range(access_bits))
 
-        # ``turn`` only changes when an access is taken, or to what is offered, so that an offer stays.
-        turn, shown = Signal(), Signal()
-        if len(lanes) == 2:
-            m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
-            with m.If(self.o.valid):
-                m.d.sync += turn.eq(shown ^ self.o.ready)
         for n, lane in enumerate(lanes):
-            if mapping.parts == 1:
-                offset, final = walk(0, lane.step)
-            else:
-                (offset_k, final_k), (offset_v, final_v) = walk(0, lane.step), walk(1, lane.step)
-                part = lane.first[mapping.count_bits]
-                offset, final = Mux(part, offset_v, offset_k), Mux(part, final_v, final_k)
+            offset = walk(0, lane.step)
+            if mapping.parts == 2:
+                offset = Mux(lane.first[mapping.count_bits], walk(1, lane.step), offset)
+            taken = self.o.ready & (shown == n)
             m.d.comb += [
                 lane.access.eq(lane.first | offset),
-                lane.end.eq(lane.step == final),
-                lane.done.eq(lane.busy & self.o.ready & lane.end & (shown == n)),
+                lane.done.eq(lane.busy & taken & (lane.left == 0)),
                 lane.free.eq(~lane.busy | lane.done),
             ]
-            with m.If(lane.busy & self.o.ready & (shown == n)):
-                m.d.sync += lane.step.eq(lane.step + 1)
+            with m.If(lane.busy & taken):
+                m.d.sync += [lane.step.eq(lane.step + 1), lane.left.eq(lane.left - 1)]
             with m.If(lane.done):
                 m.d.sync += lane.busy.eq(0)
             with m.If(shown == n):
@@ -281,7 +327,7 @@ class AccessScheduler(wiring.Component):
                     self.o.valid.eq(lane.busy),
                     self.o.p.eq(lane.now),
                     self.o.p.access.eq(lane.access),
-                    self.o.p.last.eq(lane.now.last & lane.end),
+                    self.o.p.last.eq(lane.now.last & (lane.left == 0)),
                     self.o.p.location.row.eq(row_now),
                     self.o.p.location.column.eq(column_now),
                 ]
@@ -290,51 +336,32 @@ class AccessScheduler(wiring.Component):
             lane_state = state(lane.now.location.bank, lane.now.location.group)
             with m.If(lane.done):
                 for s in range(states):
-                    with m.If((lane_state == s) & (bank_wait[s] < self._recovery_cycles)):
-                        m.d.sync += bank_wait[s].eq(self._recovery_cycles - 1)
-        m.d.comb += [in_use[n].eq(Cat(lane.busy & (state(bank[n], group[n]) == state(lane.now.location.bank,
-                                                                                    lane.now.location.group))
-                                      for lane in lanes).any()) for n in range(depth)]
+                    with m.If((lane_state == s) & (bank_wait[s] <= recovery)):
+                        m.d.sync += bank_wait[s].eq(recovery)
 
-        # The next row goes to the first lane that is free; the other lane's group is left alone.
-        go = Signal()
-        m.d.comb += go.eq(Cat(lane.free for lane in lanes).any() & candidates.any())
-        if len(lanes) == 1:
-            m.d.comb += allowed.eq(-1)
-        else:
-            other_busy = Mux(lanes[0].free, ~lanes[1].free, 1)
-            other_group = Mux(lanes[0].free, lanes[1].now.location.group, lanes[0].now.location.group)
-            m.d.comb += [allowed[n].eq(~other_busy | (group[n][lock:group_bits] != other_group[lock:group_bits]))
-                         for n in range(depth)]
-        earlier = Const(0)
-        for lane in lanes:
-            with m.If(go & lane.free & ~earlier):
+            with m.If(ahead & (ahead_lane == n) & lane.free):
+                m.d.comb += go.eq(1)
                 m.d.sync += [
-                    lane.busy.eq(1), lane.step.eq(0), lane.first.eq(the_first), lane.index.eq(the_index),
-                    lane.now.last.eq(~(the_pending & ~the_choice).any()),
-                    lane.now.location.group.eq(the_group), lane.now.location.bank.eq(the_bank),
-                    Value.cast(lane.now.ref).eq(pick(ref)),
+                    lane.busy.eq(1), lane.step.eq(0), lane.left.eq(ahead_left), lane.first.eq(the_first),
+                    lane.index.eq(the_index), lane.now.last.eq(~(the_pending & ~ahead_choice).any()),
+                    lane.now.location.group.eq(ahead_group), lane.now.location.bank.eq(ahead_bank),
+                    Value.cast(lane.now.ref).eq(pick(chosen, ref)),
                 ]
-            earlier = earlier | lane.free
         with m.If(go):
-            with m.If(opens):
-                m.d.sync += run.eq(0)
-            with m.Elif(misses.any()):
-                m.d.sync += run.eq(run + 1)
             for n in range(depth):
                 with m.If(chosen[n]):
-                    m.d.sync += pending[n].eq(pending[n] & ~choice[n])
-                with m.If(opens & (state(bank[n], group[n]) == the_state)):
+                    m.d.sync += pending[n].eq(pending[n] & ~ahead_choice)
+                with m.If(ahead_opens & (state(bank[n], group[n]) == the_state)):
                     m.d.sync += [opened[n].eq(1), row[n].eq(the_row)]
-            with m.If(opens):
+            with m.If(ahead_opens):
                 for s in range(states):
                     with m.If(the_state == s):
-                        m.d.sync += [bank_open[s].eq(1), bank_row[s].eq(the_row), bank_wait[s].eq(self._bank_cycles - 1)]
+                        m.d.sync += [bank_open[s].eq(1), bank_row[s].eq(the_row), bank_wait[s].eq(rest)]
                 for w in range(side.windows):
                     with m.If(the_state[len(the_state) - window_bits:] == w):
-                        m.d.sync += gaps[w].eq(side.activate_cycles - 1)
+                        m.d.sync += gaps[w].eq(gap)
                         if waits:
-                            m.d.sync += waits[w][0].eq(side.window_cycles - 1)
+                            m.d.sync += waits[w][0].eq(window_rest)
                             for newer, older_one in zip(waits[w], waits[w][1:], strict=False):
                                 m.d.sync += older_one.eq(Mux(newer == 0, 0, newer - 1))
 
@@ -346,7 +373,7 @@ class AccessScheduler(wiring.Component):
         m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + bank_bits:]))
         in_state = Signal(_bits(states))
         m.d.comb += in_state.eq(state(in_bank, in_group))
-        same = go & opens & (the_state == in_state)  # its bank is given another row in this very cycle
+        same = go & ahead_opens & (the_state == in_state)  # its bank is given another row in this very cycle
         m.d.comb += self.i.ready.eq(~valid.all())
         taken = Const(0)
         for n in range(depth):
@@ -364,7 +391,7 @@ class AccessScheduler(wiring.Component):
         if platform == "formal":
             m.d.comb += [
                 Assert((chosen & (chosen - 1)[:depth]) == 0, "AccessScheduler: at most one token is chosen"),
-                Assert(~go | ((the_choice & (the_choice - 1)[:count]) == 0), "AccessScheduler: of one row"),
-                Assert(~go | the_choice.any(), "AccessScheduler: a chosen token has something to do"),
+                Assert(~ahead | ((ahead_choice & (ahead_choice - 1)[:count]) == 0), "AccessScheduler: of one row"),
+                Assert(~ahead | ahead_choice.any(), "AccessScheduler: a chosen token has something to do"),
             ]
         return m

@@ -96,6 +96,16 @@ class _Entry:
 
 
 @dataclass
+class _Ahead:
+    """A row that has been chosen and waits for its place among those accessed."""
+
+    entry: _Entry
+    row: int
+    opens: bool
+    lane: int
+
+
+@dataclass
 class SchedulerModel:
     """The scheduler of ``gen.pam.scheduler``, cycle by cycle.
 
@@ -118,6 +128,7 @@ class SchedulerModel:
     _openings: dict[int, deque[int]] = field(default_factory=dict)
     _run: int = 0
     _turn: int = 0
+    _ahead: _Ahead | None = None
 
     def __post_init__(self) -> None:
         self._layout = self.side.layout
@@ -145,66 +156,90 @@ class SchedulerModel:
         return len(self._entries) < self.depth
 
     def _free_at(self, entry: _Entry) -> int:
-        """First cycle in which the entry's bank may open a row."""
+        """First cycle of a choice by which the entry's bank opens a row, one cycle later."""
         at = self._bank_free.get(entry.state, 0)
         past = self._openings.get(entry.state // self._per_window)
         if past:
-            at = max(at, past[-1] + self.side.activate_cycles)
+            at = max(at, past[-1] + self.side.activate_cycles - 1)
             if self.side.window_cycles and len(past) == 4:
-                at = max(at, past[0] + self.side.window_cycles)
+                at = max(at, past[0] + self.side.window_cycles - 1)
         return at
 
-    def _vacant(self) -> tuple[deque[Access] | None, list[_Entry]]:
-        """The lane that is free for a row, and the tokens that may use it: those outside the other lane's group."""
-        for n, lane in enumerate(self._lanes):
-            if not lane:
-                other = self._lanes[1 - n] if len(self._lanes) == 2 else None
-                if not other:
-                    return lane, self._entries
-                group = other[0].group // self.side.lockstep
-                return lane, [e for e in self._entries if e.group // self.side.lockstep != group]
-        return None, []
+    def _next(self) -> tuple[int, list[_Entry], set[int]]:
+        """For which lane a row is to be chosen; the tokens that it may be of; the banks in which none may be opened."""
+        ahead = self._ahead
+        rows: list[tuple[int, int, int] | None] = [  # group, state, accesses after the next one
+            (lane[0].group, int(self._layout.bank_state(lane[0].group, lane[0].bank)), len(lane) - 1) if lane else None
+            for lane in self._lanes]
+        in_use = {row[1] for row in rows if row}
+        entries, lane = self._entries, 0
+        if ahead:
+            in_use.add(ahead.entry.state)
+            rows[ahead.lane] = (ahead.entry.group, ahead.entry.state, len(ahead.entry.pending[ahead.row]) - 1)
+            entries = [e for e in entries if e is not ahead.entry]
+        if len(rows) == 2:
+            first, second = rows
+            if first and second:
+                tie = 1 - ahead.lane if ahead else self._turn
+                lane = tie if first[2] == second[2] else int(second[2] < first[2])
+            else:
+                lane = int(first is not None)
+            if other := rows[1 - lane]:
+                group = other[0] // self.side.lockstep
+                entries = [e for e in entries if e.group // self.side.lockstep != group]
+        return lane, entries, in_use
 
-    def _choose(self) -> None:
-        lane, entries = self._vacant()
-        if lane is None:
-            return
-        hits = [e for e in entries if self._open.get(e.state, -1) in e.pending]
-        hit_tokens = {e.token for e in hits}
-        misses = [e for e in entries if e.token not in hit_tokens and self._free_at(e) <= self.cycle]
+    def _hits(self, entry: _Entry) -> bool:
+        return self._open.get(entry.state, -1) in entry.pending
+
+    def _choose(self) -> _Ahead | None:
+        """The choice of this cycle, by what holds at its start."""
+        lane, entries, in_use = self._next()
+        hits = [e for e in entries if self._hits(e)]
+        misses = [e for e in entries if not self._hits(e) and e.state not in in_use and self._free_at(e) <= self.cycle]
         opens = not hits or (self._run == self.hit_limit and bool(misses))
         candidates = misses if opens else hits
         if not candidates:
-            return
-        entry = candidates[0]
-        row = min(entry.pending) if opens else self._open[entry.state]
+            return None
         if opens:
             self._run = 0
-            self._open[entry.state] = row
-            self._bank_free[entry.state] = self.cycle + self.bank_cycles
-            self._openings.setdefault(entry.state // self._per_window, deque(maxlen=4)).append(self.cycle)
         elif misses:
             self._run += 1
-        accesses = entry.pending.pop(row)
+        entry = candidates[0]
+        return _Ahead(entry, min(entry.pending) if opens else self._open[entry.state], opens, lane)
+
+    def _begin(self, ahead: _Ahead) -> None:
+        """The chosen row takes its place among those accessed."""
+        entry = ahead.entry
+        if ahead.opens:
+            self._open[entry.state] = ahead.row
+            self._bank_free[entry.state] = self.cycle + self.bank_cycles - 1
+            self._openings.setdefault(entry.state // self._per_window, deque(maxlen=4)).append(self.cycle)
+        accesses = entry.pending.pop(ahead.row)
         _, columns = self._layout.position(entry.index, np.array(accesses), self.token_bytes)
         for k, (number, column) in enumerate(zip(accesses, columns.tolist(), strict=True)):
             last = not entry.pending and k == len(accesses) - 1
-            lane.append(Access(entry.token, number, entry.group, entry.bank, row, column, last))
+            self._lanes[ahead.lane].append(Access(entry.token, number, entry.group, entry.bank, ahead.row, column, last))
         if not entry.pending:
             self._entries.remove(entry)
 
     def step(self, item: tuple[int, int] | None, taken: bool) -> None:
         """End this cycle: ``item`` is a token (group, slot) that is offered, ``taken`` whether the access offered is."""
         accepted = item is not None and self.ready
-        if self.offered:
-            shown = self._shown
+        ahead, offered, shown = self._ahead, self.offered, self._shown
+        ends = offered is not None and taken and len(self._lanes[shown]) == 1
+        begins = ahead is not None and (not self._lanes[ahead.lane] or (ends and shown == ahead.lane))
+        if ahead is None or begins:
+            self._ahead = None if ahead and ahead.opens else self._choose()
+        if offered:
             if taken:
-                left = self._lanes[shown].popleft()
-                if not self._lanes[shown]:
-                    state = int(self._layout.bank_state(left.group, left.bank))
-                    self._bank_free[state] = max(self._bank_free.get(state, 0), self.cycle + self.recovery_cycles)
+                self._lanes[shown].popleft()
+            if ends:
+                state = int(self._layout.bank_state(offered.group, offered.bank))
+                self._bank_free[state] = max(self._bank_free.get(state, 0), self.cycle + self.recovery_cycles - 1)
             self._turn = (shown ^ int(taken)) if len(self._lanes) == 2 else 0
-        self._choose()
+        if ahead and begins:
+            self._begin(ahead)
         if accepted:
             assert item is not None
             self._insert(*item)
@@ -221,12 +256,14 @@ class SchedulerModel:
 
     def skip(self, limit: int) -> None:
         """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
-        lane, entries = self._vacant()
         due = limit
-        if lane is not None:
-            if any(self._open.get(e.state, -1) in e.pending for e in entries):
+        if self._ahead is None:
+            _, entries, in_use = self._next()
+            if any(self._hits(e) for e in entries):
                 return
-            due = min((self._free_at(e) for e in entries), default=limit)
+            due = min((self._free_at(e) for e in entries if e.state not in in_use), default=limit)
+        elif not self._lanes[self._ahead.lane]:
+            return
         if min(due, limit) > self.cycle:
             self._turn = self._shown if self.offered else self._turn
             self.cycle = min(due, limit)
