@@ -24,7 +24,7 @@ from pydantic import Field, model_validator
 from .document import Strict
 from .errors import ConfigError
 
-__all__ = ["ACCESS_DTYPE", "TIERS", "Place", "TierFormat"]
+__all__ = ["ACCESS_DTYPE", "TIERS", "Place", "TierFormat", "slot_bytes"]
 
 #: One access of a token: where it goes and which bytes of the token it carries (``offset`` is that of the first).
 ACCESS_DTYPE = np.dtype([("channel", "i4"), ("group", "i4"), ("bank", "i4"), ("row", "i8"), ("column", "i4"),
@@ -211,6 +211,11 @@ class TierFormat(Strict):
         """One number for the first byte of each access, no two alike in a tier."""
         flat = (accesses["channel"].astype(np.int64) * self.groups + accesses["group"]) * self.banks + accesses["bank"]
         return ((flat * self.rows + accesses["row"]) * self.columns + accesses["column"]) * self.access_bytes
+
+
+def slot_bytes(count: int) -> int:
+    """Room of a slot for ``count`` bytes: the next power of two, so that an address stays a choice of bits."""
+    return 1 << (count - 1).bit_length()
 
 
 #: The paper's tiers (Table 1; organisation as in the memory files). The runs are those of the processing units' stream

@@ -13,9 +13,10 @@ from pydantic import Field
 from ..document import Strict
 
 __all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "DieBudget", "Features", "GpuEnergy",
-           "GpuSpec", "GpuSystemSpec", "HostLinks", "LinkSpec", "LogicNode", "Nodes", "OffloadSystemSpec", "OffloadTier",
-           "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier", "Placement", "Ratios", "RatioTable",
-           "Scheduling", "Sparsity", "StackSpec", "TieredSystemSpec", "UnitChoice"]
+           "GpuSpec", "GpuSystemSpec", "HostLinks", "InterfaceBudget", "LinkSpec", "LogicNode", "Nodes",
+           "OffloadSystemSpec", "OffloadTier", "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
+           "Placement", "Ratios", "RatioTable", "Scheduling", "Sparsity", "StackSpec", "TieredSystemSpec",
+           "UnitChoice"]
 
 _HERE = Path(__file__).parent
 
@@ -153,6 +154,21 @@ class DieBudget(Strict):
     other: str = Field(description="what that is")
     logic_node: str = Field(description="logic process of the same generation, a key of nodes.yaml")
     density_penalty: float = Field(ge=1, le=1000, strict=False, description="DRAM-process area over logic-process area")
+    reduction_units: int = Field(default=0, ge=0, le=1 << 20, description="reduction units on one die, of measured area")
+    reference_reduction_mm2: float | None = Field(default=None, gt=0, strict=False,
+                                                  description="published area of one reduction unit")
+    source: str
+
+
+class InterfaceBudget(Strict):
+    """Room for the interface to other tiers on a logic die of a device. Its area is measured."""
+
+    presets: list[str] = Field(min_length=1, max_length=4, description="pairs of tiers that this device sends to, presets "
+                                                                       "of pam-interface; a unit each")
+    die_mm2: float = _positive("area of the die")
+    published_mm2: float = _positive("published area of the interface")
+    published_percent: float = Field(gt=0, le=100, strict=False, description="published share of the die")
+    logic_node: str = Field(description="logic process of the die, a key of nodes.yaml")
     source: str
 
 
@@ -201,6 +217,9 @@ class PimTier(Strict):
     lockstep: int = Field(default=1, ge=1, le=1024, description="groups that open rows together when they attend")
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
     unit: UnitChoice
+    reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
+    page_order: Literal["head", "token"] = Field(
+        default="token", description="what a flash page holds: tokens of one head, or all heads of the share of its tokens")
     units_per_device: int | None = Field(default=None, ge=1, description="units where banks do not have one each")
     device_reduction_units: int = _count("reduction units where the results of a device come together")
     peak_gflops_cap: float | None = Field(default=None, gt=0, strict=False,
@@ -211,6 +230,7 @@ class PimTier(Strict):
     page_pj: float | None = Field(default=None, ge=0, le=1e12, strict=False,
                                   description="energy of reading a flash page, where the memory file states none")
     area: DieBudget
+    interface: InterfaceBudget | None = Field(default=None, description="interface to other tiers, where tokens move")
     source: str
 
 
@@ -228,7 +248,7 @@ class Placement(Strict):
     """Mapping of tokens to groups."""
 
     window: int = _count("decode steps over which activations are counted")
-    run_tokens: int = _count("tokens of a prompt that are placed together")
+    run_tokens: int = _count("consecutive tokens of a request that are placed together, reserved as decoding adds them")
     reserve_percent: float = Field(ge=0, lt=100, strict=False,
                                    description="of the first tier, left by prompts to tokens that decoding adds")
     source: str
@@ -242,8 +262,6 @@ class Scheduling(Strict):
     x: float | None = Field(default=None, gt=0, strict=False, description="importance of HBM over that of SSD; the "
                                                                            "calibrated value if not given")
     y: float | None = Field(default=None, gt=0, strict=False, description="importance of DDR over that of SSD")
-    interface_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the slower memory's rate that "
-                                                                               "transfers between tiers reach")
     source: str
 
 

@@ -9,7 +9,7 @@ from ...constraints.document import load
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import NODES, DieBudget, Nodes
 
-__all__ = ["DieArea", "die_area", "load_nodes"]
+__all__ = ["DieArea", "die_area", "load_nodes", "logic_area"]
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +31,10 @@ class DieArea:
     die_percent : pair of :class:`float`
         All units over the die.
     with_other_percent : pair of :class:`float`
-        The same with the published area of ``other`` added, which is what ``budget_percent`` covers.
+        The same with ``other`` added, which is what ``budget_percent`` covers: the measured reduction units of the die if
+        there are any, else the published area.
+    reduction_mm2 : pair of :class:`float` or None
+        The die's reduction units, measured, in the DRAM process.
     published_unit_mm2, published_units_percent, budget_percent, budget_mm2, die_mm2 : :class:`float`
         The paper's figures.
     """
@@ -52,6 +55,7 @@ class DieArea:
     logic_node: str
     density_penalty: float
     source: str
+    reduction_mm2: tuple[float, float] | None = None
 
     @property
     def verdict(self) -> str:
@@ -60,11 +64,27 @@ class DieArea:
         return "within" if high <= self.budget_percent else "over" if low > self.budget_percent else "undecided"
 
 
-def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None) -> DieArea:
-    """Area of ``budget.units_per_die`` units of ``unit_ge`` gate equivalents on a DRAM die.
+def logic_area(ge: float, node: str, nodes: Nodes | None = None) -> tuple[float, float]:
+    """mm2 that ``ge`` gate equivalents take as placed in a logic process, low and high end: NAND2 over the placement
+    utilisation. The low end combines the small NAND2 with the full utilisation.
 
-    One unit takes ``unit_ge * NAND2 of the logic node / placement utilisation * density penalty``. The low end of the
-    band combines the small NAND2 with the full utilisation, the high end the large one with the low utilisation.
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the node is unknown.
+    """
+    nodes = nodes or load_nodes()
+    if node not in nodes.nodes:
+        raise ConfigError(nearest("logic node", node, nodes.nodes))
+    nand2, fill = nodes.nodes[node].nand2_um2, nodes.placement_utilisation
+    return ge * nand2.low / fill.high * 1e-6, ge * nand2.high / fill.low * 1e-6
+
+
+def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, reduction_ge: float | None = None) -> DieArea:
+    """Area of ``budget.units_per_die`` units of ``unit_ge`` gate equivalents on a DRAM die, and of its reduction units of
+    ``reduction_ge`` (else the published area of what is not the unit counts).
+
+    A unit takes :func:`logic_area` times the density penalty.
 
     Raises
     ------
@@ -72,23 +92,23 @@ def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None) -> D
         If the budget names an unknown logic node.
     """
     nodes = nodes or load_nodes()
-    if budget.logic_node not in nodes.nodes:
-        raise ConfigError(nearest("logic node", budget.logic_node, nodes.nodes))
-    node = nodes.nodes[budget.logic_node]
-    fill = nodes.placement_utilisation
-    per_ge = (node.nand2_um2.low / fill.high, node.nand2_um2.high / fill.low)
-    unit = tuple(unit_ge * um2 * budget.density_penalty * 1e-6 for um2 in per_ge)
+    low, high = (mm2 * budget.density_penalty for mm2 in logic_area(1.0, budget.logic_node, nodes))
     count, die = budget.units_per_die, budget.die_mm2
+    node = nodes.nodes[budget.logic_node]
 
-    def pair(scale: float, offset: float = 0.0) -> tuple[float, float]:
-        return unit[0] * scale + offset, unit[1] * scale + offset
+    def pair(ge: float, scale: float = 1.0) -> tuple[float, float]:
+        return ge * low * scale, ge * high * scale
 
+    units = pair(unit_ge * count)
+    reduction = None if reduction_ge is None else pair(reduction_ge * budget.reduction_units)
+    other = (budget.other_mm2, budget.other_mm2) if reduction is None else reduction
     return DieArea(
-        unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(1), units_mm2=pair(count),
-        die_percent=pair(100 * count / die),
-        with_other_percent=pair(100 * count / die, 100 * budget.other_mm2 / die), other=budget.other,
+        unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(unit_ge), units_mm2=units,
+        die_percent=(100 * units[0] / die, 100 * units[1] / die),
+        with_other_percent=(100 * (units[0] + other[0]) / die, 100 * (units[1] + other[1]) / die),
+        other=budget.other if reduction is None else f"{budget.reduction_units} reduction units, measured",
         other_mm2=budget.other_mm2, published_unit_mm2=budget.reference_unit_mm2,
         published_units_percent=100 * count * budget.reference_unit_mm2 / die, die_mm2=die,
         budget_mm2=die * budget.budget_percent / 100, budget_percent=budget.budget_percent,
         logic_node=budget.logic_node, density_penalty=budget.density_penalty,
-        source=f"{node.source}; {nodes.placement_source}; {budget.source}")
+        source=f"{node.source}; {nodes.placement_source}; {budget.source}", reduction_mm2=reduction)

@@ -189,8 +189,9 @@ class KvTable:
     window : :class:`int`
         Decode steps over which activations are counted.
     run_tokens : :class:`int`
-        Tokens of a prompt that go to one group together; 1 places each token by itself. Tokens that decoding adds are
-        always placed one by one.
+        Consecutive tokens of a request that go to one group together, in consecutive slots, which is where a row of all
+        its banks holds them. The slots of a request's last run are kept for the tokens that decoding adds, as long as
+        nothing else needs them. 1 places each token by itself.
     by_activation : :class:`bool`
         Whether groups are chosen by activation frequency; else in turn.
 
@@ -226,6 +227,10 @@ class KvTable:
         self.home = np.empty((0, len(self.tiers)), np.int16)
         self.size = 0
         self.windows = [np.zeros((window, shape.all_groups), np.int64) for shape in self.tiers]
+        # Run that each request's next tokens go to: its tier (ABSENT: none) and group, the slots left, the slots.
+        self._run_tier, self._run_group = np.empty(0, np.int8), np.empty(0, np.int16)
+        self._run_left, self._run_slots = np.empty(0, np.int16), np.empty((0, run_tokens), np.int32)
+        self._kept = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
         #: Tokens that decoding added, by step (modulo the window) and group.
         self.added = [np.zeros_like(counts) for counts in self.windows]
         self.pending = [np.zeros(shape.all_groups, np.int64) for shape in self.tiers]
@@ -239,12 +244,12 @@ class KvTable:
     # Space -------------------------------------------------------------------------------------------------------
 
     def free(self, tier: int) -> np.ndarray:
-        """Tokens that each group of a tier still has space for."""
+        """Tokens that each group of a tier still has space for, beside what is kept for the runs of requests."""
         return self.tiers[tier].slots - self._top[tier] + self._hole_counts[tier]
 
     def used(self) -> list[int]:
         """Tokens in each tier."""
-        return [shape.capacity - int(self.free(k).sum()) for k, shape in enumerate(self.tiers)]
+        return [shape.capacity - int(self.free(k).sum() + self._kept[k].sum()) for k, shape in enumerate(self.tiers)]
 
     @property
     def tokens(self) -> int:
@@ -261,7 +266,12 @@ class KvTable:
         return sum(counts.size * 4 for counts in self.windows)
 
     def _check_space(self, count: int) -> None:
+        """Raise if ``count`` more tokens do not fit; what is kept for runs is given up where it is needed."""
         left = sum(int(self.free(k).sum()) for k in range(len(self.tiers)))
+        kept = sum(int(counts.sum()) for counts in self._kept)
+        if count > left and kept:
+            self._give_up(np.flatnonzero(self._run_left > 0))
+            left += kept
         if count > left:
             have = ", ".join(f"{shape.name} {shape.capacity}" for shape in self.tiers)
             raise ConfigError(f"{self.tokens + count} KV tokens are needed, {self.tokens + left} fit ({have}): "
@@ -291,6 +301,10 @@ class KvTable:
         self.length = np.concatenate([self.length, contexts])
         self.room = np.concatenate([self.room, places])
         self.home = np.concatenate([self.home, np.full((len(contexts), len(self.tiers)), -1, np.int16)])
+        self._run_tier = np.concatenate([self._run_tier, np.full(len(contexts), ABSENT, np.int8)])
+        self._run_group, self._run_left = (np.concatenate([old, np.zeros(len(contexts), np.int16)])
+                                           for old in (self._run_group, self._run_left))
+        self._run_slots = np.concatenate([self._run_slots, np.zeros((len(contexts), self.run_tokens), np.int32)])
         self.size += int(places.sum())
         owner = np.repeat(np.arange(len(contexts)), contexts)
         where = first[owner] + np.arange(len(owner)) - (np.cumsum(contexts) - contexts)[owner]
@@ -309,19 +323,58 @@ class KvTable:
         requests = np.asarray(requests, np.int64)
         if np.any(self.length[requests] >= self.room[requests]):
             raise ValueError("a request has no room for another token")
-        self._check_space(len(requests))
         where = self.start[requests] + self.length[requests]
+        # A run goes on where it is, unless there is a faster tier with space for all.
+        fastest = next((k for k in range(len(self.tiers)) if int(self.free(k).sum()) >= len(requests)), len(self.tiers))
+        goes_on = (self._run_left[requests] > 0) & (self._run_tier[requests] <= fastest)
+        others = np.flatnonzero(~goes_on)
+        self._check_space(len(others))
+        goes_on &= self._run_left[requests] > 0     # unless that has taken them
+        others = np.flatnonzero(~goes_on)
+        self._go_on(requests[goes_on], where[goes_on])
+        self._give_up(requests[others])
         self.length[requests] += 1
         begin = 0
         for k in range(len(self.tiers)):
-            stop = min(begin + int(self.free(k).sum()), len(where))
+            stop = min(begin + int(self.free(k).sum()), len(others))
             if stop > begin:
-                self._place(k, where[begin:stop], requests[begin:stop], run=1, decoded=True)
+                self._place(k, where[others[begin:stop]], requests[others[begin:stop]], decoded=True)
             begin = stop
         return where
 
+    def _go_on(self, requests: np.ndarray, where: np.ndarray) -> None:
+        """The next token of each request, to the next slot of its run."""
+        tier, group = self._run_tier[requests], self._run_group[requests]
+        self.tier[where], self.group[where] = tier, group
+        self.slot[where] = self._run_slots[requests, self.run_tokens - self._run_left[requests]]
+        self._run_left[requests] -= 1
+        for k, shape in enumerate(self.tiers):
+            counts = np.bincount(group[tier == k], minlength=shape.all_groups)
+            self._kept[k] -= counts
+            self.added[k][self._step % len(self.added[k])] += counts
+
+    def _give_up(self, requests: np.ndarray) -> None:
+        """Let others have the slots that are kept for the runs of ``requests``."""
+        requests = requests[self._run_left[requests] > 0]
+        if not len(requests):
+            return
+        left = self._run_left[requests].astype(np.int64)
+        places = np.arange(self.run_tokens)[None, :] >= self.run_tokens - left[:, None]
+        slots = self._run_slots[requests][places]
+        group, tier = np.repeat(self._run_group[requests], left), np.repeat(self._run_tier[requests], left)
+        self._run_left[requests] = 0
+        for k, shape in enumerate(self.tiers):
+            mine = tier == k
+            counts = np.bincount(group[mine], minlength=shape.all_groups)
+            self._holes[k] = np.sort(np.concatenate([self._holes[k], group[mine].astype(np.int64) * shape.slots
+                                                     + slots[mine]]))
+            self._hole_counts[k] += counts
+            self._kept[k] -= counts
+
     def remove(self, requests: np.ndarray) -> None:
         """Forget requests; their places are used again."""
+        requests = np.asarray(requests, np.int64)
+        self._give_up(requests)
         where = self.places(requests)
         for k, shape in enumerate(self.tiers):
             mine = where[self.tier[where] == k]
@@ -405,14 +458,13 @@ class KvTable:
             added[self._step % len(added)] = 0
         return out
 
-    def _place(self, tier: int, where: np.ndarray, requests: np.ndarray, run: int | None = None,
-               decoded: bool = False) -> None:
+    def _place(self, tier: int, where: np.ndarray, requests: np.ndarray, decoded: bool = False) -> None:
         """Place tokens (storage places, ascending by request) in a tier that has space for them."""
-        shape, run = self.tiers[tier], run or self.run_tokens
+        shape = self.tiers[tier]
         device, parts = self._devices(tier, requests)
         for d in np.unique(device[parts]) if shape.devices > 1 else (0,):
             chosen = np.flatnonzero(device[parts] == d) if shape.devices > 1 else slice(None)
-            self._place_on(tier, int(d), where[chosen], requests[chosen], run, decoded)
+            self._place_on(tier, int(d), where[chosen], requests[chosen], decoded)
 
     def _devices(self, tier: int, requests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Device of each token: a request keeps to one device of a tier while that has space."""
@@ -440,32 +492,55 @@ class KvTable:
                 count -= piece
         return np.asarray(devices), np.repeat(np.arange(len(pieces)), pieces)
 
-    def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, run: int,
-                  decoded: bool) -> None:
-        shape = self.tiers[tier]
+    def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, decoded: bool) -> None:
+        """Runs as far as there is space for whole ones, then single tokens."""
+        shape, run = self.tiers[tier], self.run_tokens
         here = slice(device * shape.groups, (device + 1) * shape.groups)
-        free, load = self.free(tier)[here], self.load(tier)[here]
-        breaks = np.flatnonzero(np.diff(requests, prepend=-1))
-        counts = np.diff(np.append(breaks, len(requests)))
-        runs = -(-counts // run)
-        if run > 1 and int((free // run).sum()) < int(runs.sum()):
-            run, runs = 1, counts                       # too little space in whole runs
-        weight = max(1, min(self._step, len(self.windows[tier]))) if decoded else 1
-        if self.by_activation:
-            chosen = fill_lowest(load, free // run, int(runs.sum()), run * weight)
-        else:
-            chosen = self._in_turn(tier, free // run, int(runs.sum()))
-        # Run r of a request has `run` tokens, its last one what is left.
-        sizes = np.full(len(chosen), run, np.int64)
-        ends = np.cumsum(runs) - 1
-        sizes[ends] = counts - (runs - 1) * run
-        group = np.repeat(chosen, sizes) + here.start
-        self._settle(tier, where, group)
-        counts = np.bincount(group, minlength=shape.all_groups)
+        if run > 1:
+            first = np.flatnonzero(np.diff(requests, prepend=-1))
+            counts = np.diff(np.append(first, len(requests)))
+            runs = -(-counts // run)
+            # Run r of a request has `run` tokens, its last one what is left.
+            sizes = np.full(int(runs.sum()), run, np.int64)
+            ends = np.cumsum(runs) - 1
+            sizes[ends] = counts - (runs - 1) * run
+            sizes = sizes[:int((self.free(tier)[here] // run).sum())]
+            tokens = int(sizes.sum())
+            self._place_runs(tier, here, where[:tokens], requests[:tokens], sizes, run, decoded)
+            where, requests = where[tokens:], requests[tokens:]
+        if len(where):
+            if len(where) > int(self.free(tier)[here].sum()):
+                self._give_up(np.flatnonzero((self._run_left > 0) & (self._run_tier == tier)))
+            self._place_runs(tier, here, where, requests, np.ones(len(where), np.int64), 1, decoded)
+
+    def _place_runs(self, tier: int, here: slice, where: np.ndarray, requests: np.ndarray, sizes: np.ndarray, run: int,
+                    decoded: bool) -> None:
+        """Choose a group for each run of ``sizes`` tokens; what is left of its ``run`` slots is kept for its request."""
+        if not len(sizes):
+            return
+        shape, free = self.tiers[tier], self.free(tier)[here] // run
+        weight = run * (max(1, min(self._step, len(self.windows[tier]))) if decoded else 1)
+        chosen = fill_lowest(self.load(tier)[here], free, len(sizes), weight) if self.by_activation else \
+            self._in_turn(tier, free, len(sizes))
+        chosen = chosen + here.start
+        group = np.repeat(chosen, run)
+        slot = self._take(tier, group)
+        used = np.arange(len(group)) % run < np.repeat(sizes, run)
+        self.tier[where], self.group[where], self.slot[where] = tier, group[used], slot[used]
+        counts = np.bincount(group[used], minlength=shape.all_groups)
         if decoded:
             self.added[tier][self._step % len(self.added[tier])] += counts
         else:
             self.pending[tier] += counts
+        short = np.flatnonzero(sizes < run)
+        if len(short):
+            owners = requests[(np.cumsum(sizes) - sizes)[short]]
+            self._give_up(owners)
+            self._run_tier[owners], self._run_group[owners] = tier, chosen[short]
+            self._run_left[owners] = run - sizes[short]
+            self._run_slots[owners] = slot.reshape(-1, run)[short]
+            self._kept[tier] += np.bincount(chosen[short], weights=run - sizes[short],
+                                            minlength=shape.all_groups).astype(np.int64)
 
     def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
         """Groups one after the other, each as long as it has space."""
@@ -474,8 +549,8 @@ class KvTable:
         turned = np.roll(free, -start)
         return (fill_lowest(np.zeros(len(free), np.int64), turned, count) + start) % len(free)
 
-    def _settle(self, tier: int, where: np.ndarray, group: np.ndarray) -> None:
-        """Give tokens the next slots of their groups."""
+    def _take(self, tier: int, group: np.ndarray) -> np.ndarray:
+        """The next slots of groups, in the order given: first what was given back, then new ones."""
         shape = self.tiers[tier]
         need = np.bincount(group, minlength=shape.all_groups)
         order = np.argsort(group, kind="stable")
@@ -491,7 +566,7 @@ class KvTable:
         taken = np.minimum(holes, need)
         self._top[tier] += need - taken
         self._hole_counts[tier] = holes - taken
-        self.tier[where], self.group[where], self.slot[where] = tier, group, slot
+        return slot
 
     # Moves between tiers -----------------------------------------------------------------------------------------
 
@@ -522,31 +597,47 @@ class KvTable:
         return out
 
     def exchange(self, moves: Moves, fast: int, slow: int) -> None:
-        """Let the tokens of ``moves`` change places. Which of them takes whose is free: a token goes to the device
-        that its request has its other tokens on, where one of the places is there."""
+        """Let the tokens of ``moves`` change places. Which of them takes whose is free: first one that a token of the same
+        request leaves, then one on the device that its request has its other tokens on; tokens of a request get places
+        that lie together."""
         if not len(moves):
             return
         moved = []
         for tier, movers, leavers in ((fast, moves.up, moves.down), (slow, moves.down, moves.up)):
-            groups, slots = self.group[leavers], self.slot[leavers]
-            order = self._matched(tier, movers, groups)
-            moved.append((tier, movers, groups[order], slots[order]))
+            movers, leavers = self._matched(tier, movers, leavers)
+            moved.append((tier, movers, self.group[leavers], self.slot[leavers]))
         for tier, movers, groups, slots in moved:
             self.tier[movers], self.group[movers], self.slot[movers] = tier, groups, slots
 
-    def _matched(self, tier: int, movers: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        """Order of the places ``groups`` in which as many movers as possible get one on their request's device."""
-        shape = self.tiers[tier]
-        order = np.arange(len(movers))
-        if shape.devices == 1:
-            return order
-        home, device = self.home[self.owners()[movers], tier], groups // shape.groups
-        open_movers, open_places = np.ones(len(movers), bool), np.ones(len(groups), bool)
-        for d in range(shape.devices):
-            mine, there = np.flatnonzero(home == d), np.flatnonzero(device == d)
-            both = min(len(mine), len(there))
-            order[mine[:both]] = there[:both]
-            open_movers[mine[:both]] = False
-            open_places[there[:both]] = False
-        order[open_movers] = np.flatnonzero(open_places)
-        return order
+    def _matched(self, tier: int, movers: np.ndarray, leavers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Movers, and beside each the token whose place in ``tier`` it takes."""
+        shape, owners = self.tiers[tier], self.owners()
+        # Tokens of a request in the order of their positions; its places in the order in which they lie.
+        movers = np.sort(movers)
+        movers = movers[np.argsort(owners[movers], kind="stable")]
+        leavers = leavers[np.argsort(self.group[leavers].astype(np.int64) * shape.slots + self.slot[leavers])]
+        by_owner = leavers[np.argsort(owners[leavers], kind="stable")]
+        size = len(self.start)
+        have, want = (np.bincount(owners[part], minlength=size) for part in (by_owner, movers))
+        both = np.minimum(have, want)
+
+        def first(part: np.ndarray, counts: np.ndarray) -> np.ndarray:
+            """Which tokens are among the first ``both`` of their request."""
+            owner = owners[part]
+            return np.arange(len(part)) - (np.cumsum(counts) - counts)[owner] < both[owner]
+
+        mine, left = first(movers, want), first(by_owner, have)
+        pairs = [(movers[mine], by_owner[left])]
+        movers, taken = movers[~mine], np.zeros(self.size, bool)
+        taken[by_owner[left]] = True
+        leavers = leavers[~taken[leavers]]
+        home, device = self.home[owners[movers], tier], self.group[leavers] // shape.groups
+        open_movers, open_places = np.ones(len(movers), bool), np.ones(len(leavers), bool)
+        for d in range(shape.devices if shape.devices > 1 else 0):
+            those, there = np.flatnonzero(home == d), np.flatnonzero(device == d)
+            count = min(len(those), len(there))
+            pairs.append((movers[those[:count]], leavers[there[:count]]))
+            open_movers[those[:count]] = False
+            open_places[there[:count]] = False
+        pairs.append((movers[open_movers], leavers[open_places]))
+        return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])

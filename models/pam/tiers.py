@@ -8,6 +8,9 @@ so the bank with the most active tokens decides.
 
 SSD. A channel reads each page that holds an active token once for all queries: array read and bus transfers overlap
 over the dies, as the engine times it; the controller's units take the data from its buffer.
+
+A bank group's reduction unit merges, for each query of a request, the partial results of its banks; a bank without tokens
+of the request sends the identity, which takes as long.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from ..memory import time_program
 from ..program import Program
 from .program import MAC, mac_interval
 
-__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "page_cycles", "visit_cycles"]
+__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "visit_cycles"]
 
 _MANY = 24
 
@@ -95,14 +98,14 @@ def page_cycles(memory: Memory, reads: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _append(key: MemoryKey, rows: int, columns: int) -> float:
+def _tokens(key: MemoryKey, command: str, rows: int, columns: int) -> float:
     memory = key.memory
-    bank = dict.fromkeys(memory.command("WR").scope, 0)
+    bank = dict.fromkeys(memory.command(command).scope, 0)
 
     def cycles(tokens: int) -> int:
         program = Program()
         with program.loop(tokens) as token, program.loop(rows) as row, program.loop(columns) as column:
-            program.command("WR", **bank, row=rows * token + row, column=column)
+            program.command(command, **bank, row=rows * token + row, column=column)
         return time_program(program, memory).cycles
 
     return (cycles(2 * _MANY) - cycles(_MANY)) / _MANY
@@ -111,7 +114,13 @@ def _append(key: MemoryKey, rows: int, columns: int) -> float:
 def append_cycles(memory: Memory, rows: int, columns: int) -> float:
     """Memory cycles to write a token of ``columns`` columns in each of ``rows`` rows of a bank, one token after the
     other."""
-    return _append(MemoryKey(memory), rows, columns)
+    return _tokens(MemoryKey(memory), "WR", rows, columns)
+
+
+def exchange_cycles(memory: Memory, rows: int, columns: int) -> float:
+    """Memory cycles that a bank is kept by a token that leaves it and one that takes its place."""
+    key = MemoryKey(memory)
+    return _tokens(key, "RD", rows, columns) + _tokens(key, "WR", rows, columns)
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,8 @@ class TierWork:
         Active tokens.
     rows, reads : :class:`float`
         Rows opened and columns read, summed over banks.
+    partials : :class:`int`
+        Partial results that leave the banks: one for each tile of a request with an active token.
     bank_pairs, group_pairs, channel_pairs, device_pairs : :class:`int`
         Combinations of a request with a bank, group, channel or device that has an active token of it.
     busiest_bank_pairs, busiest_group_pairs, busiest_channel_pairs : :class:`int`
@@ -146,6 +157,7 @@ class TierWork:
     tokens: int = 0
     rows: float = 0.0
     reads: float = 0.0
+    partials: int = 0
     bank_pairs: int = 0
     group_pairs: int = 0
     channel_pairs: int = 0
@@ -200,16 +212,17 @@ class NearBank:
         Memory cycles that the unit takes for a column, and for the softmax of a tile.
     hides_gap : :class:`bool`
         Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
-    reduce_s : :class:`float`
-        Seconds of a bank group's reduction unit for one partial result.
+    partial_s, step_s : :class:`float`
+        Seconds of a bank group's reduction unit for one partial result, and for one query of a request beyond those.
     """
 
     def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
-                 gap_cycles: int = 0, hides_gap: bool = True, reduce_s: float = 0.0, refresh: bool = False) -> None:
+                 gap_cycles: int = 0, hides_gap: bool = True, partial_s: float = 0.0, step_s: float = 0.0,
+                 refresh: bool = False) -> None:
         layout.check_token(token_bytes)
         self.layout, self.memory, self.devices, self.token_bytes = layout, memory, devices, token_bytes
-        self.burst_cycles, self.gap_cycles, self.hides_gap, self.reduce_s = burst_cycles, gap_cycles, hides_gap, reduce_s
-        self.refresh = refresh
+        self.burst_cycles, self.gap_cycles, self.hides_gap = burst_cycles, gap_cycles, hides_gap
+        self.partial_s, self.step_s, self.refresh = partial_s, step_s, refresh
         self.clock_s = memory.clock_ps * 1e-12
         self.groups = devices * layout.channels * layout.groups
         #: Of K and V: rows that the tokens of a tile are divided over, visits to each, column reads a visit and token.
@@ -271,6 +284,9 @@ class NearBank:
         pairs = _distinct(np.sort((request.astype(np.int64) * self.groups + group) * layout.banks + place.bank))
         by_group = np.bincount(pairs // layout.banks % self.groups, minlength=self.groups)
         group_pairs = _distinct(pairs // layout.banks)
+        # A bank of the group without tokens of the request sends the identity.
+        steps = np.bincount(group_pairs % self.groups, minlength=self.groups)
+        merged = (per_group + steps * layout.banks - by_group) * self.partial_s + steps * self.step_s
         channel_groups = layout.groups
         channels = self.groups // channel_groups
         channel_pairs = _distinct(group_pairs // channel_groups)
@@ -278,7 +294,7 @@ class NearBank:
         groups_per_channel = np.bincount(group_pairs % self.groups // channel_groups, minlength=channels)
         return TierWork(
             key_s=float(cycles[0][worst] + waits[worst]) * self.clock_s, value_s=float(cycles[1][worst]) * self.clock_s,
-            reduce_s=float(per_group.max()) * self.reduce_s, tokens=len(request), rows=rows, reads=reads,
+            reduce_s=float(merged.max()), tokens=len(request), rows=rows, reads=reads, partials=len(partials),
             bank_pairs=len(pairs), group_pairs=len(group_pairs), channel_pairs=len(channel_pairs),
             device_pairs=len(_distinct(channel_pairs // layout.channels)),
             busiest_bank_pairs=int(by_group.reshape(channels, -1).sum(axis=1).max()),
@@ -302,19 +318,22 @@ class Flash:
     Parameters
     ----------
     layout, memory
-        As for :class:`NearBank`.
+        Places of tokens and the memory they are in.
     channels, devices : :class:`int`
         Flash channels and SSDs of a share.
-    token_bytes : :class:`int`
-        K and V of a token of one head.
+    token_bytes, slot_bytes : :class:`int`
+        K and V of a token that an attention step reads from a page, and the room that they have in it: those of one head,
+        or of all heads of the share that lie together.
     """
 
-    def __init__(self, layout: TierFormat, memory: Memory, channels: int, devices: int, token_bytes: int) -> None:
-        layout.check_token(token_bytes)
+    def __init__(self, layout: TierFormat, memory: Memory, channels: int, devices: int, token_bytes: int,
+                 slot_bytes: int | None = None) -> None:
+        slot_bytes = slot_bytes or token_bytes
+        layout.check_token(slot_bytes)
         self.layout, self.memory, self.channels, self.devices = layout, memory, channels, devices
-        self.token_bytes = token_bytes
         self.clock_s = memory.clock_ps * 1e-12
-        self.page_tokens = layout.row_bytes // token_bytes
+        self.page_tokens = layout.row_bytes // slot_bytes
+        self.reads_of_token = max(1, -(-token_bytes // layout.access_bytes))
 
     def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
         """Reading the pages of the active tokens; ``key_s`` is all of it, since K and V share the page."""
@@ -323,20 +342,21 @@ class Flash:
         layout = self.layout
         place = layout.place(slot)
         page = (group.astype(np.int64) * layout.banks + place.bank) * layout.rows + place.index // self.page_tokens
-        token = np.sort(page * self.page_tokens + place.index % self.page_tokens)
-        pages, counts, _ = _largest_of(token // self.page_tokens, 1)
-        per_token = max(1, self.token_bytes // layout.access_bytes)
+        pages = np.sort(page)
+        starts = _starts(pages)
+        counts = np.diff(np.append(starts, len(pages)))
         cost = np.zeros(int(counts.max()) + 1)
         for n in np.unique(counts).tolist():
-            cost[n] = page_cycles(self.memory, min(n * per_token, layout.columns))
-        channel = pages // (layout.rows * layout.banks)
+            cost[n] = page_cycles(self.memory, min(n * self.reads_of_token, layout.columns))
+        channel = pages[starts] // (layout.rows * layout.banks)
         busy = np.bincount(channel, weights=cost[counts], minlength=self.channels)
         keys = _distinct(np.sort(request.astype(np.int64) * self.channels + group))
         device_keys = _distinct(keys // (self.channels // self.devices))
         return TierWork(
-            key_s=float(busy.max()) * self.clock_s, tokens=len(request), rows=float(len(pages)),
-            reads=float(len(token) * per_token), bank_pairs=len(keys), group_pairs=len(keys), channel_pairs=len(keys),
-            device_pairs=len(device_keys), busiest_channel_pairs=int(np.bincount(keys % self.channels).max()),
+            key_s=float(busy.max()) * self.clock_s, tokens=len(request), rows=float(len(starts)),
+            reads=float(len(pages) * self.reads_of_token), partials=len(keys), bank_pairs=len(keys), group_pairs=len(keys),
+            channel_pairs=len(keys), device_pairs=len(device_keys),
+            busiest_channel_pairs=int(np.bincount(keys % self.channels).max()),
             busiest_channel_tokens=int(np.bincount(group, minlength=self.channels).max()),
             requests=len(_distinct(keys // self.channels)),
             imbalance=float(busy.max() / busy.mean()))

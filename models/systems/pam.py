@@ -9,9 +9,9 @@ formulas.
 
 from __future__ import annotations
 
-import importlib
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,17 @@ from ...constraints.document import load, validate
 from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
 from ...constraints.memory import Memory
-from ...constraints.pam_layout import TIERS, TierFormat
-from ...constraints.records import config_hash
-from ...constraints.systems import RATIOS, GpuSystemSpec, PimTier, RatioTable, TieredSystemSpec
-from ..cost import DieArea, die_area
+from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
+from ...constraints.systems import RATIOS, GpuSystemSpec, RatioTable, TieredSystemSpec
+from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
 from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
-from ..pam.tiers import Flash, NearBank, TierWork, append_cycles
+from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles
 from .gpu import GIB, GpuSystem, read_spec
 from .pam_hbm import _load
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .units import UnitSetup
+from .units import InterfaceSetup, ReducerSetup, UnitSetup
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -78,6 +77,7 @@ class Step:
         Attention of one layer: slowest tier; merge of the tiers; new tokens' K and V; softmax on the GPU.
     moves : swaps by pair of tiers
     migration_s : time of the transfers between tiers, beside the step
+    moving_s : time by tier for which they keep its busiest bank group or channel
     energy_pj : of one layer and all micro-batches, by component, of one share
     migration_pj : of the transfers of a step, of one share
     active, tokens : tokens by tier
@@ -90,6 +90,7 @@ class Step:
     gather_s: float
     moves: dict[str, int]
     migration_s: float
+    moving_s: dict[str, float]
     energy_pj: dict[str, float]
     migration_pj: float
     active: list[int]
@@ -147,8 +148,8 @@ class Node:
             self.source.appended(table, table.append(self.requests))
         migration_s, migration_pj = system.migration(self.model, {pair: len(m) for pair, m in moves.items()})
         return Step(moves={pair: len(m) for pair, m in moves.items()}, migration_s=migration_s,
-                    migration_pj=migration_pj, active=active, tokens=table.used(),
-                    **timed)
+                    migration_pj=migration_pj, moving_s=system.moving(self.model, table, moves), active=active,
+                    tokens=table.used(), **timed)
 
     def time_only(self) -> dict[str, TierTimes]:
         """Times of the tiers for the next activation; nothing moves."""
@@ -197,11 +198,25 @@ class TieredPimSystem(GpuSystem):
         if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
         self.units = [UnitSetup(f"{name}: tier '{tier.name}'", tier.unit) for tier in spec.tiers]
+        self.reducers: list[ReducerSetup] = []
+        #: By pair of tiers, faster first: the interface in each direction.
+        self.interfaces: dict[str, InterfaceSetup] = {}
+        for tier in spec.tiers if spec.features.pam_attention else ():
+            if tier.reduction_preset is None:
+                raise ConfigError(f"{name}: tier '{tier.name}' merges partial results and needs a reduction_preset")
+            self.reducers.append(ReducerSetup(f"{name}: tier '{tier.name}'", tier.reduction_preset))
+        for tier in spec.tiers if spec.features.kv_scheduling else ():
+            if tier.interface is None:
+                raise ConfigError(f"{name}: tokens of tier '{tier.name}' move: it needs an interface")
+            for preset in tier.interface.presets:
+                self.interfaces[preset] = InterfaceSetup(f"{name}: tier '{tier.name}'", preset)
+        layouts = [tier.layout for tier in spec.tiers]
+        for first, second in zip(layouts, layouts[1:], strict=False) if spec.features.kv_scheduling else ():
+            for preset in (f"{first}-{second}", f"{second}-{first}"):
+                if preset not in self.interfaces:
+                    raise ConfigError(f"{name}: no tier has the interface {preset}")
         self._refresh = False
         self._steps: dict[tuple[str, int, int], Step] = {}
-        self._reductions: list[float] = [0.0] * len(spec.tiers)
-        self._interface: float | None = None
-        self._extra_records: list[str] = []
         self._ratio_table: RatioTable | None = None
 
     @classmethod
@@ -259,42 +274,20 @@ class TieredPimSystem(GpuSystem):
                 raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
                                   f"{model.dtype} ({model.dtype_bytes} bytes)")
             missing += unit.look_up(records, model.head_dim)
+        for reducer in self.reducers:
+            missing += reducer.look_up(records, model.head_dim)
+        for interface in self.interfaces.values():
+            missing += interface.look_up(records)
         if missing:
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
-                                tuple(need for _, need in missing))
+            commands = dict(missing)  # tiers may share a unit
+            raise MissingRecord(f"{self.name} with {model.name}", tuple(commands), tuple(commands.values()))
         self._refresh = refresh
         self._steps.clear()
-        self._extra_records = []
-        for number, (tier, unit) in enumerate(zip(self.pim.tiers, self.units, strict=True)):
-            self._reductions[number] = self._reduction(records, tier, unit, model)
-        self._interface = self._interface_rate(records)
 
-    def _reduction(self, records: RecordSource, tier: PimTier, unit: UnitSetup, model: ModelShape) -> float:
-        """Seconds of a reduction unit for one partial result: a beat of its lanes per clock and one for m and l, slower
-        if a record of it says so."""
-        config = importlib.import_module("...constraints.units.pam_ru", __package__).PRESETS.get(unit.choice.preset)
-        if config is None:
-            return (model.head_dim / unit.config.lanes + 1) / unit.clock_hz
-        record = records.find("pam-ru", config_hash("pam-ru", config), "sim")
-        rate = 1.0
-        if record is not None:
-            measured = record.results.get("merge_utilisation")
-            if isinstance(measured, (int, float)) and 0 < measured <= 1:
-                rate = float(measured)
-                self._extra_records.append(record.name)
-        return (model.head_dim / config.lanes / rate + 1) / (config.clock_mhz * 1e6)
-
-    def _interface_rate(self, records: RecordSource) -> float:
-        """Share of the slower memory's rate that the PAM interface reaches: the least of its records, else the file's."""
-        presets = importlib.import_module("...constraints.units.pam_interface", __package__).PRESETS
-        reached = []
-        for config in presets.values():
-            record = records.find("pam-interface", config_hash("pam-interface", config), "sim")
-            value = record.results.get("rate_fraction") if record is not None else None
-            if record is not None and isinstance(value, (int, float)) and 0 < value <= 1:
-                reached.append(float(value))
-                self._extra_records.append(record.name)
-        return min(reached) if reached else self.pim.scheduling.interface_utilisation
+    def _interface(self, sender: int, receiver: int) -> InterfaceSetup:
+        """The interface from one tier to another."""
+        names = [tier.layout for tier in self.pim.tiers]
+        return self.interfaces[f"{names[sender]}-{names[receiver]}"]
 
     # Capacity ----------------------------------------------------------------------------------------------------
 
@@ -308,6 +301,21 @@ class TieredPimSystem(GpuSystem):
     def share_token_bytes(self, model: ModelShape) -> int:
         """K and V of a token on one GPU's share, of the stage with the most layers."""
         return self.head_token_bytes(model) * self.heads_per_gpu(model) * max(self.stages(model))
+
+    def pages(self, model: ModelShape) -> tuple[int, int, int]:
+        """How a layer of a share lies in flash: pages that a token has bytes in, heads that lie together in each, and
+        the room that it has there. With ``page_order`` ``token`` all heads of the share, as far as they fit a page."""
+        tier, size, heads = self.pim.tiers[2], self.head_token_bytes(model), self.heads_per_gpu(model)
+        if tier.page_order == "head":
+            return heads, 1, size
+        pages = -(-heads * size // self.layouts[2].row_bytes)
+        together = -(-heads // pages)
+        return pages, together, slot_bytes(size * together)
+
+    def tier_token_bytes(self, model: ModelShape) -> list[int]:
+        """Room that a token takes in each tier of a share."""
+        pages, _, room = self.pages(model)
+        return [*[self.share_token_bytes(model)] * 2, pages * room * max(self.stages(model))]
 
     def tier_bytes(self, model: ModelShape) -> list[int]:
         """Bytes of each tier of a share that can hold KV: HBM without the weights."""
@@ -323,9 +331,10 @@ class TieredPimSystem(GpuSystem):
     def tier_shapes(self, model: ModelShape) -> list[TierShape]:
         """Groups of each tier and the tokens that they hold; equal for every GPU."""
         out = []
-        for tier, layout, count in zip(self.pim.tiers, self.layouts, self.tier_bytes(model), strict=True):
+        for tier, layout, count, size in zip(self.pim.tiers, self.layouts, self.tier_bytes(model),
+                                             self.tier_token_bytes(model), strict=True):
             groups = layout.groups * tier.channels_per_device
-            slots = count // (tier.devices_per_gpu * groups) // self.share_token_bytes(model)
+            slots = count // (tier.devices_per_gpu * groups) // size
             out.append(TierShape(tier.name, tier.devices_per_gpu, groups, slots))
         return out
 
@@ -348,8 +357,9 @@ class TieredPimSystem(GpuSystem):
         tokens = capacity.kv_bytes_per_device // size
         held = ", ".join(f"{shape.name} {shape.capacity}" for shape in shapes)
         missing = tokens - sum(shape.capacity for shape in shapes)
+        lacks = missing * self.tier_token_bytes(model)[-1]
         text = (f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
-                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({missing * size / GIB:.1f} GiB on each GPU)")
+                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({lacks / GIB:.1f} GiB on each GPU)")
         most = capacity.largest_batch_with_output
         return f"{text}; the largest batch that fits is {most}" if most else \
             f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
@@ -359,15 +369,19 @@ class TieredPimSystem(GpuSystem):
     def _parts(self, model: ModelShape) -> list[NearBank | Flash]:
         out: list[NearBank | Flash] = []
         size = self.head_token_bytes(model)
-        for tier, layout, memory, unit, reduce_s in zip(self.pim.tiers, self.layouts, self.memories, self.units,
-                                                        self._reductions, strict=True):
+        for number, (tier, layout, memory, unit) in enumerate(zip(self.pim.tiers, self.layouts, self.memories, self.units,
+                                                                  strict=True)):
             if tier.layout == "ssd":
+                _, together, room = self.pages(model)
+                layout = layout.model_copy(update={"interleave": layout.row_bytes // room})
                 out.append(Flash(layout, memory, tier.devices_per_gpu * tier.channels_per_device, tier.devices_per_gpu,
-                                 size))
-            else:
-                out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=unit.burst_cycles(memory),
-                                    gap_cycles=unit.gap_cycles(memory), hides_gap=unit.config.score_tiles == 2,
-                                    reduce_s=reduce_s, refresh=self._refresh and memory.refresh is not None))
+                                 size * together, room))
+                continue
+            reducer = self.reducers[number] if self.reducers else None
+            out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=unit.burst_cycles(memory),
+                                gap_cycles=unit.gap_cycles(memory), hides_gap=unit.config.score_tiles == 2,
+                                partial_s=reducer.partial_s if reducer else 0.0, step_s=reducer.step_s if reducer else 0.0,
+                                refresh=self._refresh and memory.refresh is not None))
         return out
 
     def time_step(self, model: ModelShape, table: KvTable, active: np.ndarray, requests: np.ndarray) -> dict[str, Any]:
@@ -412,9 +426,10 @@ class TieredPimSystem(GpuSystem):
         if self.pim.features.pam_attention:
             attention_s = max(t.total_s for t in times.values())
             # The last merge, of the devices' partial results, in the first tier's reduction units.
-            partials = sum(t.work.device_pairs for t in times.values()) * self._passes(model)
+            partials = sum(t.work.device_pairs for t in times.values())
             first = self.pim.tiers[0]
-            merge_s = partials * self._reductions[0] / (first.device_reduction_units * first.devices_per_gpu)
+            merge_s = self._merge(self.reducers[0], partials, len(micro), self._passes(model),
+                                  first.device_reduction_units * first.devices_per_gpu, last=True)
         else:
             attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
             tokens = sum(t.work.tokens for t in times.values()) * self._passes(model)
@@ -423,6 +438,15 @@ class TieredPimSystem(GpuSystem):
             merge_s = self.roofline.memory_time(outputs * model.head_dim * model.dtype_bytes)
         return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
                 "gather_s": gather_s, "energy_pj": energy}
+
+    @staticmethod
+    def _merge(reducer: ReducerSetup, partials: int, requests: int, passes: int, units: int, last: bool = False) -> float:
+        """Seconds of ``units`` reduction units for a merge of each query of ``requests`` requests, ``partials`` of them
+        for one query each; one unit takes a whole merge."""
+        if not requests:
+            return 0.0
+        rounds = -(-requests * passes // units)
+        return reducer.merge_s(partials / requests * rounds, rounds, last)
 
     def _passes(self, model: ModelShape) -> int:
         """Queries of a share that read the keys and values of a token: a unit takes one per pass."""
@@ -450,7 +474,7 @@ class TieredPimSystem(GpuSystem):
         channel = self._channel_rate(number) if isinstance(part, NearBank) else float("inf")
         query_s = latency + passes * dim * size * max(work.busiest_channel_pairs / channel, work.requests / link)
         # K and V
-        scale = passes if isinstance(part, NearBank) else self.heads_per_gpu(model)
+        scale = passes if isinstance(part, NearBank) else self.pages(model)[0]
         key_s, value_s = scale * work.key_s, scale * work.value_s
         devices = tier.devices_per_gpu
         if isinstance(part, Flash):
@@ -465,14 +489,15 @@ class TieredPimSystem(GpuSystem):
         local_s = max(key_s + value_s, floor_s) + drain_s
 
         read_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
-            work.rows * self.heads_per_gpu(model) * (tier.page_pj or 0.0)
+            work.rows * scale * (tier.page_pj or 0.0)
         beside = self.pim.energy.unit_power_ratio * read_pj if isinstance(part, NearBank) else \
             self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * passes * self.spec.energy.mac_pj
         energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": read_pj, "pu_compute": beside}
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
             inside = work.busiest_group_pairs * passes * partial / channel
-            together = work.group_pairs * passes * self._reductions[number] / (tier.device_reduction_units * devices)
+            together = self._merge(self.reducers[number], work.group_pairs, work.device_pairs, passes,
+                                   tier.device_reduction_units * devices)
             reduce_s = max(passes * work.reduce_s, inside, together)
             return_s = latency + work.device_pairs * passes * partial / link
             total = query_s + max(local_s, reduce_s) + return_s
@@ -505,15 +530,16 @@ class TieredPimSystem(GpuSystem):
         if self.pim.tiers[number].layout == "ssd":
             return latency + max(count / link, count / self._program_rate(number))
         per_channel = int(np.bincount(group // layout.groups).max()) * heads
-        rows = sum(visits * 1 for _, visits, _ in self._parts_of(number, model))
-        columns = size // memory.column_bytes // max(rows, 1)
         # A rank's chips take their 8 bytes each in one write; here the write is of one chip.
-        return latency + max(count / link, per_channel * append_cycles(memory, rows, columns) * memory.clock_ps * 1e-12)
+        cycles = append_cycles(memory, *self._rows(number, model))
+        return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
-    def _parts_of(self, number: int, model: ModelShape) -> list[tuple[int, int, int]]:
-        tier = self.pim.tiers[number]
-        return NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu,
-                        self.head_token_bytes(model)).parts
+    def _rows(self, number: int, model: ModelShape) -> tuple[int, int]:
+        """Rows of a DRAM tier that a token of a head lies in, and its columns in each."""
+        tier, size = self.pim.tiers[number], self.head_token_bytes(model)
+        parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
+        rows = sum(visits for _, visits, _ in parts)
+        return rows, size // self.memories[number].column_bytes // max(rows, 1)
 
     def _program_rate(self, number: int) -> float:
         """Bytes per second that a share's flash channels write: pages programmed in all dies at a time."""
@@ -525,7 +551,6 @@ class TieredPimSystem(GpuSystem):
     def migration(self, model: ModelShape, moves: Mapping[str, int]) -> tuple[float, float]:
         """Seconds and energy (pJ, one share) of a step's moves. Each pair of tiers has its interface, both ways at once;
         it reaches a share of the slower side's rate."""
-        assert self._interface is not None
         size = self.share_token_bytes(model)
         worst, energy = 0.0, 0.0
         for pair, count in moves.items():
@@ -533,13 +558,39 @@ class TieredPimSystem(GpuSystem):
                 continue
             slow, fast = (2, 1) if pair == "ssd-ddr" else (1, 0)
             rates = [self._external(fast), self._external(slow), self._link(slow)[0]]
-            up = count * size / (min(rates) * self._interface)
+            up = count * size / (min(rates) * self._interface(slow, fast).rate_fraction)
             if slow == 2:
                 rates.append(self._program_rate(2))
-            down = count * size / (min(rates) * self._interface)
+            down = count * size / (min(rates) * self._interface(fast, slow).rate_fraction)
             worst = max(worst, up, down)
             energy += 2 * count * size * (2 * self.spec.energy.dram_pj_per_byte + self.pim.links.pj_per_byte)
         return worst, energy
+
+    def moving(self, model: ModelShape, table: KvTable, moves: Mapping[str, Moves]) -> dict[str, float]:
+        """Seconds of a step's moves, already made, in the busiest bank group (channel of flash) of each tier: in every
+        place a token is read and another written, one head and layer after the other. Flash reads a page for each token
+        and programs pages that are full."""
+        heads, layers = self.heads_per_gpu(model), max(self.stages(model))
+        places: list[list[np.ndarray]] = [[], [], []]
+        for pair, made in moves.items():
+            slow, fast = (2, 1) if pair == "ssd-ddr" else (1, 0)
+            places[fast].append(made.up)
+            places[slow].append(made.down)
+        out = {}
+        for number, (tier, memory) in enumerate(zip(self.pim.tiers, self.memories, strict=True)):
+            # A token that goes on from DDR to HBM in the same step leaves its place in DDR to another, which counts there.
+            moved = np.concatenate([np.empty(0, np.int64), *places[number]])
+            moved = moved[table.tier[moved] == number]
+            most = int(np.bincount(table.group[moved]).max()) if len(moved) else 0
+            if tier.layout == "ssd":
+                pages, _, room = self.pages(model)
+                page = page_cycles(memory, 1) + \
+                    memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
+                cycles = pages * page
+            else:
+                cycles = heads * exchange_cycles(memory, *self._rows(number, model))
+            out[tier.name] = most * layers * cycles * memory.clock_ps * 1e-12
+        return out
 
     def _external(self, number: int) -> float:
         """Bytes per second of a share's tier at its own interface."""
@@ -605,17 +656,68 @@ class TieredPimSystem(GpuSystem):
         span = contexts[[0, -1]] if len(contexts) > 1 else np.array([contexts[0], contexts[0] + 1])
         migration = np.interp(contexts, span, [first.migration_s, last.migration_s])
         energy = np.interp(contexts, span, [first.migration_pj, last.migration_pj]) * batch / whole * self.tp
+        # Attention goes first: moves have the time for which a tier is idle.
+        needed = [max(step.moving_s[name] + self._busy(model, step.tiers[name]) for name in step.tiers)
+                  for step in (first, last)]
+        migration = np.maximum(migration, np.interp(contexts, span, needed))
         for stage in stages:
             busy = sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values()) * self.pp
             stage["migration_exposed"] = Cost(np.maximum(migration - busy, 0) / self.pp, {"migration": energy})
         return stages
 
+    def _busy(self, model: ModelShape, tier: TierTimes) -> float:
+        """Seconds of a step for which a tier attends."""
+        return tier.local_s * max(self.stages(model)) * self.pp
+
     # Result ------------------------------------------------------------------------------------------------------
 
     def areas(self) -> dict[str, DieArea]:
         """Units on a die of each tier, from measured gate equivalents, against the published budgets."""
-        return {tier.name: die_area(unit.known.area_ge, tier.area)
-                for tier, unit in zip(self.pim.tiers, self.units, strict=True)}
+        out = {}
+        for number, (tier, unit) in enumerate(zip(self.pim.tiers, self.units, strict=True)):
+            ge = self.reducers[number].area_ge if self.reducers else None
+            area = die_area(unit.known.area_ge, tier.area, reduction_ge=ge or 0.0)
+            if ge is None:
+                area = replace(area, reduction_mm2=None, other="nothing: no area of reduction units is measured"
+                               if self.reducers else "nothing: no reduction units")
+            out[tier.name] = area
+        return out
+
+    def _interface_area(self, number: int) -> dict[str, Any]:
+        """The interfaces of a device on their logic die, measured, beside the published one."""
+        budget = self.pim.tiers[number].interface
+        if budget is None or not self.interfaces:
+            return {}
+        areas = [self.interfaces[preset].area_ge for preset in budget.presets]
+        published = {"interface_published_mm2": budget.published_mm2,
+                     "interface_published_percent": budget.published_percent}
+        if None in areas:
+            return {"interface_ge": None, "interface_mm2": None, "interface_percent": None, **published}
+        ge = sum(area for area in areas if area is not None)
+        mm2 = logic_area(ge, budget.logic_node)
+        return {"interface_ge": ge, "interface_mm2": mm2, "interface_percent": tuple(100 * a / budget.die_mm2 for a in mm2),
+                **published}
+
+    def _transfers(self, number: int, model: ModelShape, work: TierWork) -> dict[str, Any]:
+        """Bytes of partial results on their way through a tier, one layer of a micro-batch: with reduction units in the
+        arrays (``tree``), and with one place of reduction in each device (``central``)."""
+        size = self.units[number].partial_bytes(model.head_dim) * self._passes(model)
+        inside, between, out = (size * count for count in (work.partials, work.group_pairs, work.device_pairs))
+        if not inside:
+            return {}
+        return {"tree_bytes": {"bank_to_group": inside, "group_to_device": between, "device_out": out},
+                "central_bytes": {"bank_to_group": inside, "group_to_device": inside, "device_out": out},
+                "saved_percent": {"group_to_device": 100 * (1 - between / inside),
+                                  "device": 100 * (1 - (inside + between) / (2 * inside))}}
+
+    def _reduction(self, step: Step) -> dict[str, float]:
+        """Shares of attention's time."""
+        slowest = max(step.tiers.values(), key=lambda t: t.total_s)
+        whole = step.attention_s + step.merge_s
+        exposed = max(slowest.reduce_s - slowest.local_s, 0.0)
+        return {"exposed_us": exposed * 1e6, "merge_us": step.merge_s * 1e6,
+                "share_percent": 100 * (exposed + step.merge_s) / whole if whole else 0.0,
+                "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0}
 
     def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
         whole = self._batch or batch
@@ -632,16 +734,25 @@ class TieredPimSystem(GpuSystem):
                 "active_percent": 100 * step.active[number] / total if total else 0.0,
                 "query_us": t.query_s * 1e6, "local_us": t.local_s * 1e6, "reduce_us": t.reduce_s * 1e6,
                 "return_us": t.return_s * 1e6, "scores_us": t.scores_s * 1e6, "total_us": t.total_s * 1e6,
-                "imbalance": t.work.imbalance, "units_mm2": area.units_mm2, "published_percent": area.budget_percent,
-                "die_percent": area.die_percent, "with_other_percent": area.with_other_percent}
+                "imbalance": t.work.imbalance, "moving_ms": step.moving_s[tier.name] * 1e3,
+                "busy_ms": self._busy(model, t) * 1e3,
+                "units_mm2": area.units_mm2, "reduction_mm2": area.reduction_mm2, "published_percent": area.budget_percent,
+                "die_percent": area.die_percent, "with_other_percent": area.with_other_percent,
+                **self._interface_area(number),
+                "partial_results": self._transfers(number, model, t.work) if self.reducers else {}}
         notes = []
         slowest = max(step.tiers, key=lambda name: step.tiers[name].total_s)
         notes.append(f"tier '{slowest}' takes the longest: {step.tiers[slowest].total_s * 1e6:.1f} us a layer for "
                      f"{100 * step.active[list(step.tiers).index(slowest)] / max(total, 1):.1f} % of the active tokens")
-        for tier, unit in zip(self.pim.tiers, self.units, strict=True):
-            if unit.known.fmax_mhz < unit.config.clock_mhz:
-                notes.append(f"the unit of tier '{tier.name}' reaches {unit.known.fmax_mhz:.0f} MHz, below its target of "
-                             f"{unit.config.clock_mhz:g} MHz; results take the target for granted")
+        for number, tier in enumerate(self.pim.tiers):
+            reached = [("unit", self.units[number].known.fmax_mhz, self.units[number].config.clock_mhz)]
+            if self.reducers:
+                reached.append(("reduction unit", self.reducers[number].fmax_mhz or math.inf,
+                                self.reducers[number].config.clock_mhz))
+            notes += [f"the {what} of tier '{tier.name}' reaches {fmax:.0f} MHz, below its target of {clock:g} MHz; "
+                      "results take the target for granted" for what, fmax, clock in reached if fmax < clock]
+        notes += [f"area not measured: run `{command}`" for setup in (*self.reducers, *self.interfaces.values())
+                  for command, _ in setup.unknown_area]
         tokens = sum(step.tokens)
         entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
         x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
@@ -649,17 +760,19 @@ class TieredPimSystem(GpuSystem):
             "tiers": tiers, "micro_batch": batch, "refresh": self._refresh, "kv_tokens": tokens,
             "active_tokens": total, "queries_per_instance": model.group, "moves": step.moves,
             "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1), "migration_ms": step.migration_s * 1e3,
-            "block_table_bytes": tokens * entry, "interface_utilisation": self._interface, "x": x, "y": y,
-            "reduction_share_percent": 100 * max(
-                (t.reduce_s / t.local_s for t in step.tiers.values() if t.local_s), default=0.0)}
+            "block_table_bytes": tokens * entry, "x": x, "y": y,
+            "interface_rate_fraction": {pair: unit.rate_fraction for pair, unit in self.interfaces.items()},
+            "reduction": self._reduction(step) if self.reducers else None}
         hbm = self.units[0]
-        records = [record for unit in self.units for record in unit.records]
+        found = [setup.records for setup in self.units]
+        found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
+        records = list({record.name: record for group in found for record in group}.values())
         return {
             "area": areas[self.pim.tiers[0].name],
             "unit": {"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),
                      "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": hbm.known.fmax_mhz,
                      "meets_clock": hbm.known.fmax_mhz >= hbm.config.clock_mhz, "area_ge": hbm.known.area_ge},
-            "attention": attention, "records": [record.name for record in records] + self._extra_records,
+            "attention": attention, "records": [record.name for record in records],
             "tools": {record.name: dict(record.tools) for record in records}, "notes": notes}
 
     def assumptions(self) -> list[str]:
@@ -676,7 +789,8 @@ class TieredPimSystem(GpuSystem):
             f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression" if sparse.mode == "synthetic"
                                             else ""),
             "queries reach a tier before its units start; results leave when they are done",
-            "moves between tiers run beside the step and count where they take longer than it",
+            "moves between tiers run beside the step, in the time for which their tiers do not attend, and count where "
+            "they need more",
             "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
         ]
         return lines

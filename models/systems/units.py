@@ -1,22 +1,34 @@
-"""Processing units of a system: their configuration, and what measurement records say of them."""
+"""Units of a system: their configuration, and what measurement records say of them.
+
+A system looks up all its units first and then tells what is missing, with the commands that measure it; no figure stands
+in for a measurement that has not been made. Times need the co-simulation of every unit, processing units their synthesis
+too; without that of the others their area stays unknown, and a note says so.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ...constraints.document import validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory
 from ...constraints.records import Record, config_hash
 from ...constraints.systems import UnitChoice
+from ...constraints.units import pam_interface, pam_ru
 from ...constraints.units.pam_pu import PRESETS, PamPuConfig
 from .results import RecordSource
 
-__all__ = ["UNIT", "Measured", "UnitSetup"]
+__all__ = ["UNIT", "InterfaceSetup", "Measured", "Missing", "ReducerSetup", "Reduction", "UnitSetup"]
 
 UNIT = "pam-pu"
+
+#: Commands that make what is missing, each with the kind of the record and its conditions.
+Missing = list[tuple[str, tuple[str, dict[str, Any]]]]
+
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,7 @@ class UnitSetup:
         self.measured: Measured | None = None
         self.records: list[Record] = []
 
-    def look_up(self, records: RecordSource, head_dim: int) -> list[tuple[str, tuple[str, dict[str, Any]]]]:
+    def look_up(self, records: RecordSource, head_dim: int) -> Missing:
         """Take the measurements from records; what is missing is returned as commands and needs.
 
         Raises
@@ -84,8 +96,7 @@ class UnitSetup:
     @property
     def known(self) -> Measured:
         """The measurements, after :meth:`look_up`."""
-        assert self.measured is not None, "look_up() comes first"
-        return self.measured
+        return _known(self.measured)
 
     def gap_cycles(self, memory: Memory) -> int:
         """The unit's softmax in cycles of ``memory``, rounded up."""
@@ -103,9 +114,153 @@ class UnitSetup:
         return head_dim * unit.io.width // 8 + (unit.score.width + unit.acc.width) // 8
 
 
+@dataclass(frozen=True)
+class Reduction:
+    """What the records of a reduction unit say.
+
+    A step merges the partial results of all sources for one query: a beat of ``lanes`` elements at a time, then what the
+    unit needs before it takes the next step's.
+
+    Attributes
+    ----------
+    beats_per_clock : :class:`float`
+        Beats of O that it takes per clock.
+    step_cycles, last_step_cycles : :class:`float`
+        Clocks of a step beyond its beats when steps follow each other; of the last level, which divides by l too.
+    """
+
+    beats_per_clock: float
+    step_cycles: float
+    last_step_cycles: float
+
+
+class _Beside:
+    """A unit beside the processing unit, by preset, and its records once they have been looked up.
+
+    Attributes
+    ----------
+    area_ge, fmax_mhz : :class:`float` or None
+        Of its synthesis, if that has been made.
+    unknown_area : :data:`Missing`
+        Else what would make it.
+    """
+
+    unit: str
+    area_ge: float | None = None
+    fmax_mhz: float | None = None
+
+    def __init__(self, name: str, preset: str, presets: Mapping[str, Any]) -> None:
+        if preset not in presets:
+            raise ConfigError(f"{name}: {nearest(f'preset of {self.unit}', preset, presets)}")
+        self.name, self.preset, self.config = name, preset, presets[preset]
+        self.records: list[Record] = []
+        self.unknown_area: Missing = []
+
+    def _look_up(self, records: RecordSource, conditions: dict[str, Any],
+                 options: str = "") -> tuple[Record | None, Missing]:
+        """The co-simulation, or what makes it; area and frequency are taken from the synthesis."""
+        digest = config_hash(self.unit, self.config)
+        sim, synth = records.find(self.unit, digest, "sim", **conditions), records.find(self.unit, digest, "synth")
+        self.records = [record for record in (sim, synth) if record is not None]
+        self.area_ge, self.fmax_mhz, self.unknown_area = None, None, []
+        if synth is None:
+            self.unknown_area = [(f"bankside synth {self.unit} --preset {self.preset}", ("synth", {}))]
+        else:
+            self.area_ge, self.fmax_mhz = _number(synth, "area_ge", 0), _number(synth, "fmax_mhz", 0)
+        command = f"bankside sim {self.unit} --preset {self.preset}{options}"
+        return sim, [] if sim is not None else [(command, ("sim", conditions)), *self.unknown_area]
+
+
+class ReducerSetup(_Beside):
+    """The reduction unit of a tier."""
+
+    unit = "pam-ru"
+
+    def __init__(self, name: str, preset: str) -> None:
+        super().__init__(name, preset, pam_ru.PRESETS)
+        self.clock_hz = self.config.clock_mhz * 1e6
+        self.measured: Reduction | None = None
+        self._beats = 0
+
+    def look_up(self, records: RecordSource, head_dim: int) -> Missing:
+        """As that of :class:`UnitSetup`. The clocks of a partial result that goes on to the next level are those of the
+        record's two merges in succession, less what its own drain is shorter than that of a normalised one."""
+        try:
+            self.config.check_head_dim(head_dim)
+        except ConfigError as error:
+            raise ConfigError(f"{self.name}: {error}") from None
+        self._beats = head_dim // self.config.lanes
+        sim, missing = self._look_up(records, {"head_dim": head_dim}, f" --head-dim {head_dim}")
+        if sim is not None:
+            one, two = _number(sim, "cycles", 1), _number(sim, "two_steps_cycles", 1)
+            last = max(two - one - _number(sim, "merge_cycles", 1), 0.0)
+            drain, own = _number(sim, "drain_cycles", 0), _number(sim, "partial_drain_cycles", 0)
+            self.measured = Reduction(_number(sim, "merge_utilisation", 0), max(last - (drain - own), 0.0), last)
+        return missing
+
+    @property
+    def known(self) -> Reduction:
+        """The measurements, after :meth:`look_up`."""
+        return _known(self.measured)
+
+    @property
+    def partial_s(self) -> float:
+        """Seconds for a partial result."""
+        return self._beats / self.known.beats_per_clock / self.clock_hz
+
+    @property
+    def step_s(self) -> float:
+        """Seconds of a step beyond its partial results."""
+        return self.known.step_cycles / self.clock_hz
+
+    @property
+    def last_step_s(self) -> float:
+        """The same where O is divided by l."""
+        return self.known.last_step_cycles / self.clock_hz
+
+    def merge_s(self, partials: float, steps: float, last: bool = False) -> float:
+        """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all. A source that has none sends the
+        identity, so a step has at least one from each."""
+        partials = max(partials, steps * self.config.sources)
+        return partials * self.partial_s + steps * (self.last_step_s if last else self.step_s)
+
+
+class InterfaceSetup(_Beside):
+    """The interface from one tier to another."""
+
+    unit = "pam-interface"
+
+    def __init__(self, name: str, preset: str) -> None:
+        super().__init__(name, preset, pam_interface.PRESETS)
+        self.measured: float | None = None
+
+    def look_up(self, records: RecordSource) -> Missing:
+        """As that of :class:`UnitSetup`."""
+        sim, missing = self._look_up(records, {})
+        if sim is not None:
+            self.measured = _number(sim, "rate_fraction", 0)
+            if self.measured > 1:
+                raise ConfigError(f"record {sim.name}: rate_fraction is {self.measured!r}; measure again")
+        return missing
+
+    @property
+    def rate_fraction(self) -> float:
+        """Share of the slower memory's own rate that transfers of scattered tokens reach, measured."""
+        return _known(self.measured)
+
+
+def _known(measured: Known | None) -> Known:
+    assert measured is not None, "look_up() comes first"
+    return measured
+
+
+#: Figures that are never 0.
+_POSITIVE = ("beats_per_clock", "fmax_mhz", "area_ge", "merge_utilisation", "rate_fraction")
+
+
 def _number(record: Record, key: str, least: float) -> float:
     value = record.results.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
-            or value < least or (key in ("beats_per_clock", "fmax_mhz", "area_ge") and value <= 0):
+            or value < least or (key in _POSITIVE and value <= 0):
         raise ConfigError(f"record {record.name}: {key} is {value!r}; measure again")
     return float(value)

@@ -28,14 +28,19 @@ LLAMA, OPT = load_model("llama-3-70b"), load_model("opt-175b")
 SYSTEMS = ("pam", "ls-pim", "l-pim", "attacc", "vllm-offload")
 
 
+#: 16 partial results of 8 beats: a step begins 2 clocks after the last beat of the one before and 40 later if it divides,
+#: 14 of which are the longer drain.
+MEASURED = {"pam-pu": {"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10},
+            "pam-ru": {"merge_utilisation": 0.8, "merge_cycles": 160, "cycles": 213, "drain_cycles": 53,
+                       "partial_drain_cycles": 39, "two_steps_cycles": 413},
+            "pam-interface": {"rate_fraction": 0.9}}
+
+
 class Records:
     """Made-up measurements of every unit."""
 
     def find(self, unit, config_hash, kind, **conditions):
-        if unit != "pam-pu":
-            return None
-        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10} if kind == "sim" else \
-            {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
+        results = MEASURED[unit] if kind == "sim" else {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
         return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
                       conditions={"head_dim": 128} if kind == "sim" else {"library": "generic"})
 
@@ -92,7 +97,7 @@ def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     layout = TIERS[name].model_copy(update={"lockstep": lockstep} | (
         {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}))
     layout = layout.model_copy(update={"channels": 2})
-    part = NearBank(layout, HBM if name == "hbm" else DDR, 1, 512, gap_cycles=0)
+    part = NearBank(layout, HBM if name == "hbm" else DDR, 1, 512, gap_cycles=0, partial_s=1.0, step_s=100.0)
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 40))
     group, slot = random.integers(0, part.groups, count), random.integers(0, 60, count)
@@ -118,7 +123,17 @@ def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     assert work.local_s == pytest.approx(busy.max() * part.memory.clock_ps * 1e-12, rel=1e-9)
     assert work.rows == len(visits) * layout.banks * lockstep
     assert work.reads == len(request) * layout.accesses_of_token(512)
+    # A run of V that fills a row in one piece divides the tile into parts, each with a partial result of its own.
+    divided = part.parts[1][0]
     bank = layout.place(slot).bank
+    piece = layout.place(slot).index // (layout.tile_tokens // divided)
+    results = {}
+    for r, g, b, tile in zip(request.tolist(), group.tolist(), bank.tolist(), piece.tolist(), strict=True):
+        results.setdefault(g, {}).setdefault(r, {}).setdefault(b, set()).add(tile)
+    merged = [sum(100 + sum(max(1, len(banks.get(b, ()))) for b in range(layout.banks)) for banks in one.values())
+              for one in results.values()]
+    assert work.reduce_s == max(merged)
+    assert work.partials == sum(len(t) for one in results.values() for banks in one.values() for t in banks.values())
     pairs = set(zip(request.tolist(), group.tolist(), bank.tolist(), strict=True))
     assert work.bank_pairs == len(pairs)
     assert work.group_pairs == len({pair[:2] for pair in pairs})
@@ -204,7 +219,9 @@ def test_attention_of_one_tier_by_hand():
     assert tier.query_s == pytest.approx(passes * 256 * work.busiest_channel_pairs / channel)
     assert tier.local_s == pytest.approx(passes * work.local_s + 10 / 666e6)
     assert tier.total_s == pytest.approx(tier.query_s + max(tier.local_s, tier.reduce_s))
-    assert step.merge_s == pytest.approx(work.device_pairs * passes * 9 / 666e6 / (128 * 5))
+    assert tier.reduce_s == pytest.approx(passes * work.reduce_s)
+    # 16 queries on 640 reduction units, one round: four sources, of which the tier's one device is one
+    assert work.device_pairs == 1 and step.merge_s == pytest.approx((4 * 8 / 0.8 + 40) / 666e6)
     assert step.moves == {"ssd-ddr": 0, "ddr-hbm": 0}
 
 
@@ -220,23 +237,62 @@ def test_migration_by_hand():
     assert seconds == pytest.approx(1000 * size / (64e9 * 0.9))
 
 
-def test_records_of_reduction_unit_and_interface_take_the_place_of_assumptions():
-    """Merges slow down by the measured utilisation; the slowest pair of the interface decides; records are named."""
+class Other(Records):
+    """Other measurements of one unit; no record of what is ``gone``."""
 
-    class More(Records):
-        def find(self, unit, config_hash, kind, **conditions):
-            results = {"pam-ru": {"merge_utilisation": 0.5}, "pam-interface": {"rate_fraction": 0.8}}.get(unit)
-            if results is None or kind != "sim":
-                return super().find(unit, config_hash, kind, **conditions)
-            return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
-                          conditions={})
+    def __init__(self, unit, kind, gone=False, **results):
+        self.what, self.gone, self.results = (unit, kind), gone, results
 
-    result, plain = run("pam", LLAMA, 300, 6, records=More()), run("pam", LLAMA, 300, 6)
-    assert result.attention["interface_utilisation"] == 0.8 and plain.attention["interface_utilisation"] == 0.9
-    # 8 beats of O at half the rate and one for m and l
-    assert result.breakdown_ms["attention_merge"] == pytest.approx(plain.breakdown_ms["attention_merge"] * 17 / 9)
-    assert sum(name.startswith("pam-ru") for name in result.records) == 3
-    assert any(name.startswith("pam-interface") for name in result.records)
+    def find(self, unit, config_hash, kind, **conditions):
+        found = super().find(unit, config_hash, kind, **conditions)
+        if (unit, kind) != self.what:
+            return found
+        return None if self.gone else found.model_copy(update={"results": found.results | self.results})
+
+
+def test_reduction_by_measured_clocks():
+    """Beats at the measured rate, and the clocks between steps; the last level waits for the division too."""
+    plain = run("pam", LLAMA, 300, 6)
+    slow = run("pam", LLAMA, 300, 6, records=Other("pam-ru", "sim", merge_utilisation=0.4))
+    # Six requests on 640 units: each query is one round of at least four partial results
+    assert plain.breakdown_ms["attention_merge"] == pytest.approx(80 * (4 * 8 / 0.8 + 40) / 666e6 * 1e3)
+    assert slow.breakdown_ms["attention_merge"] == pytest.approx(80 * (4 * 8 / 0.4 + 40) / 666e6 * 1e3)
+    assert sum(name.startswith("pam-ru") for name in plain.records) == 6
+    for results in ({"merge_utilisation": 0}, {"two_steps_cycles": None}):
+        with pytest.raises(ConfigError, match=rf"record pam-ru-.*: {next(iter(results))} is .*; measure again$"):
+            run("pam", LLAMA, 300, 6, records=Other("pam-ru", "sim", **results))
+
+
+def test_transfers_of_partial_results_and_share_of_reduction():
+    """Dense: every bank of a group has tokens, so three of four partial results stay in the array. The share is of what
+    nothing hides."""
+    dense = run("pam", LLAMA, 3000, 16, overrides={"sparsity.mode": "dense"}).attention
+    one = dense["tiers"]["hbm"]["partial_results"]
+    assert one["saved_percent"]["group_to_device"] == pytest.approx(75, abs=1)
+    assert one["saved_percent"]["device"] == pytest.approx(37.5, abs=0.5)
+    assert one["central_bytes"]["group_to_device"] == one["tree_bytes"]["bank_to_group"]
+    assert 0 < dense["reduction"]["share_percent"] < 5 and dense["tiers"]["ssd"]["partial_results"] == {}
+    slow = run("pam", LLAMA, 3000, 16, records=Other("pam-ru", "sim", merge_utilisation=0.01)).attention
+    assert slow["reduction"]["exposed_us"] > 0 and slow["reduction"]["share_percent"] > 50
+    assert run("ls-pim", LLAMA, 300, 6).attention["reduction"] is None
+
+
+def test_areas_are_measured_or_unknown():
+    """Sixteen reduction units of 70 kGE beside 64 units of 70 kGE on the die, ten times less dense; the interface on a logic
+    die; the published areas stand beside them and never for them."""
+    tiers = run("pam", LLAMA, 300, 6).attention["tiers"]
+    hbm = tiers["hbm"]
+    assert hbm["reduction_mm2"] == pytest.approx((16 * 70e3 * 0.136e-6 * 10, 16 * 70e3 * 0.21e-6 / 0.7 * 10))
+    assert np.array(hbm["with_other_percent"]) == pytest.approx(np.array(hbm["die_percent"]) * 80 / 64)
+    assert hbm["interface_mm2"] == pytest.approx((70e3 * 0.136e-6, 70e3 * 0.21e-6 / 0.7))
+    assert tiers["ddr"]["interface_ge"] == 2 * 70e3 and hbm["interface_published_mm2"] == 0.85
+    unknown = run("pam", LLAMA, 300, 6, records=Other("pam-ru", "synth", gone=True))
+    hbm = unknown.attention["tiers"]["hbm"]
+    assert hbm["reduction_mm2"] is None and hbm["with_other_percent"] == hbm["die_percent"]
+    assert "area not measured: run `bankside synth pam-ru --preset pam-hbm`" in unknown.notes
+    assert unknown.tpot_ms == run("pam", LLAMA, 300, 6).tpot_ms
+    unknown = run("pam", LLAMA, 300, 6, records=Other("pam-interface", "synth", gone=True))
+    assert unknown.attention["tiers"]["hbm"]["interface_mm2"] is None
 
 
 def test_capacity_by_hand():
@@ -265,9 +321,14 @@ def test_too_large_a_batch_says_what_is_missing(system):
 def test_missing_records_name_all_units():
     with pytest.raises(MissingRecord) as error:
         run(records=NoRecords())
-    assert error.value.commands == tuple(
-        f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
-        for what, more in (("sim", " --head-dim 128"), ("synth", "")))
+    units = [f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
+             for what, more in (("sim", " --head-dim 128"), ("synth", ""))]
+    pairs = [f"bankside {what} pam-interface --preset {pair}" for pair in ("hbm-ddr", "ddr-hbm", "ddr-ssd", "ssd-ddr")
+             for what in ("sim", "synth")]
+    assert error.value.commands == (*units, *(command.replace("pam-pu", "pam-ru") for command in units), *pairs)
+    with pytest.raises(MissingRecord) as error:     # its scores are merged on the GPU, and nothing moves
+        run("ls-pim", records=NoRecords())
+    assert error.value.commands == tuple(units)
 
 
 @pytest.mark.parametrize("old, new, message", [
