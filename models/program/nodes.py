@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...constraints.errors import ConfigError
 
-__all__ = ["Affine", "Command", "Loop", "Node", "Stage", "Wait", "integer"]
+__all__ = ["Affine", "Command", "Loop", "Node", "Stage", "Tokens", "Wait", "integer"]
 
 
 def integer(what: str, value: object) -> int:
@@ -63,6 +63,37 @@ class Affine:
                 sign = ("-" if stride < 0 else "+") if out else ("-" if stride < 0 else "")
                 out += f"{sign}{f'{abs(stride)}*' if abs(stride) != 1 else ''}i{level}"
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Count of a loop that is known when the program is run: ``ceil(tokens / divisor) + offset``, at least 0.
+
+    ``tokens`` are those of the request in ``slot``, counted from the slot that the program is run for. A program with such
+    counts is bound to numbers of tokens (:meth:`Program.bind`) before anything that needs a number reads it.
+    """
+
+    divisor: int
+    offset: int = 0
+    slot: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("divisor", "offset", "slot"):
+            object.__setattr__(self, name, integer(f"{name} of a count by tokens", getattr(self, name)))
+        if self.divisor < 1 or self.slot < 0:
+            raise ConfigError(f"a count by tokens needs a divisor of at least 1 and a slot of at least 0, not {self}")
+
+    def at(self, tokens: int) -> int:
+        """The count for so many tokens."""
+        return max(0, -(-tokens // self.divisor) + self.offset)
+
+    def __str__(self) -> str:
+        return f"tokens/{self.divisor}{f'{self.offset:+d}' if self.offset else ''}{f'@{self.slot}' if self.slot else ''}"
+
+    def _unknown(self, *_: object) -> int:
+        raise ConfigError(f"the count of a loop is {self}: bind the program to a number of tokens first")
+
+    __index__ = __mul__ = __rmul__ = __sub__ = _unknown
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -128,17 +159,18 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``body`` executed ``count`` times (0: not at all)."""
+    """``body`` executed ``count`` times (0: not at all); the count is :class:`Tokens` in a program that is not bound."""
 
     count: int
     body: tuple[Node, ...]
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "count", integer("count of a loop", self.count))
+        if not isinstance(self.count, Tokens):
+            object.__setattr__(self, "count", integer("count of a loop", self.count))
+            if self.count < 0:
+                raise ConfigError(f"a loop must have a count of at least 0, not {self.count}")
         object.__setattr__(self, "body", tuple(self.body))
-        if self.count < 0:
-            raise ConfigError(f"a loop must have a count of at least 0, not {self.count}")
         _check(self.body)
         object.__setattr__(self, "_hash", hash((self.count, self.body)))
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from .nodes import Affine, Command, Loop, Node, Stage, Wait, integer, shift
+from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait, integer, shift
 
 __all__ = ["Index", "Program"]
 
@@ -96,14 +96,14 @@ class Program:
         self._stack[-1].append(Wait(cycles))
 
     @contextmanager
-    def loop(self, count: int) -> Iterator[Index]:
+    def loop(self, count: int | Tokens) -> Iterator[Index]:
         """Append a loop; the ``with`` block is its body, and the value is its index, 0 to ``count - 1``."""
         token = object()
         self._loops.append(token)
         self._stack.append([])
         try:
             yield Index(0, {token: 1})
-            node = Loop(count, tuple(self._stack[-1]))
+            node = Loop(count, tuple(self._stack[-1]))  # type: ignore[arg-type]  # by tokens until it is bound
         finally:
             self._stack.pop()
             self._loops.pop()
@@ -128,6 +128,34 @@ class Program:
         body = other.body if isinstance(other, Program) else tuple(other)
         affine = {name: self._affine("extend", name, value) for name, value in offsets.items()}
         self._stack[-1].extend(shift(body, len(self._loops), affine))
+
+    def bind(self, tokens: int | Sequence[int]) -> Program:
+        """The program for requests of so many tokens (a number for every slot, or the one of slot 0).
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If a loop counts by the tokens of a slot that has none.
+        """
+        known = (tokens,) if np.ndim(tokens) == 0 else tuple(tokens)  # type: ignore[arg-type]
+
+        def count(of: object) -> int:
+            if not isinstance(of, Tokens):
+                return integer("count of a loop", of)
+            if of.slot >= len(known):
+                raise ConfigError(f"the count of a loop is {of}, but slots are 0 to {len(known) - 1}")
+            return of.at(integer("a number of tokens", known[of.slot]))
+
+        def visit(body: Sequence[Node]) -> Iterator[Node]:
+            for node in body:
+                if isinstance(node, Loop):
+                    yield Loop(count(node.count), tuple(visit(node.body)))
+                elif isinstance(node, Stage):
+                    yield Stage(node.name, tuple(visit(node.body)))
+                else:
+                    yield node
+
+        return Program(visit(self.body))
 
     def _affine(self, op: str, name: str, value: Operand | Affine) -> Affine:
         if isinstance(value, Affine):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ...constraints.document import read_text
 from ...constraints.errors import ConfigError
-from .nodes import Affine, Command, Loop, Node, Stage, Wait
+from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait
 from .program import Program
 
 __all__ = ["parse_program", "read_program"]
@@ -19,6 +19,7 @@ MAX_DEPTH = 64
 
 _DIGITS = 20                  # of a number: far beyond what any operand can be
 _LOOP = re.compile(r"loop\s+i(\d+)\s*<\s*(\S+)")
+_TOKENS = re.compile(r"tokens/(\d{1,20})([+-]\d{1,20})?(?:@(\d{1,20}))?")
 _TERM = re.compile(r"([+-]?)(?:(\d+)(?:\*i(\d+))?|i(\d+))")
 _OPERAND = re.compile(r"([^\s=]+)=(\S+)")
 
@@ -34,7 +35,7 @@ def read_program(path: str | os.PathLike[str], check: Check | None = None) -> Pr
 def parse_program(text: str, where: str = "program", check: Check | None = None) -> Program:
     """The program of a text: ``parse_program(str(program)) == program``.
 
-    A line is ``loop i0 < 8``, ``stage NAME``, ``wait 12`` or a command with its operands, ``RD row=4+2*i0 bank=0``; what
+    A line is ``loop i0 < 8`` (or ``< tokens/256+1@0``, see :class:`Tokens`), ``stage NAME``, ``wait 12`` or a command with its operands, ``RD row=4+2*i0 bank=0``; what
     belongs to a loop or stage is indented below it. Empty lines, and what is behind a ``#``, are comments.
 
     Parameters
@@ -81,7 +82,7 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
                 close()
             loop = _LOOP.fullmatch(words)
             if loop:
-                level, count = int(loop[1][:_DIGITS]), _whole("the count of a loop", loop[2])
+                level, count = int(loop[1][:_DIGITS]), _count(loop[2])
                 if level != len(counts):
                     raise ConfigError(f"the index of this loop is i{len(counts)}, not i{loop[1]}")
                 if len(blocks) > MAX_DEPTH:
@@ -117,6 +118,12 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
 
 def _maker(kind: type[Loop] | type[Stage], what: int | str) -> Callable[[tuple[Node, ...]], Node]:
     return lambda body: kind(what, body)  # type: ignore[arg-type]
+
+
+def _count(text: str) -> int:
+    if match := _TOKENS.fullmatch(text):
+        return Tokens(*(int(part or 0) for part in match.groups()))  # type: ignore[return-value]  # until it is bound
+    return _whole("the count of a loop", text)
 
 
 def _whole(what: str, text: str) -> int:

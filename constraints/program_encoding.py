@@ -1,0 +1,273 @@
+"""Binary encoding of programs for AiM memories, and the addresses and answers of the unit that executes it.
+
+A *line* of the command buffer is what the unit decodes in a clock: a command of :data:`WORD_BITS` words, lowest first,
+then prefix words. The first ``loops`` of these begin loops (Dyn-Loop), the next ``modifiers`` change operands of the
+command (Dyn-Modi). Fields of a word are listed lowest first; what is left of a word is 0.
+
+Source: LoL-PIM section 5.3, Table 3 and Table 4, for loops, modifiers and what they mean. The paper gives no bits; widths,
+words and codes are this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+from .errors import ConfigError
+
+__all__ = ["COMMANDS", "END", "MORE", "OPERANDS", "WORD_BITS", "CommandCode", "DispatchError", "Host", "ProgramEncoding",
+           "Slot", "bits"]
+
+WORD_BITS = 32
+
+#: Operands that a command word has places for; their order numbers them for modifiers.
+OPERANDS: dict[str, str] = {
+    "opsize": "accesses or operations of the command",
+    "mask": "channels that execute it; bit 31 is channel 0",
+    "row": "row, or with `virtual` the number of a row of the request",
+    "column": "first column of the row or of the global buffer",
+    "bank": "bank",
+    "gpr": "register of the hub: source or destination",
+    "gpr1": "second source of EWADD",
+    "channel": "channel of a plain access",
+    "register": "accumulation register of the processing units",
+    "slot": "with `virtual`: the row is of the request in this slot, counted from the slot that the run was started with",
+}
+
+
+@dataclass(frozen=True)
+class CommandCode:
+    """How a command is encoded.
+
+    Attributes
+    ----------
+    code : operation code
+    fields : operands that a program must give, each with the field of the command word that it goes to
+    optional : operands that a program may leave out, which are 0 then
+    paper : name in LoL-PIM's Table 3, if it is there
+    """
+
+    code: int
+    fields: Mapping[str, str]
+    optional: tuple[str, ...] = ()
+    paper: str = ""
+
+    @property
+    def has_row(self) -> bool:
+        return "row" in self.fields
+
+
+def _code(code: int, fields: str, optional: str = "", paper: str = "") -> CommandCode:
+    places = dict(name.split(":") if ":" in name else (name, name) for name in fields.split())
+    return CommandCode(code, places, tuple(optional.split()), paper)
+
+
+#: End of the program; line without a command: its loops and modifiers belong to the next one. Code 0 is no command, so that
+#: a buffer that was never written is not executed.
+END, MORE = 1, 2
+
+#: The instructions of an AiM host. Source of names and operands: the AiM simulator, as ``models/memory/aim.py`` times them;
+#: columns and registers are operands of the devices (CENT Table 3), which that simulator's traces leave out.
+COMMANDS: dict[str, CommandCode] = {
+    "WR_GB": _code(8, "opsize gpr mask", "column", "WR-INP"),
+    "WR_BIAS": _code(9, "gpr mask", "register"),
+    "MAC_ABK": _code(10, "opsize mask row", "column register", "DOT-PROD"),
+    "MAC_SBK": _code(11, "opsize mask bank row", "column register"),
+    "RD_MAC": _code(12, "gpr mask", "register", "RD-OUT"),
+    "AF": _code(13, "mask", "register"),
+    "RD_AF": _code(14, "gpr mask", "register"),
+    "EWMUL": _code(15, "opsize mask row", "column"),
+    "EWADD": _code(16, "opsize gpr0:gpr gpr1"),
+    "COPY_BKGB": _code(17, "opsize mask bank row", "column"),
+    "COPY_GBBK": _code(18, "opsize mask bank row", "column"),
+    "WR_ABK": _code(19, "gpr mask row", "column"),
+    "WR_SBK": _code(20, "gpr mask bank row", "column"),
+    "RD_SBK": _code(21, "gpr mask bank row", "column"),
+    "W_MEM": _code(22, "channel bank row", "column"),
+    "R_MEM": _code(23, "channel bank row", "column"),
+    "SYNC": _code(24, ""),
+    "GPR": _code(25, ""),
+    "CFR": _code(26, ""),
+    "EOC": _code(27, ""),
+}
+
+_OP_BITS = 6
+
+
+class DispatchError(IntEnum):
+    """How a run ended. Everything but ``NONE`` and ``STOPPED`` must be cleared by the host before the next run."""
+
+    NONE = 0
+    OPCODE = 1
+    FORMAT = 2
+    BEYOND = 3
+    NESTING = 4
+    BODY = 5
+    COUNT = 6
+    MODIFIER = 7
+    LAYER = 8
+    RANGE = 9
+    SLOT = 10
+    VIRTUAL = 11
+    UNMAPPED = 12
+    STOPPED = 13
+    NOT_CLEARED = 14
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    DispatchError.NONE: "the program came to its end",
+    DispatchError.OPCODE: "operation code that no command has (0: a line that was never written)",
+    DispatchError.FORMAT: "more prefix words than a line has, or an end with prefix words",
+    DispatchError.BEYOND: "program or body of a loop runs beyond the command buffer",
+    DispatchError.NESTING: "more loops within each other than the unit has levels",
+    DispatchError.BODY: "body of a loop without lines, or that goes on behind the end of the loop around it; an end in a loop",
+    DispatchError.COUNT: "count of a loop above the greatest",
+    DispatchError.MODIFIER: "modifier of no operand, or by the index of a loop that is not open",
+    DispatchError.LAYER: "modifier by the layer, while the current layer is not one of the layers",
+    DispatchError.RANGE: "operand outside of its field, or a physical row that the memory does not have",
+    DispatchError.SLOT: "slot that does not exist or holds no request",
+    DispatchError.VIRTUAL: "virtual row outside of the request's",
+    DispatchError.UNMAPPED: "virtual row without a physical one",
+    DispatchError.STOPPED: "stopped by the host before this line",
+    DispatchError.NOT_CLEARED: "not started: the error before was not cleared",
+}
+
+
+class Slot(IntEnum):
+    """Registers of a slot of the configuration."""
+
+    REQUEST = 0     # bit 31: holds a request; below: its name
+    TOKENS = 1
+    BASE = 2        # entry of the Va2Pa table with the request's virtual row 0
+    SIZE = 3        # virtual rows
+
+
+class Host(IntEnum):
+    """Registers behind those of the slots."""
+
+    LAYER = 0       # low half: current layer; high half: layers
+    START = 1       # low half: first line; high half: slot
+    STOP = 2
+    CLEAR = 3
+    RELEASE = 4     # slot
+
+
+def bits(size: int) -> int:
+    """Width of a number below ``size``, at least 1."""
+    return max(1, (size - 1).bit_length())
+
+
+Fields = dict[str, int]
+
+
+@dataclass(frozen=True)
+class ProgramEncoding:
+    """Words of programs for one unit. Layouts are name to width in bits, lowest first.
+
+    Attributes
+    ----------
+    lines, line_words : size of the command buffer in lines, and of a line in words
+    nesting : loops within each other
+    slots : requests in the configuration
+    count_bits : a loop has at most ``2**count_bits`` iterations
+    stride_bits : width of a stride, signed
+    token_bits : width of a number of tokens
+    operand_bits : width of every operand of :data:`OPERANDS`, in that order
+    """
+
+    lines: int
+    line_words: int
+    nesting: int
+    slots: int
+    count_bits: int
+    stride_bits: int
+    token_bits: int
+    operand_bits: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.prefix_words < 1:
+            raise ConfigError(f"a line must have more than {self.command_words} words, those of a command, "
+                              f"not {self.line_words}")
+        for what, layout in (("loop", self.loop_fields), ("modifier", self.modifier_fields)):
+            if sum(layout.values()) > WORD_BITS or min(layout.values()) < 1:
+                raise ConfigError(f"a {what} takes more than the {WORD_BITS} bits of a word")
+        if self.offset_bits < 2:
+            raise ConfigError(f"a loop counted by tokens takes more than the {WORD_BITS} bits of a word")
+
+    @cached_property
+    def operands(self) -> Fields:
+        return dict(zip(OPERANDS, self.operand_bits, strict=True))
+
+    @property
+    def command_words(self) -> int:
+        # With one prefix word the counts of loops and modifiers take least; their width depends on what is left.
+        for words in range(1, self.line_words + 1):
+            if sum(self._command(self.line_words - words).values()) <= words * WORD_BITS:
+                return words
+        return self.line_words + 1
+
+    @property
+    def prefix_words(self) -> int:
+        return self.line_words - self.command_words
+
+    def _command(self, prefix: int) -> Fields:
+        return {"op": _OP_BITS, "loops": bits(prefix + 1), "modifiers": bits(prefix + 1), "virtual": 1, **self.operands}
+
+    @cached_property
+    def command_fields(self) -> Fields:
+        return self._command(self.prefix_words)
+
+    @property
+    def loop_fields(self) -> Fields:
+        """``length`` in lines, that of the loop's word included; ``value``: see :attr:`tokens_fields`."""
+        length = bits(self.lines + 1)
+        return {"by_tokens": 1, "length": length, "value": WORD_BITS - 1 - length}
+
+    @property
+    def offset_bits(self) -> int:
+        return self.loop_fields["value"] - bits(self.token_bits + 1) - bits(self.slots)
+
+    @property
+    def tokens_fields(self) -> Fields:
+        """The value of a loop ``by_tokens``: ceil(tokens of the slot / 2**shift) + offset iterations, the offset signed.
+        Otherwise the value is the number of iterations."""
+        return {"shift": bits(self.token_bits + 1), "slot": bits(self.slots), "offset": self.offset_bits}
+
+    @property
+    def modifier_fields(self) -> Fields:
+        """Operand ``target`` grows by ``stride`` (signed) with every step of the loop ``level``, 0 the outermost; level
+        ``nesting`` is the current layer."""
+        return {"target": bits(len(OPERANDS)), "level": bits(self.nesting + 1), "stride": self.stride_bits}
+
+    @property
+    def most_iterations(self) -> int:
+        return 1 << self.count_bits
+
+
+def pack(layout: Fields, **values: int) -> int:
+    """Number with the values in its fields, those not given 0; signed ones in two's complement."""
+    word, low = 0, 0
+    for name, width in layout.items():
+        word |= (values.get(name, 0) & ((1 << width) - 1)) << low
+        low += width
+    return word
+
+
+def unpack(layout: Fields, word: int) -> dict[str, int]:
+    """The fields of a number, unsigned."""
+    out = {}
+    for name, width in layout.items():
+        out[name] = word & ((1 << width) - 1)
+        word >>= width
+    return out
+
+
+def signed(value: int, width: int) -> int:
+    """An unsigned field as two's complement."""
+    return value - (value >> (width - 1) << width)

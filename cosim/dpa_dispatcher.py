@@ -1,0 +1,534 @@
+"""Bench of ``dpa-dispatcher``: what it issues, command for command against the model, in clocks against the commands.
+
+The host's writes are a list; a run that is started ends before the next is. So what is written behind a start arrives while
+the run is under way, and the model, which ends a run at once, says what is issued as long as the run does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constraints.errors import ConfigError
+from ..constraints.program_encoding import COMMANDS, DispatchError, Host, bits, pack
+from ..constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..models.lolpim import Dispatcher
+from ..models.lolpim.host import Write, load, map_rows, release, set_layer, set_request, set_size, set_tokens, start
+from ..models.program import Affine, Command, Loop, Node, Program, Tokens, Wait
+from ..models.program.encoding import encode_program
+from .request import SimRequest
+from .streams import Items, StreamPort, StreamRun, play
+
+__all__ = ["Outcome", "TOKENS_PER_ROW", "bench", "clear", "damaged", "expanded", "ports", "random_program", "score_program",
+           "shapes", "simulate", "worked_example"]
+
+#: Tokens that one virtual row stands for (LoL-PIM section 5.1).
+TOKENS_PER_ROW = 256
+
+#: Tags of the host's writes.
+WRITE, START = range(2)
+
+
+def ports(config: DpaDispatcherConfig) -> list[StreamPort]:
+    """The unit's streams (widths as in the generator's layouts)."""
+    return [StreamPort("host", config.address_bits + 32, True),
+            StreamPort("command", sum(config.command_fields.values()), False),
+            StreamPort("done", sum(config.done_fields.values()), False)]
+
+
+def clear(config: DpaDispatcherConfig) -> Write:
+    return config.host_address(Host.CLEAR), 0
+
+
+# Programs ----------------------------------------------------------------------------------------------------------------
+
+
+def worked_example() -> Program:
+    """The example of LoL-PIM's section 5.1 and Figure 6: a row of keys for every 256 tokens, its scores read out."""
+    program = Program()
+    with program.loop(Tokens(TOKENS_PER_ROW)) as step:
+        program.command("MAC_ABK", opsize=64, mask=0xffff0000, row=step, slot=0)
+        program.command("RD_MAC", gpr=16 + step, mask=0xffff0000)
+    return program
+
+
+def score_program(config: DpaDispatcherConfig, heads: int) -> Program:
+    """Scores of a request's heads, whose keys share rows: query to the global buffer, then a row for every 256 tokens."""
+    columns = max(1, (1 << config.column_bits) // heads)
+    mask = (1 << config.mask_bits) - 1
+    program = Program()
+    with program.loop(heads) as head:
+        program.command("WR_GB", opsize=columns, gpr=head, mask=mask)
+        with program.loop(Tokens(TOKENS_PER_ROW)) as step:
+            program.command("MAC_ABK", opsize=columns, mask=mask, row=step, column=columns * head, slot=0)
+            program.command("RD_MAC", gpr=heads + head, mask=mask)
+    return program
+
+
+def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
+    """Programs that show what a line, a loop and a modifier cost."""
+    prefix, levels = config.encoding.prefix_words, config.nesting
+
+    def nest(counts: Sequence[int], modifiers: int) -> Program:
+        node: Node = Command("EWADD", opsize=Affine(0, (1,) * min(modifiers, len(counts))),
+                             gpr0=Affine(0, (1,) * max(0, min(modifiers - len(counts), len(counts)))), gpr1=1)
+        for count in reversed(counts):
+            node = Loop(count, (node,))
+        return Program([node])
+
+    program: dict[str, Program] = {"one loop of a command": nest([60], 1)}
+    within = max(1, min(levels, prefix - 1))
+    program["loops and modifiers that fill a line"] = nest([3] * within, min(prefix - within, 2 * within))
+    program["a loop around single commands and loops"] = Program([Loop(5, (
+        Command("SYNC"), Loop(3, (Command("SYNC"),)), Command("SYNC"), *((Loop(2, (Command("SYNC"), Command("SYNC"))),) * 2)))]
+        if levels > 1 else [Loop(20, (Command("SYNC"),))])
+    if levels > 1:
+        program["a loop of count 0 in a loop"] = Program([Loop(10, (Command("SYNC"), Loop(0, (Command("EOC"),))))])
+    if 2 * levels > prefix:
+        program["modifiers beyond a line"] = Program([Loop(10, (Command("SYNC"), nest([2] * (levels - 1), 0).body[0]
+                                                                if levels > 1 else Command("SYNC"), _many(prefix)))])
+        program["loops and modifiers beyond a line"] = nest([3] * levels, min(2 * levels, prefix + 1))
+    return program
+
+
+def _many(prefix: int) -> Command:
+    """A command in one loop with a modifier more than a line has room for, if there are as many operands."""
+    operands = {"opsize": Affine(0, (1,)), "mask": Affine(0, (1,)), "bank": Affine(0, (1,)), "row": Affine(0, (1,)),
+                "column": Affine(0, (1,)), "register": Affine(0, (1,))}
+    return Command("MAC_SBK", {name: value if k <= prefix else Affine(0) for k, (name, value) in enumerate(operands.items())})
+
+
+def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens: Sequence[int], rows: int) -> Program:
+    """A legal program of random loops, commands and strides.
+
+    Parameters
+    ----------
+    tokens : of the slots from the one it will be started with, which have ``rows`` virtual rows each
+    """
+    encoding = config.encoding
+    half = 1 << (encoding.stride_bits - 1)
+
+    def pick(values: Sequence[Any]) -> Any:
+        return values[int(rng.integers(len(values)))]
+
+    def count() -> tuple[Any, int]:
+        if rng.random() < 0.35:
+            slot = int(rng.integers(len(tokens)))
+            by = Tokens(1 << int(rng.integers(0, 10)), int(rng.integers(-2, 3)), slot)
+            if by.at(tokens[slot]) <= 6 and by.divisor.bit_length() - 1 <= config.token_bits:
+                return by, by.at(tokens[slot])
+        number = int(pick([0, 1, 1, 2, 2, 3, 4]))
+        return number, number
+
+    def operand(size: int, counts: Sequence[int]) -> Affine:
+        strides = [0] * len(counts)
+        for level, turns in enumerate(counts):
+            if rng.random() < 0.45:
+                most = min((size - 1) // max(1, turns), half - 1)
+                strides[level] = int(rng.integers(-most, most + 1)) if rng.random() < 0.5 else int(rng.integers(-1, 2))
+        low, high = Affine(0, tuple(strides)).bounds([max(1, turns) for turns in counts])
+        if high - low >= size:
+            return Affine(int(rng.integers(size)))
+        return Affine(int(rng.integers(-low, size - high)), tuple(strides))
+
+    def command(counts: Sequence[int]) -> Command:
+        op = pick(list(COMMANDS))
+        what = COMMANDS[op]
+        names = [*what.fields, *(name for name in what.optional if rng.random() < 0.5)]
+        values = {}
+        virtual = what.has_row and rng.random() < 0.6
+        for name in names:
+            place = what.fields.get(name, name)
+            size = 1 << min(62, encoding.operands[place])
+            if place == "row":
+                size = rows if virtual else 1 << config.row_bits
+            values[name] = operand(size, counts)
+        if virtual:
+            values["slot"] = operand(len(tokens), counts)
+        return Command(op, values)
+
+    def body(counts: tuple[int, ...]) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        for _ in range(int(rng.integers(1, 4))):
+            if len(counts) < encoding.nesting and rng.random() < 0.5:
+                times, bound = count()
+                nodes.append(Loop(times, body((*counts, bound))))
+            else:
+                nodes.append(command(counts))
+        return tuple(nodes)
+
+    return Program(body(()))
+
+
+def expanded(config: DpaDispatcherConfig, program: Program, requests: Sequence[tuple[int, int, Sequence[int]]]
+             ) -> np.ndarray:
+    """What a program must issue, by its own expansion: rows like those of ``Issued``, the line (the last column) 0.
+
+    ``requests``: name, tokens and physical rows of each, from the slot that the run is started with.
+    """
+    fields = list(config.command_fields)
+    out = []
+    for item in program.bind([tokens for _, tokens, _ in requests]).expand():
+        assert not isinstance(item, Wait)
+        op, operands = item
+        values = dict.fromkeys(fields, 0) | {"op": COMMANDS[op].code}
+        for name, value in operands.items():
+            if name != "slot":
+                values[COMMANDS[op].fields.get(name, name)] = value
+        if "slot" in operands:
+            values["request"], _, rows = requests[operands["slot"]]
+            values["row"] = rows[operands["row"]]
+        out.append([values[name] for name in fields])
+    return np.array(out, np.int64).reshape(-1, len(fields))
+
+
+def damaged(config: DpaDispatcherConfig, words: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An encoded program with a field, a bit or a line changed at random."""
+    encoding = config.encoding
+    words = words.copy()
+    line = int(rng.integers(len(words)))
+    kind = rng.integers(4)
+    if kind == 0:
+        words[line] = words[int(rng.integers(len(words)))]
+    elif kind == 1:  # a modifier of anything
+        place = encoding.command_words + int(rng.integers(encoding.prefix_words))
+        words[line, place] = pack(encoding.modifier_fields, target=int(rng.integers(16)), level=int(rng.integers(8)),
+                                  stride=int(rng.integers(-40, 40)))
+    elif kind == 2:  # a loop of anything, but not too long
+        place = encoding.command_words + int(rng.integers(encoding.prefix_words))
+        words[line, place] = pack(encoding.loop_fields, by_tokens=int(rng.integers(2)), length=int(rng.integers(0, 5)),
+                                  value=int(rng.integers(0, 4)))
+    else:
+        word = int(rng.integers(encoding.line_words))
+        words[line, word] ^= np.uint32(1 << int(rng.integers(32 if word else 13)))
+    return words
+
+
+# Simulation --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Outcome:
+    """What a simulation showed.
+
+    ``runs``: for every run the clocks from the acceptance of its start (by the port) to its first command, from its first to
+    its last command, and from that to ``done``; commands. Without commands all but the last are 0.
+    """
+
+    config: DpaDispatcherConfig
+    run: StreamRun
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    runs: list[dict[str, int]]
+    codes: list[DispatchError]
+    notes: list[str] = field(default_factory=list)
+
+
+def _payload(values: np.ndarray, fields: dict[str, int]) -> np.ndarray:
+    """Rows of field values as little-endian payloads."""
+    size = -(-sum(fields.values()) // 8)
+    words = [pack(fields, **dict(zip(fields, row, strict=True))).to_bytes(size, "little") for row in values.tolist()]
+    return np.frombuffer(b"".join(words), np.uint8).reshape(-1, size)
+
+
+def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequence[Write]], *, top: str = "dpa_dispatcher",
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+    """Let a host make its writes; compare every command and every end of a run with the model.
+
+    Parameters
+    ----------
+    epochs : lists of writes. The next list begins when the runs of the one before are over, so each must end with a start
+    stalls : chance that a write is withheld, or an output refused, in a clock
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or hung. Wrong commands do not raise: see ``mismatches``.
+    """
+    model = Dispatcher(config)
+    counts = []
+    for writes in epochs:
+        if not writes or writes[-1][0] != config.host_address(Host.START):
+            raise ConfigError("writes of an epoch must end with a start")
+        for address, data in writes:
+            model.write(address, data)
+        counts.append((len(model.issued), len(model.done)))
+    flat = np.array([write for writes in epochs for write in writes], np.int64)
+    commands = np.array(model.issued, np.int64).reshape(-1, len(config.command_fields))
+    ends = np.array([(int(end.code), end.line) for end in model.done], np.int64)
+    expected = {"command": _payload(commands, config.command_fields), "done": _payload(ends, config.done_fields)}
+    payload = _payload(flat, {"address": config.address_bits, "data": 32})
+    items = Items.of(payload, epoch=np.repeat(np.arange(len(epochs)), [len(writes) for writes in epochs]),
+                     tag=np.where(flat[:, 0] == config.host_address(Host.START), START, WRITE))
+    targets = np.diff(np.array([(0, 0), *counts]), axis=0)
+    slack = 1.0 if not stalls else 6.0 / (1.0 - stalls) ** 2
+    run = play(verilog, top, ports(config), {"host": items}, {"command": targets[:, 0], "done": targets[:, 1]},
+               stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed, waves=waves,
+               limit=int((len(flat) + 4 * len(commands) + config.table_entries) * slack + 100_000))
+    notes, wrong, first = list(run.faults), len(run.faults), None
+    for name, want in expected.items():
+        got = run.outputs[name]
+        size = min(len(got), len(want))
+        bad = np.flatnonzero((got[:size] != want[:size]).any(axis=1))
+        wrong += len(bad) + abs(len(got) - len(want))
+        if len(bad) or len(got) != len(want):
+            at = int(bad[0]) if len(bad) else size
+            shown = ["0x" + bytes(rows[at][::-1]).hex() if at < len(rows) else "nothing" for rows in (got, want)]
+            first = first or f"{name} {at}: got {shown[0]}, expected {shown[1]}"
+    return Outcome(config, run, len(commands) + len(ends), wrong, first or (notes[0] if notes else None),
+                   [] if wrong else _runs(run, model, targets), [end.code for end in model.done], notes)
+
+
+def _runs(run: StreamRun, model: Dispatcher, targets: np.ndarray) -> list[dict[str, int]]:
+    """Clocks of the runs of epochs with one run each."""
+    out = []
+    at = ended = 0
+    for log, (commands, ends) in zip(run.epochs, targets.tolist(), strict=True):
+        cycles = run.output_cycles["command"][at:at + commands]
+        if ends == 1:
+            begin, end = int(log.first["host"][START]), int(run.output_cycles["done"][ended])
+            clocks = ({"start": int(cycles[0]) - begin, "commands_clocks": int(cycles[-1] - cycles[0]) + 1,
+                       "end": end - int(cycles[-1])} if commands else {"start": 0, "commands_clocks": 0, "end": end - begin})
+            out.append({"commands": commands, **clocks})
+        at, ended = at + commands, ended + ends
+    return out
+
+
+# The bench ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Requests:
+    """Requests in the slots of a unit, each with as many consecutive entries of the table."""
+
+    config: DpaDispatcherConfig
+    rows: list[list[int]]
+    tokens: list[int]
+
+    @classmethod
+    def random(cls, config: DpaDispatcherConfig, rng: np.random.Generator, rows: int) -> _Requests:
+        rows = min(rows, config.table_entries // config.slots)
+        return cls(config, [rng.integers(0, 1 << config.row_bits, rows).tolist() for _ in range(config.slots)],
+                   rng.integers(0, min(1 << config.token_bits, 40), config.slots).tolist())
+
+    def name(self, slot: int) -> int:
+        return (slot * 7 + 1) & ((1 << self.config.request_bits) - 1)
+
+    def writes(self) -> list[Write]:
+        size = len(self.rows[0])
+        return [write for slot, rows in enumerate(self.rows)
+                for write in set_request(self.config, slot, self.name(slot), self.tokens[slot], slot * size, rows)]
+
+    def seen_from(self, slot: int) -> list[tuple[int, int, list[int]]]:
+        return [(self.name(s), self.tokens[s], self.rows[s]) for s in range(slot, self.config.slots)]
+
+
+def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0
+                ) -> tuple[list[list[Write]], list[np.ndarray]]:
+    """Random requests and programs, one epoch for each program; and what the programs' own expansion says.
+
+    While a run is under way the host writes the next program, to the other half of the buffer. ``damage`` is the chance of a
+    program that is not as it was encoded (what it issues is not said, then: an empty array).
+    """
+    requests = _Requests.random(config, rng, 9)
+    epochs: list[list[Write]] = [requests.writes()]
+    expected = []
+    half = config.lines // 2
+    while len(expected) < programs:
+        line = half * (len(expected) % 2)
+        slot = int(rng.integers(config.slots))
+        seen = requests.seen_from(slot)[:3]
+        program = random_program(config, rng, [tokens for _, tokens, _ in seen], len(requests.rows[0]))
+        if sum(program.bind([tokens for _, tokens, _ in seen]).counts().values()) > 2000:
+            continue
+        try:
+            words = encode_program(program, config.encoding, first=config.lines - half)
+        except ConfigError:  # too long
+            continue
+        bad = rng.random() < damage
+        if bad:
+            words = damaged(config, words, rng)
+            trial = Dispatcher(config, most_lines=20_000)
+            try:
+                for write in [*requests.writes(), *load(config, words), start(config, 0, slot)]:
+                    trial.write(*write)
+            except ConfigError:  # runs for too long
+                continue
+        expected.append(np.empty((0, len(config.command_fields)), np.int64) if bad else expanded(config, program, seen))
+        epochs[-1] += [*load(config, words, line), *([clear(config)] if damage else []), start(config, line, slot)]
+        epochs.append([])
+    return epochs[:-1], expected
+
+
+def growth(config: DpaDispatcherConfig, rng: np.random.Generator, steps: int) -> list[Write]:
+    """A request that decodes over the border of a chunk: while a step runs, the host maps the row that the next one needs,
+    anywhere in the memory, and adds a token; the step after the border has a row more. A second request ends on the way: its
+    rows are released, and a third takes its slot."""
+    first = TOKENS_PER_ROW - steps // 2
+    rows = rng.permutation(1 << config.row_bits)[:6].tolist()
+    words = encode_program(worked_example(), config.encoding)
+    writes = [*load(config, words), *set_request(config, 0, 1, first, 0, rows[:1])]
+    other = config.slots > 1
+    if other:
+        writes += set_request(config, 1, 2, first, 4, rows[1:2])
+    for step in range(steps):
+        writes.append(start(config, 0, 0))
+        tokens = first + step + 1
+        if other:
+            writes.append(start(config, 0, 1))
+        if tokens == TOKENS_PER_ROW + 1:
+            writes += [*map_rows(config, 1, [rows[2]]), set_size(config, 0, 2)]
+            if other:
+                writes += [release(config, 1), *set_request(config, 1, 3, 2 * TOKENS_PER_ROW, 5, rows[3:5])]
+        writes.append(set_tokens(config, 0, tokens))
+    return [*writes, start(config, 0, 0)]
+
+
+def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
+    """Runs that end with each of the errors that a program or its request can cause, and a legal one after each."""
+    encoding = config.encoding
+    good = encode_program(worked_example(), encoding)
+    mask = (1 << min(config.mask_bits, 32)) - 1
+
+    def encoded(*nodes: Node) -> np.ndarray:
+        return encode_program(Program(nodes), encoding)
+
+    def changed(words: np.ndarray, line: int, word: int, value: int) -> np.ndarray:
+        words = words.copy()
+        words[line, word] = value
+        return words
+
+    looped = encoded(Loop(2, (Command("SYNC"), Command("SYNC"))))
+    prefix = encoding.command_words
+    many = (1 << config.token_bits) - 1
+    row = Command("MAC_ABK", opsize=1, mask=mask, row=0, slot=0)
+    tries: list[tuple[np.ndarray, int, int]] = [  # words, slot, line
+        (changed(looped, 1, 0, 0), 0, 0),
+        (changed(looped, 2, 0, 1 | 1 << 6), 0, 0),
+        (looped[:2], 0, config.lines - 2),
+        (changed(looped, 0, prefix, pack(encoding.loop_fields, length=config.lines, value=2)), 0, 1),
+        (changed(looped, 0, prefix, pack(encoding.loop_fields, length=0, value=2)), 0, 0),
+        (changed(looped, 0, prefix, pack(encoding.loop_fields, length=4, value=2)), 0, 0),
+        (np.array([[pack(encoding.command_fields, op=2, loops=1)] + [0] * (prefix - 1) + [pack(
+            encoding.loop_fields, length=config.nesting + 2 - k, value=1)] + [0] * (encoding.prefix_words - 1)
+            for k in range(config.nesting + 1)], np.uint32), 0, 0),
+        (encoded(Command("EWADD", opsize=0, gpr0=(1 << config.gpr_bits) - 1, gpr1=0),
+                 Loop(2, (Command("EWADD", opsize=0, gpr0=Affine((1 << config.gpr_bits) - 1, (1,)), gpr1=0),))), 0, 0),
+        (encoded(Loop(2, (Command("EWADD", opsize=0, gpr0=Affine(0, (-1,)), gpr1=0),))), 0, 0),
+        (encoded(Command("SYNC"), Command("MAC_ABK", opsize=1, mask=mask, row=0, slot=config.slots - 1)), 1, 0),
+        (encoded(Command("SYNC"), Loop(3, (Command("MAC_ABK", opsize=1, mask=mask, row=Affine(0, (1,)), slot=0),))), 0, 0),
+        (encoded(row, Command("MAC_ABK", opsize=1, mask=mask, row=1, slot=0)), 0, 0),
+    ]
+    if config.token_bits > config.count_bits:
+        tries.append((encoded(Command("SYNC"), Loop(Tokens(1), (Command("SYNC"),))), 0, 0))  # type: ignore[arg-type]
+    layered = encode_program(Program([Loop(4, (Command("SYNC"), Command("EWADD", opsize=Affine(0, (1,)), gpr0=0, gpr1=0)))]),
+                             encoding, layer=True)
+    tries.append((layered, 0, 0))
+    if encoding.modifier_fields["target"] and config.nesting > 1:
+        modifier = pack(encoding.modifier_fields, target=0, level=1, stride=1)
+        tries.append((changed(changed(looped, 0, 0, int(looped[0, 0]) | 1 << 6 + bits(encoding.prefix_words + 1)), 0, prefix + 1,
+                              modifier), 0, 0) if encoding.prefix_words > 1 else (changed(looped, 1, 0, 0), 0, 0))
+    setting = [*set_request(config, 0, 5, many, 0, [3]), set_size(config, 0, 2), set_layer(config, 3, 3)]
+    epochs = []
+    for words, slot, line in tries:
+        epochs.append([*setting, *load(config, words, line), start(config, line, slot)])
+        setting = []
+        epochs.append([start(config, line, slot)])
+        epochs.append([clear(config), *load(config, good), set_tokens(config, 0, 1), start(config, 0, 0)])
+        setting = [set_tokens(config, 0, many)]
+    return epochs
+
+
+def bench(request: SimRequest) -> dict[str, Any]:
+    """Run the whole bench of ``dpa-dispatcher``.
+
+    Scores of a request of ``tokens`` at full speed; the shapes of :func:`shapes`; the paper's worked example; random programs
+    for random requests with random stalls, and with an output that waits to be asked; a request that grows over the border of
+    a chunk while it runs; every error, and random damage to programs. Everything is compared with the model, and random
+    programs also with their own expansion.
+
+    Returns
+    -------
+    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``utilisation`` are of the scores, from
+    the acceptance of the start to ``done``.
+    """
+    config, rng = request.config, np.random.default_rng(request.seed)
+    tokens = request.workload["tokens"]
+    rows = -(-tokens // TOKENS_PER_ROW)
+    if tokens >= 1 << config.token_bits or rows > config.table_entries:
+        raise ConfigError(f"tokens must be at most {min((1 << config.token_bits) - 1, config.table_entries * TOKENS_PER_ROW)}"
+                          f" for this configuration, not {tokens}")
+    heads = max(1, min(8, (1 << config.gpr_bits) // 2))
+    requests = set_request(config, 0, 1, tokens, 0, rng.integers(0, 1 << config.row_bits, rows).tolist())
+    main = [[*requests, *load(config, encode_program(score_program(config, heads), config.encoding)), start(config)]]
+    names = shapes(config)
+    main += [[*load(config, encode_program(program, config.encoding)), start(config)] for program in names.values()]
+
+    def run(name: str, epochs: list[list[Write]], **options: Any) -> Outcome:
+        request.progress(f"simulating: {name}")
+        return simulate(config, request.verilog, epochs, top=request.module, seed=request.seed, **options)
+
+    request.progress("building the Verilated model")
+    full = run("scores and shapes at full speed", main, waves=request.waves)
+    stalled, expected = random_runs(config, rng, 60)
+    outcomes = {"full_rate": full, "stalls": run("random programs with stalls", stalled, stalls=0.35)}
+    outcomes["lazy_output"] = run("outputs that wait to be asked", random_runs(config, rng, 20)[0], stalls=0.1, lazy=True)
+    outcomes["growth"] = run("a request that grows", [growth(config, rng, 8)], stalls=0.2)
+    outcomes["errors"] = run("errors", every_error(config), stalls=0.2)
+    outcomes["damaged"] = run("damaged programs", random_runs(config, rng, 60, damage=1.0)[0], stalls=0.1)
+    outcomes["worked_example"] = run("the worked example", [_worked_writes(config)])
+    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
+    mismatches = sum(o.mismatches for o in outcomes.values())
+    by_expansion = np.concatenate(expected)
+    issued = _columns(outcomes["stalls"].run.outputs["command"], config)
+    if not outcomes["stalls"].mismatches and (len(issued) != len(by_expansion)
+                                              or (issued[:, :-1] != by_expansion[:, :-1]).any()):
+        mismatches += 1
+        wrong.append("random programs: what was issued is not the programs' expansion")
+    score, *others = full.runs or [{"commands": 0, "start": 0, "commands_clocks": 0, "end": 0}] * (1 + len(names))
+    cycles = score["start"] + score["commands_clocks"] + score["end"]
+    clocks = sum(o.run.clocks for o in outcomes.values())
+    return {
+        "vectors": sum(o.vectors for o in outcomes.values()),
+        "mismatches": mismatches,
+        "first_mismatch": wrong[0] if wrong else None,
+        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        "commands": score["commands"],
+        "cycles": cycles,
+        "ideal_cycles": score["commands"],
+        "utilisation": round(score["commands"] / cycles, 6) if cycles else 0.0,
+        "commands_per_clock": round(score["commands"] / score["commands_clocks"], 6) if cycles else 0.0,
+        "start_cycles": score["start"],
+        "end_cycles": score["end"],
+        "shapes": {name: {"commands": r["commands"], "clocks": r["commands_clocks"]}
+                   for name, r in zip(names, others, strict=True)},
+        "errors_seen": sorted({code.name for o in outcomes.values() for code in o.codes if code}),
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
+                 for name, o in outcomes.items()},
+        "waves": str(full.run.waves) if full.run.waves else None,
+        "clocks": clocks,
+        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
+    }
+
+
+def _worked_writes(config: DpaDispatcherConfig) -> list[Write]:
+    """Request 1 with one row (22), request 2 with two (33, 34) and 300 tokens; a run for each."""
+    second = min(1, config.slots - 1)
+    mine = [*load(config, encode_program(worked_example(), config.encoding)), *set_request(config, 0, 1, 256, 0, [22])]
+    return [*mine, start(config, 0, 0), *set_request(config, second, 2, 300, 1, [33, 34]), start(config, 0, second)]
+
+
+def _columns(payloads: np.ndarray, config: DpaDispatcherConfig) -> np.ndarray:
+    out = []
+    for row in payloads:
+        word, values = int.from_bytes(row.tobytes(), "little"), []
+        for width in config.command_fields.values():
+            values.append(word & ((1 << width) - 1))
+            word >>= width
+        out.append(values)
+    return np.array(out, np.int64).reshape(-1, len(config.command_fields))

@@ -1,0 +1,5 @@
+"""LoL-PIM's units."""
+
+from .dispatcher import DpaDispatcher
+
+__all__ = ["DpaDispatcher"]

@@ -1,0 +1,331 @@
+# amaranth: UnusedElaboratable=no
+"""LoL-PIM's dispatcher: programs for a memory's commands, with loops counted by tokens and rows looked up in a table."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
+from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..blocks.stream import StreamRegister
+from .sequencer import ItemKind, LoopSequencer, item_layout, line_layout, slot_layout
+
+__all__ = ["DpaDispatcher", "command_layout", "done_layout", "host_layout"]
+
+
+def host_layout(config):
+    """A write of the host."""
+    return data.StructLayout({"address": config.address_bits, "data": 32})
+
+
+def command_layout(config):
+    """A command with all its operands."""
+    return data.StructLayout(config.command_fields)
+
+
+def done_layout(config):
+    """How a run ended, and at which line."""
+    return data.StructLayout(config.done_fields)
+
+
+class DpaDispatcher(wiring.Component):
+    """Executes programs of its command buffer for the requests of its configuration.
+
+    The host writes programs, requests and the Va2Pa table, at any time, and starts a run: a program from a line on, for a slot
+    of the configuration. Every line is decoded in a clock; its loops take no clock of their own. A command's operands are its
+    own plus what its modifiers say; a virtual row is looked up in the table. At the end of a run, which may be an error, and
+    when all its commands have been taken, ``done`` has a message. Nothing behind an error is issued, everything before it is;
+    the host then clears it.
+
+    Timing: one command per clock, ``latency`` cycles after the start. A loop with a count of 0 takes two clocks; a command
+    with more loops and modifiers than a line has prefix words takes further lines, a clock each. Any stall of ``command``
+    stops all of it, in the same state.
+
+    The functional model is ``bankside.models.lolpim.dispatcher``.
+
+    Source: LoL-PIM section 5.3, Tables 3 to 5, Figure 6.
+
+    Parameters
+    ----------
+    config : :class:`DpaDispatcherConfig`
+
+    Members
+    -------
+    host : ``In(stream.Signature(host_layout(config)))``
+        Writes, executed in order.
+    command : ``Out(stream.Signature(command_layout(config)))``
+        Commands.
+    done : ``Out(stream.Signature(done_layout(config)))``
+        Ends of runs.
+    """
+
+    #: What each port is for.
+    PORTS = {
+        "host": {
+            "payload": "a write of the host",
+            "fields": {"address": "register, entry of the Va2Pa table, or word of the command buffer", "data": "what is written"},
+        },
+        "command": {
+            "payload": "a command",
+            "fields": {
+                "op": "operation code",
+                **{name: meaning for name, meaning in OPERANDS.items() if name not in ("row", "slot")},
+                "row": "physical row",
+                "request": "name of the request whose row it is, 0 if the row was not virtual",
+                "line": "line of the command buffer that it came from",
+            },
+        },
+        "done": {
+            "payload": "a run is over and its commands are taken",
+            "fields": {"code": "0, or what was wrong", "line": "line of the end, or where it was wrong"},
+        },
+    }
+
+    def __init__(self, config):
+        if not isinstance(config, DpaDispatcherConfig):
+            raise TypeError(f"Configuration must be a DpaDispatcherConfig, not {config!r}")
+        self._config = config
+        super().__init__({
+            "host": In(stream.Signature(host_layout(config))),
+            "command": Out(stream.Signature(command_layout(config))),
+            "done": Out(stream.Signature(done_layout(config))),
+        })
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Cycles between events of a unit at rest, with all streams ready."""
+        return {"start_to_command": 9, "end_to_done": 2}
+
+    def elaborate(self, platform):
+        m = Module()
+        config, encoding = self._config, self._config.encoding
+        low = config.address_bits - 2
+
+        m.submodules.sequencer = sequencer = LoopSequencer(config)
+        m.submodules.buffer = buffer = Memory(shape=32 * config.line_words, depth=config.lines, init=[])
+        m.submodules.table = table = Memory(shape=config.entry_bits, depth=config.table_entries, init=[])
+        buffer_write, buffer_read = buffer.write_port(granularity=32), buffer.read_port()
+        table_write, table_read = table.write_port(), table.read_port()
+        slots = Signal(data.ArrayLayout(slot_layout(config), config.slots), init=[{"tokens": -1}] * config.slots)
+        slots_now = [slots[s] for s in range(config.slots)]
+        layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
+
+        en = Signal()                               # the pipeline moves
+        busy, failed = Signal(), Signal()           # a run has not had its `done`; the last one failed
+        stopping = Signal()
+        kill = Signal()
+
+        # ---- Host ----------------------------------------------------------------------------------------------------
+        m.submodules.host_in = host_in = StreamRegister(host_layout(config))
+        m.submodules.done_out = done_out = StreamRegister(done_layout(config))
+        wiring.connect(m, outside=wiring.flipped(self.host), host_in=host_in.i)
+        wiring.connect(m, done_out=done_out.o, outside=wiring.flipped(self.done))
+        write = host_in.o
+        index, written = write.p.address[:low], write.p.data
+        is_register, is_entry, is_word = (write.p.address[low:] == kind for kind in range(3))
+        names = {name: is_register & (index == config.host_address(name)) for name in Host}
+        first, for_slot = written[:16], written[16:]
+        # A released request's entries are invalidated, one a clock. Until then nothing is written that could give them, or
+        # its slot, to another request.
+        releasing, release_slot = Signal(), Signal(range(max(2, config.slots)))
+        release_entry, release_left = Signal(config.size_bits), Signal(config.size_bits)
+        to_slot = is_register & (index < 4 * config.slots)
+        release = Signal()
+        begin, refused = Signal(), Signal()
+        waits = Signal()
+        m.d.comb += [
+            waits.eq((releasing & (is_entry | names[Host.RELEASE] | (to_slot & (index[2:] == release_slot))))
+                     | (names[Host.START] & (busy | (failed & ~done_out.i.ready)))),
+            write.ready.eq(~waits),
+        ]
+        does = write.valid & ~waits
+        m.d.comb += [
+            release.eq(does & names[Host.RELEASE] & (written < config.slots)),
+            begin.eq(does & names[Host.START] & ~failed),
+            refused.eq(does & names[Host.START] & failed),
+            sequencer.start.eq(begin),
+            sequencer.first.eq(Mux(first < config.lines, first, config.lines)),
+            sequencer.slot.eq(Mux(for_slot < config.slots, for_slot, config.slots)),
+        ]
+        with m.If(does):
+            with m.If(names[Host.LAYER]):
+                m.d.sync += [layer.eq(written[:16]), layers.eq(written[16:])]
+            with m.If(names[Host.STOP] & busy):
+                m.d.sync += stopping.eq(1)
+            with m.If(names[Host.CLEAR]):
+                m.d.sync += failed.eq(0)
+            for s, slot in enumerate(slots_now):
+                with m.If(is_register & (index == config.slot_address(s, Slot.REQUEST))):
+                    m.d.sync += [slot.valid.eq(written[31]), slot.request.eq(written)]
+                with m.If(is_register & (index == config.slot_address(s, Slot.TOKENS))):
+                    m.d.sync += slot.tokens.eq(written[:config.token_bits] - 1)
+                with m.If(is_register & (index == config.slot_address(s, Slot.BASE))):
+                    m.d.sync += slot.base.eq(written)
+                with m.If(is_register & (index == config.slot_address(s, Slot.SIZE))):
+                    m.d.sync += slot.size.eq(written)
+        with m.If(release):
+            m.d.sync += [releasing.eq(1), release_slot.eq(written)]
+            for s, slot in enumerate(slots_now):
+                with m.If(written == s):
+                    m.d.sync += [slot.valid.eq(0), release_entry.eq(slot.base), release_left.eq(slot.size)]
+        clears = Signal()
+        m.d.comb += clears.eq(releasing & (release_left != 0) & (release_entry < config.table_entries))
+        with m.If(clears):
+            m.d.sync += [release_entry.eq(release_entry + 1), release_left.eq(release_left - 1)]
+        with m.Elif(releasing):
+            m.d.sync += releasing.eq(0)
+
+        line, place = index[bits(config.line_words):], index[:bits(config.line_words)]
+        m.d.comb += [
+            table_write.en.eq(clears | (does & is_entry & (index < config.table_entries))),
+            table_write.addr.eq(Mux(clears, release_entry, index)),
+            table_write.data.eq(Mux(clears, 0, written)),
+            buffer_write.data.eq(written.replicate(config.line_words)),
+        ]
+        m.d.comb += buffer_write.addr.eq(line)
+        with m.If(does & is_word & (line < config.lines) & (place < config.line_words)):
+            m.d.comb += buffer_write.en.eq(1 << place)
+
+        # ---- Lines ---------------------------------------------------------------------------------------------------
+        m.d.comb += [
+            buffer_read.en.eq(en),
+            buffer_read.addr.eq(sequencer.address),
+            sequencer.words.eq(buffer_read.data),
+            sequencer.en.eq(en),
+            sequencer.stop.eq(stopping),
+            sequencer.kill.eq(kill),
+            sequencer.slots.eq(slots),
+            sequencer.layer.eq(layer),
+            sequencer.layers.eq(layers),
+        ]
+
+        # ---- Products of strides and indices -------------------------------------------------------------------------
+        width = encoding.stride_bits + max(config.count_bits, config.layer_bits)
+        head = data.StructLayout({"kind": 2, "code": 4, "line": bits(config.lines + 1), "op": len(sequencer.item.op),
+                                  "virtual": 1})
+
+        def take_head(register, source):
+            return [register[name].eq(source[name]) for name in ("kind", "code", "line", "op", "virtual")]
+
+        decoded_valid, decoded = Signal(), Signal(item_layout(config))
+        grown_valid, grown = Signal(), Signal(head)
+        grown_operands = Signal(data.StructLayout(encoding.operands))
+        products = [Signal(signed(width), name=f"product_{j}") for j in range(encoding.prefix_words)]
+        targets = [Signal(encoding.modifier_fields["target"], name=f"target_{j}") for j in range(encoding.prefix_words)]
+        with m.If(en):
+            m.d.sync += [decoded_valid.eq(sequencer.valid), decoded.eq(sequencer.item)]
+            m.d.sync += [grown_valid.eq(decoded_valid), *take_head(grown, decoded), grown_operands.eq(decoded.operands)]
+            for j in range(encoding.prefix_words):
+                change = decoded.modifiers[j]
+                m.d.sync += [products[j].eq(Mux(change.valid, change.stride * change.index, 0)), targets[j].eq(change.target)]
+
+        # ---- Operands: their own value, the products, and those of lines before without a command ---------------------
+        # A sum is exact: so many modifiers as a command can have do not overflow it.
+        most = max(*encoding.operand_bits, width + bits(encoding.prefix_words + 1)) + 2 + config.nesting
+        summed_valid, summed = Signal(), Signal(head)
+        summed_operands = Signal(data.StructLayout(encoding.operands))
+        outside = Signal(len(OPERANDS))
+        is_command, is_more = grown.kind == ItemKind.COMMAND, grown.kind == ItemKind.MORE
+        for t, name in enumerate(OPERANDS):
+            pending = Signal(signed(most), name=f"pending_{name}")
+            change, total = Signal(signed(most), name=f"change_{name}"), Signal(signed(most), name=f"total_{name}")
+            m.d.comb += [
+                change.eq(pending + sum(Mux(target == t, product, 0) for target, product in zip(targets, products, strict=True))),
+                total.eq(change + grown_operands[name]),
+                outside[t].eq((total < 0) | (total >= 1 << encoding.operands[name])),
+            ]
+            with m.If(en & grown_valid):
+                m.d.sync += pending.eq(Mux(is_more, change, 0))
+            with m.If(en):
+                m.d.sync += summed_operands[name].eq(total)
+            with m.If(begin):
+                m.d.sync += pending.eq(0)
+        with m.If(en):
+            m.d.sync += [summed_valid.eq(grown_valid & ~is_more), *take_head(summed, grown)]
+            with m.If(is_command & outside.any()):
+                m.d.sync += [summed.kind.eq(ItemKind.END), summed.code.eq(DispatchError.RANGE)]
+
+        # ---- The request of a virtual row -----------------------------------------------------------------------------
+        whose = Signal(bits(config.slots) + 2)
+        owner = Signal(slot_layout(config))
+        owned_valid, owned = Signal(), Signal(head)
+        owned_operands = Signal.like(summed_operands)
+        owned_slot, owned_request = Signal(range(max(2, config.slots))), Signal(config.request_bits)
+        owned_base, owned_size = Signal(config.virtual_bits), Signal(config.size_bits)
+        m.d.comb += whose.eq(sequencer.run_slot + summed_operands.slot)
+        for s, slot in enumerate(slots_now):
+            with m.If(whose == s):
+                m.d.comb += owner.eq(slot)
+        with m.If(en):
+            m.d.sync += [owned_valid.eq(summed_valid), *take_head(owned, summed), owned_operands.eq(summed_operands),
+                         owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
+                         owned_size.eq(owner.size)]
+            with m.If(summed.kind == ItemKind.COMMAND):
+                with m.If(~summed.virtual & (summed_operands.row >> config.row_bits != 0)):
+                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.RANGE)]
+                # A request that is being released in this clock is gone.
+                with m.If(summed.virtual & (~owner.valid | (release & (whose == written)))):
+                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
+        # So is one that is released while its command waits to be looked up: the table may soon have other rows there.
+        with m.If(~en & release & owned.virtual & (owned.kind == ItemKind.COMMAND) & (owned_slot == written)):
+            m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
+
+        # ---- Table ----------------------------------------------------------------------------------------------------
+        entry = Signal(config.size_bits + 1)
+        found_valid, found = Signal(), Signal(head)
+        found_operands, found_request = Signal.like(owned_operands), Signal(config.request_bits)
+        passed, passed_entry = Signal(), Signal(config.entry_bits)
+        m.d.comb += [
+            entry.eq(owned_base + owned_operands.row),
+            table_read.en.eq(en),
+            table_read.addr.eq(entry),
+        ]
+        with m.If(en):
+            m.d.sync += [
+                found_valid.eq(owned_valid), *take_head(found, owned), found_operands.eq(owned_operands),
+                found_request.eq(Mux(owned.virtual, owned_request, 0)),
+                # An entry that is written in the clock in which it is read is taken from the write.
+                passed.eq(table_write.en & (table_write.addr == entry)), passed_entry.eq(table_write.data),
+            ]
+            with m.If((owned.kind == ItemKind.COMMAND) & owned.virtual
+                      & ((owned_operands.row >= owned_size) | (entry >= config.table_entries))):
+                m.d.sync += [found.kind.eq(ItemKind.END), found.code.eq(DispatchError.VIRTUAL)]
+
+        # ---- Out ------------------------------------------------------------------------------------------------------
+        m.submodules.command_out = command_out = StreamRegister(command_layout(config))
+        wiring.connect(m, command_out=command_out.o, outside=wiring.flipped(self.command))
+        looked_up = Signal(config.entry_bits)
+        issues, over, code = Signal(), Signal(), Signal(4)
+        m.d.comb += [looked_up.eq(Mux(passed, passed_entry, table_read.data)), code.eq(found.code)]
+        with m.If(found_valid):
+            with m.If(found.kind == ItemKind.END):
+                m.d.comb += over.eq(1)
+            with m.Elif(found.virtual & ~looked_up[-1]):
+                m.d.comb += [over.eq(1), code.eq(DispatchError.UNMAPPED)]
+            with m.Else():
+                m.d.comb += issues.eq(1)
+        ends = over & ~command_out.o.valid & done_out.i.ready
+        m.d.comb += [
+            en.eq(Mux(over, ~command_out.o.valid & done_out.i.ready, ~issues | command_out.i.ready)),
+            command_out.i.valid.eq(issues),
+            command_out.i.p.op.eq(found.op),
+            command_out.i.p.line.eq(found.line),
+            command_out.i.p.request.eq(found_request),
+            command_out.i.p.row.eq(Mux(found.virtual, looked_up[:config.row_bits], found_operands.row)),
+            *(command_out.i.p[name].eq(found_operands[name]) for name in OPERANDS if name not in ("row", "slot")),
+            done_out.i.valid.eq(ends | refused),
+            done_out.i.p.code.eq(Mux(refused, DispatchError.NOT_CLEARED, code)),
+            done_out.i.p.line.eq(Mux(refused, sequencer.first, found.line)),
+            kill.eq(ends),
+        ]
+        with m.If(begin):
+            m.d.sync += busy.eq(1)
+        with m.If(ends):
+            m.d.sync += [busy.eq(0), stopping.eq(0), failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))]
+            m.d.sync += [valid.eq(0) for valid in (decoded_valid, grown_valid, summed_valid, owned_valid, found_valid)]
+        return m

@@ -1,0 +1,274 @@
+"""Functional model of the DPA dispatcher: what it issues, command for command, and how every run ends.
+
+Source: LoL-PIM section 5.3. An interpreter of the words that the host writes; timing is not its matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.program_encoding import (
+    COMMANDS,
+    END,
+    MORE,
+    OPERANDS,
+    DispatchError,
+    Host,
+    Slot,
+    bits,
+    signed,
+    unpack,
+)
+from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..program.encoding import decode_line
+
+__all__ = ["Dispatcher", "Done", "Issued", "dispatch"]
+
+_OPS = {command.code for command in COMMANDS.values()}
+_TARGETS = list(OPERANDS)
+
+
+class Issued(NamedTuple):
+    """Commands as the unit puts them out: int64 array of shape ``(commands, fields)``, columns named by ``fields``."""
+
+    fields: tuple[str, ...]
+    values: np.ndarray
+
+    def column(self, name: str) -> np.ndarray:
+        return self.values[:, self.fields.index(name)]
+
+
+class Done(NamedTuple):
+    """End of a run: how, and the line of the command buffer where."""
+
+    code: DispatchError
+    line: int
+
+
+@dataclass
+class _Slot:
+    valid: bool = False
+    request: int = 0
+    tokens: int = 0
+    base: int = 0
+    size: int = 0
+
+
+@dataclass
+class _Level:
+    line: int           # first line of the body
+    skip: int           # loops of that line that are open when the body begins anew
+    end: int            # last line of the body
+    last: int           # greatest index
+    index: int = 0
+
+
+class _Ends(Exception):
+    """How a run ends, raised where it does."""
+
+    def __init__(self, code: DispatchError, line: int) -> None:
+        self.done = Done(code, line)
+
+
+@dataclass
+class Dispatcher:
+    """The unit's state between writes of the host. A run is over before the next write is looked at.
+
+    Attributes
+    ----------
+    table : int64, an entry of the Va2Pa table each
+    words : uint32 of shape ``(lines, line_words)``, the command buffer
+    issued : rows of what was issued so far, as :class:`Issued` has them
+    done : ends of runs so far
+    most_lines : lines after which a run raises :exc:`ConfigError`; None: it may go on for as long as its loops say
+    """
+
+    config: DpaDispatcherConfig
+    most_lines: int | None = None
+    slots: list[_Slot] = field(init=False)
+    table: np.ndarray = field(init=False)
+    words: np.ndarray = field(init=False)
+    layer: int = 0
+    layers: int = 0
+    failed: bool = False
+    issued: list[tuple[int, ...]] = field(default_factory=list)
+    done: list[Done] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        config = self.config
+        self.slots = [_Slot() for _ in range(config.slots)]
+        self.table = np.zeros(config.table_entries, np.int64)
+        self.words = np.zeros((config.lines, config.line_words), np.uint32)
+
+    # ---- Host ------------------------------------------------------------------------------------------------------
+
+    def write(self, address: int, data: int) -> None:
+        """A write of the host; one to a place that does not exist does nothing."""
+        config = self.config
+        low = config.address_bits - 2
+        kind, index = address >> low, address & ((1 << low) - 1)
+        if kind == 1 and index < config.table_entries:
+            self.table[index] = data & ((1 << config.entry_bits) - 1)
+        elif kind == 2:
+            line, word = divmod(index, 1 << bits(config.line_words))
+            if line < config.lines and word < config.line_words:
+                self.words[line, word] = data
+        elif kind == 0 and index < 4 * config.slots:
+            self._write_slot(self.slots[index >> 2], Slot(index & 3), data)
+        elif kind == 0 and index < 4 * config.slots + len(Host):
+            self._write_host(Host(index - 4 * config.slots), data)
+
+    def _write_slot(self, slot: _Slot, register: Slot, data: int) -> None:
+        config = self.config
+        if register == Slot.REQUEST:
+            slot.valid, slot.request = bool(data >> 31), data & ((1 << config.request_bits) - 1)
+        elif register == Slot.TOKENS:
+            slot.tokens = data & ((1 << config.token_bits) - 1)
+        elif register == Slot.BASE:
+            slot.base = data & ((1 << config.virtual_bits) - 1)
+        else:
+            slot.size = data & ((1 << config.size_bits) - 1)
+
+    def _write_host(self, register: Host, data: int) -> None:
+        config = self.config
+        low, high = data & 0xffff, data >> 16
+        if register == Host.LAYER:
+            mask = (1 << config.layer_bits) - 1
+            self.layer, self.layers = low & mask, high & mask
+        elif register == Host.START:
+            self._start(min(low, config.lines), high)
+        elif register == Host.CLEAR:
+            self.failed = False
+        elif register == Host.RELEASE and data < config.slots:
+            slot = self.slots[data]
+            slot.valid = False
+            self.table[slot.base:slot.base + slot.size] = 0
+
+    # ---- A run -----------------------------------------------------------------------------------------------------
+
+    def _start(self, line: int, slot: int) -> None:
+        if self.failed:
+            self.done.append(Done(DispatchError.NOT_CLEARED, line))
+            return
+        try:
+            self._run(line, slot)
+        except _Ends as end:
+            self.failed = end.done.code not in (DispatchError.NONE, DispatchError.STOPPED)
+            self.done.append(end.done)
+
+    def _run(self, line: int, slot: int) -> None:
+        config, encoding = self.config, self.config.encoding
+        levels: list[_Level] = []
+        skip = 0
+        pending = dict.fromkeys(OPERANDS, 0)
+        for passed in count():
+            if passed == self.most_lines:
+                raise ConfigError(f"the run is not over after {passed} lines")
+            if line >= config.lines:
+                raise _Ends(DispatchError.BEYOND, config.lines)
+            fields, prefix = decode_line(self.words[line].tolist(), encoding)
+            op, begins, modifiers = fields["op"], fields["loops"], fields["modifiers"]
+            if op not in _OPS and op not in (END, MORE):
+                raise _Ends(DispatchError.OPCODE, line)
+            if begins + modifiers > encoding.prefix_words or (op == END and begins + modifiers):
+                raise _Ends(DispatchError.FORMAT, line)
+            at = line
+            for number in range(skip, begins):
+                body_begins_next = op == MORE and number == begins - 1 and not modifiers
+                level = self._begin(prefix[number], line, number + 1, slot, levels, body_begins_next)
+                if level.last < 0:
+                    at = level.end
+                    break
+                levels.append(level)
+            else:
+                self._modify(prefix[begins:begins + modifiers], line, levels, pending)
+                if op == END:
+                    raise _Ends(DispatchError.BODY if levels else DispatchError.NONE, line)
+                if op != MORE:
+                    self._issue(fields, pending, line, slot)
+                    pending = dict.fromkeys(OPERANDS, 0)
+            while levels and levels[-1].end == at:
+                level = levels[-1]
+                if level.index < level.last:
+                    level.index += 1
+                    line, skip = level.line, level.skip
+                    break
+                levels.pop()
+            else:
+                line, skip = at + 1, 0
+
+    def _slot(self, slot: int, line: int) -> _Slot:
+        if slot >= self.config.slots or not self.slots[slot].valid:
+            raise _Ends(DispatchError.SLOT, line)
+        return self.slots[slot]
+
+    def _begin(self, word: int, line: int, number: int, slot: int, levels: list[_Level], next_line: bool) -> _Level:
+        encoding = self.config.encoding
+        loop = unpack(encoding.loop_fields, word)
+        length, end = loop["length"], line + loop["length"] - 1
+        if len(levels) == encoding.nesting:
+            raise _Ends(DispatchError.NESTING, line)
+        if not length:
+            raise _Ends(DispatchError.BODY, line)
+        if end >= self.config.lines:
+            raise _Ends(DispatchError.BEYOND, line)
+        if levels and end > levels[-1].end:
+            raise _Ends(DispatchError.BODY, line)
+        turns = loop["value"]
+        if loop["by_tokens"]:
+            by = unpack(encoding.tokens_fields, loop["value"])
+            tokens = self._slot(slot + by["slot"], line).tokens
+            turns = max(0, -(-tokens >> by["shift"]) + signed(by["offset"], encoding.offset_bits))
+        if turns > encoding.most_iterations:
+            raise _Ends(DispatchError.COUNT, line)
+        if next_line and length > 1:
+            return _Level(line + 1, 0, end, turns - 1)
+        return _Level(line, number, end, turns - 1)
+
+    def _modify(self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int]) -> None:
+        encoding = self.config.encoding
+        changes = [unpack(encoding.modifier_fields, word) for word in words]
+        by_layer = [change["level"] == encoding.nesting for change in changes]
+        if any(change["target"] >= len(_TARGETS) or (not layer and change["level"] >= len(levels))
+               for change, layer in zip(changes, by_layer, strict=True)):
+            raise _Ends(DispatchError.MODIFIER, line)
+        if any(by_layer) and self.layer >= self.layers:
+            raise _Ends(DispatchError.LAYER, line)
+        for change, layer in zip(changes, by_layer, strict=True):
+            index = self.layer if layer else levels[change["level"]].index
+            pending[_TARGETS[change["target"]]] += signed(change["stride"], encoding.stride_bits) * index
+
+    def _issue(self, fields: dict[str, int], pending: dict[str, int], line: int, slot: int) -> None:
+        config = self.config
+        values = {name: fields[name] + pending[name] for name in OPERANDS}
+        if any(not 0 <= values[name] < 1 << width for name, width in config.encoding.operands.items()):
+            raise _Ends(DispatchError.RANGE, line)
+        request = 0
+        if fields["virtual"]:
+            owner = self._slot(slot + values["slot"], line)
+            entry = owner.base + values["row"]
+            if values["row"] >= owner.size or entry >= config.table_entries:
+                raise _Ends(DispatchError.VIRTUAL, line)
+            mapped = int(self.table[entry])
+            if not mapped >> config.entry_bits - 1:
+                raise _Ends(DispatchError.UNMAPPED, line)
+            values["row"], request = mapped & ((1 << config.row_bits) - 1), owner.request
+        elif values["row"] >> config.row_bits:
+            raise _Ends(DispatchError.RANGE, line)
+        known = {"op": fields["op"], "request": request, "line": line, **values}
+        self.issued.append(tuple(known[name] for name in config.command_fields))
+
+
+def dispatch(config: DpaDispatcherConfig, writes: Iterable[tuple[int, int]]) -> tuple[Issued, list[Done]]:
+    """What the unit issues, and how its runs end, if the host makes these writes (address, data)."""
+    unit = Dispatcher(config)
+    for address, data in writes:
+        unit.write(address, data)
+    fields = tuple(config.command_fields)
+    return Issued(fields, np.array(unit.issued, np.int64).reshape(-1, len(fields))), unit.done

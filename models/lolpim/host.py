@@ -1,0 +1,59 @@
+"""What a host writes to a DPA dispatcher: programs, requests, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.program_encoding import Host, Slot
+from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+
+__all__ = ["Write", "load", "map_rows", "release", "set_layer", "set_request", "set_size", "set_tokens", "start"]
+
+#: Address and data of a write.
+Write = tuple[int, int]
+
+
+def load(config: DpaDispatcherConfig, words: np.ndarray, first: int = 0) -> list[Write]:
+    """Lines of an encoded program into the command buffer, from line ``first`` on."""
+    if first + len(words) > config.lines:
+        raise ConfigError(f"{len(words)} lines from line {first} on do not fit the command buffer of {config.lines}")
+    return [(config.command_address(line, place), int(word)) for line, row in enumerate(words, first)
+            for place, word in enumerate(row)]
+
+
+def map_rows(config: DpaDispatcherConfig, entry: int, rows: Iterable[int]) -> list[Write]:
+    """Physical rows into the table, from ``entry`` on."""
+    return [(config.table_address(entry + n), 1 << config.entry_bits - 1 | row) for n, row in enumerate(rows)]
+
+
+def set_tokens(config: DpaDispatcherConfig, slot: int, tokens: int) -> Write:
+    return config.slot_address(slot, Slot.TOKENS), tokens
+
+
+def set_size(config: DpaDispatcherConfig, slot: int, rows: int) -> Write:
+    """How many virtual rows a request has: those beyond are never looked up."""
+    return config.slot_address(slot, Slot.SIZE), rows
+
+
+def set_request(config: DpaDispatcherConfig, slot: int, request: int, tokens: int, base: int,
+                rows: Sequence[int]) -> list[Write]:
+    """A request into a slot: its rows into the table from entry ``base`` on, and, last, that it is there."""
+    return [*map_rows(config, base, rows), (config.slot_address(slot, Slot.BASE), base),
+            set_size(config, slot, len(rows)), set_tokens(config, slot, tokens),
+            (config.slot_address(slot, Slot.REQUEST), 1 << 31 | request)]
+
+
+def set_layer(config: DpaDispatcherConfig, layer: int, layers: int) -> Write:
+    return config.host_address(Host.LAYER), layers << 16 | layer
+
+
+def release(config: DpaDispatcherConfig, slot: int) -> Write:
+    """The request of a slot is complete: its rows are no longer mapped."""
+    return config.host_address(Host.RELEASE), slot
+
+
+def start(config: DpaDispatcherConfig, line: int = 0, slot: int = 0) -> Write:
+    return config.host_address(Host.START), slot << 16 | line

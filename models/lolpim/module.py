@@ -1,0 +1,122 @@
+"""Time and energy of operators on a LoL-PIM module, from their programs on the AiM memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory
+from ..memory.aim import ALL_CHANNELS, FrontEnd
+from ..memory.aim_pingpong import PingPong
+from ..memory.energy import energy_pj
+from ..program import Command, Loop, Program, Stage
+from ..program.nodes import Affine, Node
+from .partition import Module
+
+__all__ = ["ModuleTimer", "Timed", "lockstep"]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a program takes on a module.
+
+    Attributes
+    ----------
+    cycles : of the memory's clock
+    seconds : the same as time
+    energy_pj : by component, all channels
+    commands : issued, summed over the channels
+    """
+
+    cycles: int
+    seconds: float
+    energy_pj: dict[str, float]
+    commands: dict[str, int]
+
+
+def lockstep(program: Program, mask: int) -> Program:
+    """The program as every channel sees it: a write to the buffers of some channels takes the input path, which all share,
+    so that its time passes for all of ``mask``."""
+    def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
+        out: list[Node] = []
+        for node in body:
+            if isinstance(node, Loop):
+                out.append(Loop(node.count, visit(node.body)))
+            elif isinstance(node, Stage):
+                out.append(Stage(node.name, visit(node.body)))
+            elif isinstance(node, Command) and node.op == "WR_GB":
+                out.append(Command(node.op, {**dict(node.operands), "mask": Affine(mask)}))
+            else:
+                out.append(node)
+        return tuple(out)
+
+    return Program(visit(program.body))
+
+
+def _writes(program: Program) -> int:
+    """Writes to global buffers, summed over the channels that they are for."""
+    total = 0
+    for command, loops in program.commands():
+        if command.op == "WR_GB":
+            size, mask = command.get("opsize"), command.get("mask")
+            assert size is not None and mask is not None
+            times = 1
+            for count in loops:
+                times *= count
+            total += size.base * mask.base.bit_count() * times
+    return total
+
+
+class ModuleTimer:
+    """Times programs of a module's channels; what has been timed is kept.
+
+    Parameters
+    ----------
+    memory : :class:`Memory`
+        With AiM commands; its channels are at least the module's.
+    ping_pong : :class:`bool`
+        Two sets of buffers, :class:`PingPong`; else one, :class:`FrontEnd`.
+    refresh : :class:`bool`
+        Whether channels refresh.
+    """
+
+    def __init__(self, memory: Memory, module: Module, *, ping_pong: bool, refresh: bool = False) -> None:
+        self.memory, self.module, self.ping_pong = memory, module, ping_pong
+        if module.mask > ALL_CHANNELS or module.channels > memory.channels:
+            raise ConfigError(f"{memory.name} has {memory.channels} channels, a module needs {module.channels}")
+        self.front_end = FrontEnd(memory, refresh=refresh)
+        self.machine: Any = PingPong(self.front_end) if ping_pong else self.front_end
+        self._known: dict[tuple[Any, bool], Timed] = {}
+
+    def time(self, operator: Any, single: bool = False) -> Timed:
+        """Time of an operator's program (:mod:`.partition`), from closed rows. ``single``: with one set of buffers."""
+        key = (operator, single)
+        if key not in self._known:
+            if len(self._known) > 1 << 14:
+                self._known.clear()
+            self._known[key] = self.program(operator.program, single)
+        return self._known[key]
+
+    def program(self, program: Program, single: bool = False) -> Timed:
+        """Time of a program."""
+        machine = self.front_end if single else self.machine
+        timing = machine.time(lockstep(program, self.module.mask))
+        commands = dict(timing.commands)
+        if "WRGB" in commands:
+            commands["WRGB"] = _writes(program)
+        energy = {name: value for name, value in energy_pj(commands, self.memory).items() if name != "total"}
+        return Timed(timing.cycles, timing.cycles * self.memory.clock_ps * 1e-12, energy, commands)
+
+
+@lru_cache(maxsize=32)
+def _timer(key: Any, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
+    return ModuleTimer(key.memory, module, ping_pong=ping_pong, refresh=refresh)
+
+
+def module_timer(memory: Memory, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
+    """A timer; the same one for the same memory and module, so that what was timed is known."""
+    from ..pam.tiers import MemoryKey
+
+    return _timer(MemoryKey(memory), module, ping_pong, refresh)

@@ -1,0 +1,361 @@
+"""Operators of a decode step on one LoL-PIM module: where operands lie, and the program of each.
+
+A module has 16 AiM channels of 16 banks, a multiply-accumulate unit (16 lanes) at each bank, and a hub with vector registers
+(GPR) that are written to the channels' global buffers over one input path. Programs are those of the host of AiM channels
+(:data:`bankside.models.memory.aim.INSTRUCTIONS`); LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB, MAC_ABK and RD_MAC.
+
+Partitioning of keys and values (LoL-PIM section 4):
+
+``head``
+    The keys and values of a request and head are in one channel: tokens over its banks, as many to a row as fit; values by
+    head dimension over the banks, tokens along the row. Up to 16 heads are worked on together, a channel each.
+``token``
+    A head is spread over all channels. Keys: a row step has one token in each of the 256 banks, and a row holds the other
+    heads of the module (or, with few heads, the next row steps). Values: by head dimension over the banks; with fewer than
+    256 dimensions the tokens are cut into as many parts, which are worked on together.
+
+Sizes are in elements of two bytes. Masks of channels are those of AiM traces: channel 0 is the highest bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ...constraints.errors import ConfigError
+from ..memory.aim import channel_mask
+from ..program import Program
+
+__all__ = ["Append", "Context", "Gemv", "Module", "Score"]
+
+#: Bytes of an element: FP16 or BF16.
+ELEMENT = 2
+
+Partition = Literal["head", "token"]
+
+
+def ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@dataclass(frozen=True)
+class Module:
+    """Channels, banks and registers of a module.
+
+    Attributes
+    ----------
+    channels, banks : of the module, and of a channel
+    lanes : elements of a column access
+    row : elements of a row, and of the global buffer
+    rows : of a bank
+    """
+
+    channels: int = 16
+    banks: int = 16
+    lanes: int = 16
+    row: int = 1024
+    rows: int = 16384
+
+    @property
+    def units(self) -> int:
+        return self.channels * self.banks
+
+    @property
+    def columns(self) -> int:
+        return self.row // self.lanes
+
+    @property
+    def mask(self) -> int:
+        return channel_mask(self.channels)
+
+    @property
+    def step_bytes(self) -> int:
+        """Bytes of a row in every bank."""
+        return self.units * self.row * ELEMENT
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.step_bytes
+
+
+@dataclass(frozen=True)
+class Gemv:
+    """Matrix times vector, ``vectors`` times: outputs over all units, the input in pieces of the global buffer.
+
+    A piece of the input is multiplied with all outputs before the next is written, so that each is written once; the hub
+    adds what comes of the pieces. The matrix has the rows of the banks from ``base`` on.
+    """
+
+    module: Module
+    inputs: int
+    outputs: int
+    vectors: int = 1
+    base: int = 0
+
+    @property
+    def spans(self) -> int:
+        return ceil(self.inputs, self.module.row)
+
+    @property
+    def per_unit(self) -> int:
+        """Outputs of a unit."""
+        return ceil(self.outputs, self.module.units)
+
+    def _span(self, last: bool) -> tuple[int, int]:
+        """Columns of a piece, and outputs of a unit whose weights share a row."""
+        inputs = self.inputs - self.module.row * (self.spans - 1) if last else self.module.row
+        columns = ceil(inputs, self.module.lanes)
+        return columns, max(self.module.columns // columns, 1)
+
+    @property
+    def rows(self) -> int:
+        """Rows that the matrix takes in every bank."""
+        return (self.spans - 1) * self.per_unit + ceil(self.per_unit, self._span(True)[1])
+
+    @cached_property
+    def program(self) -> Program:
+        p, mask = Program(), self.module.mask
+        columns, packed = self._span(True)
+        with p.loop(self.vectors):
+            with p.loop(self.spans - 1) as span:
+                p.command("WR_GB", opsize=self.module.columns, gpr=0, mask=mask)
+                with p.loop(self.per_unit) as output:
+                    p.command("MAC_ABK", opsize=self.module.columns, mask=mask, row=self.base + span * self.per_unit + output)
+                    p.command("RD_MAC", gpr=0, mask=mask)
+            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+            first = self.base + (self.spans - 1) * self.per_unit
+            whole, rest = divmod(self.per_unit, packed)
+            for count, row_first, outputs in ((whole, first, packed), (1 if rest else 0, first + whole, rest)):
+                with p.loop(count) as row:
+                    with p.loop(outputs):
+                        p.command("MAC_ABK", opsize=columns, mask=mask, row=row_first + row)
+                        p.command("RD_MAC", gpr=0, mask=mask)
+        return p
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """Attributes
+    ----------
+    tokens : attended to
+    head_dim : elements of a head
+    group : queries that share its keys and values
+    heads : key/value heads of a request on the module
+    together : heads that are worked on at the same time (``head``), a channel each
+    base : first row
+    """
+
+    module: Module
+    partition: Partition
+    tokens: int
+    head_dim: int = 128
+    group: int = 1
+    heads: int = 1
+    together: int = 1
+    base: int = 0
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise ConfigError(f"tokens must be at least 1, not {self.tokens}")
+        most = self.module.row
+        if self.head_dim > most or self.head_dim % self.module.lanes:
+            raise ConfigError(f"head dimension must be a multiple of {self.module.lanes} up to {most}, not {self.head_dim}")
+
+    @property
+    def columns(self) -> int:
+        """Column accesses of a head's vector."""
+        return ceil(self.head_dim, self.module.lanes)
+
+    def _inputs(self, p: Program, columns: int) -> None:
+        """Input of each of the heads that are worked on together."""
+        for channel in range(self.together):
+            mask = self.module.mask if self.partition == "token" else channel_mask(1, channel)
+            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+
+    @property
+    def mask(self) -> int:
+        return self.module.mask if self.partition == "token" else channel_mask(self.together)
+
+
+@dataclass(frozen=True)
+class Score(_Attention):
+    """Queries times keys of one head (``token``) or ``together`` heads (``head``).
+
+    ``token``: a row step is 256 tokens, one result of each bank is read after each. The queries of a group are in the buffer
+    together as far as it has room, so that a row is opened once for them.
+    """
+
+    @property
+    def steps(self) -> int:
+        """Products of each query."""
+        units = self.module.units if self.partition == "token" else self.module.banks
+        return ceil(self.tokens, units)
+
+    @property
+    def steps_per_row(self) -> int:
+        fit = self.module.row // self.head_dim
+        return fit if self.partition == "head" else max(fit // self.heads, 1)
+
+    @property
+    def rows(self) -> int:
+        """Rows that the keys of all heads of the request take in every bank of their channels (``token``: of all)."""
+        fit = self.module.row // self.head_dim
+        if self.partition == "token":
+            return ceil(self.steps, self.steps_per_row) * ceil(self.heads, fit)
+        return ceil(self.steps, self.steps_per_row)
+
+    def place(self, token: int, head: int = 0) -> tuple[int, int, int, int]:
+        """Channel, bank, row and first column of a token's key. ``head``: of the request's on the module (``token``), or of all
+        that are dealt to channels in turn (``head``)."""
+        m, fit = self.module, self.module.row // self.head_dim
+        if self.partition == "head":
+            step, bank = divmod(token, m.banks)
+            turn, channel = divmod(head, m.channels)
+            row, slot = divmod(step, fit)
+            return channel, bank, self.base + turn * self.rows + row, slot * self.columns
+        step, unit = divmod(token, m.units)
+        channel, bank = divmod(unit, m.banks)
+        row, part = divmod(step, self.steps_per_row)
+        group, slot = divmod(head, fit) if self.heads >= fit else (0, head * self.steps_per_row + part)
+        return channel, bank, self.base + group * ceil(self.steps, self.steps_per_row) + row, slot * self.columns
+
+    @cached_property
+    def program(self) -> Program:
+        p, mask = Program(), self.mask
+        fit = self.module.row // self.head_dim
+        whole, rest = divmod(self.group, fit)
+        for turns, queries in ((whole, fit), (1 if rest else 0, rest)):
+            with p.loop(turns):
+                self._inputs(p, queries * self.columns)
+
+                def row_of(steps: int, row: object, queries: int = queries) -> None:
+                    with p.loop(steps * queries):
+                        p.command("MAC_ABK", opsize=self.columns, mask=mask, row=row)  # type: ignore[arg-type]
+                        p.command("RD_MAC", gpr=0, mask=mask)
+
+                full, last = divmod(self.steps, self.steps_per_row)
+                with p.loop(full) as row:
+                    row_of(self.steps_per_row, self.base + row)
+                if last:
+                    row_of(last, self.base + full)
+        return p
+
+
+@dataclass(frozen=True)
+class Context(_Attention):
+    """Probabilities times values of one head (``token``) or ``together`` heads (``head``).
+
+    ``run``: tokens of a row, at most a row. ``token``: the parts of the tokens that are worked on together have inputs of
+    their own; results are read once a query, or with a group of queries, whose products share an open row, once a run.
+    ``head``: results of each dimension and run are read, and added by the hub.
+    """
+
+    run: int = 1024
+
+    @property
+    def parts(self) -> int:
+        """Tokens are cut into as many."""
+        return max(self.module.units // self.head_dim, 1) if self.partition == "token" else 1
+
+    @property
+    def passes(self) -> int:
+        """Dimensions of a unit."""
+        return ceil(self.head_dim, self.module.units if self.partition == "token" else self.module.banks)
+
+    @property
+    def steps(self) -> int:
+        """Runs of each part."""
+        return ceil(self.tokens, self.parts * self.run)
+
+    @property
+    def rows(self) -> int:
+        """Rows that the values of all heads of the request take in every bank (``head``: of one head in its channel)."""
+        packed = max(self.module.row // self.run, 1)
+        heads = self.heads if self.partition == "token" else 1
+        return ceil(self.steps * self.passes * heads, packed)
+
+    def place(self, token: int, dim: int, head: int = 0) -> tuple[int, int, int, int]:
+        """Channel, bank, row and element of the row of a token's value in one dimension; ``head`` as :meth:`Score.place`."""
+        m = self.module
+        block, at = divmod(token, self.run)
+        packed = max(m.row // self.run, 1)
+        if self.partition == "head":
+            one, bank = divmod(dim, m.banks)
+            turn, channel = divmod(head, m.channels)
+            number = block * self.passes + one
+            return channel, bank, self.base + turn * self.rows + number // packed, number % packed * self.run + at
+        step, part = divmod(block, self.parts)
+        one, unit = divmod(dim, m.units)
+        channel, bank = divmod(part * (m.channels // self.parts) * m.banks + unit, m.banks)
+        number = head * self.steps * self.passes + step * self.passes + one
+        if packed > 1:  # heads share a row, so that a head has one run in each
+            group, slot = divmod(head, packed)
+            return (channel, bank, self.base + group * self.steps * self.passes + step * self.passes + one,
+                    slot * self.run + at)
+        return channel, bank, self.base + number, at
+
+    def _part_inputs(self, p: Program, columns: int) -> None:
+        if self.partition == "head":
+            self._inputs(p, columns)
+            return
+        each = max(self.module.channels // self.parts, 1)
+        for part in range(min(self.parts, self.module.channels)):
+            p.command("WR_GB", opsize=columns, gpr=0, mask=channel_mask(each, part * each))
+
+    @cached_property
+    def program(self) -> Program:
+        p, mask = Program(), self.mask
+        rest = self.tokens - (self.steps - 1) * self.parts * self.run
+        last = ceil(ceil(rest, self.parts), self.module.lanes)
+        full = self.run // self.module.lanes
+        often = self.partition == "head" or self.group > 1 or self.passes > 1
+
+        def runs(count: int, columns: int, first: int) -> None:
+            with p.loop(count) as step:
+                with p.loop(self.group):
+                    self._part_inputs(p, columns)
+                    with p.loop(self.passes) as one:
+                        p.command("MAC_ABK", opsize=columns, mask=mask, row=self.base + first + step * self.passes + one)
+                        if often:
+                            p.command("RD_MAC", gpr=0, mask=mask)
+
+        runs(self.steps - 1, full, 0)
+        runs(1, last, (self.steps - 1) * self.passes)
+        if not often:
+            p.command("RD_MAC", gpr=0, mask=mask)
+        return p
+
+
+@dataclass(frozen=True)
+class Append(_Attention):
+    """Key and value of a request's new token into the banks, all heads of the module.
+
+    A key is written to one bank, 16 elements a write; of a value every bank of a channel gets one element in a write
+    (``WR_ABK``), in a row of its own for each head (``token``) or dimension (``head``).
+    """
+
+    @cached_property
+    def program(self) -> Program:
+        p, m = Program(), self.module
+        fit = m.row // self.head_dim
+        if self.partition == "token":
+            with p.loop(self.heads // fit) as row:
+                with p.loop(fit * self.columns):
+                    p.command("W_MEM", channel=0, bank=0, row=self.base + row)
+            with p.loop(self.heads % fit * self.columns):
+                p.command("W_MEM", channel=0, bank=0, row=self.base + self.heads // fit)
+            first = self.base + ceil(self.heads, fit)
+            channels = ceil(min(self.head_dim, m.units), m.banks)
+            with p.loop(self.heads * ceil(self.head_dim, m.units)) as row:
+                for channel in range(channels):
+                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=first + row)
+            return p
+        with p.loop(ceil(self.heads, m.channels)) as turn:
+            for channel in range(min(self.heads, m.channels)):
+                with p.loop(self.columns):
+                    p.command("W_MEM", channel=channel, bank=0, row=self.base + turn)
+            with p.loop(ceil(self.head_dim, m.banks)) as row:
+                for channel in range(min(self.heads, m.channels)):
+                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=self.base + 64 + row)
+        return p
