@@ -1,7 +1,7 @@
 """Room for the keys and values of requests, in chunks of tokens (LoL-PIM section 5.4).
 
-Lazy allocation adds a chunk when a request's tokens outgrow those it has; chunks need not lie together, since the dispatcher
-looks rows up by the request's own numbers. Static allocation is the same with one chunk for the longest context.
+Lazy allocation adds a chunk when a request's tokens outgrow those it has; chunks need not lie together, since the
+dispatcher looks rows up by the request's own numbers. Static allocation is the same with one chunk for the longest context.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def _step_seconds(system: Any, model: ModelShape, contexts: np.ndarray) -> float
 def decode(system: Any, model: ModelShape, workload: str, *, steps: int = 384, sample: int = 16, seed: int = 1) -> Decoding:
     """``steps`` decode steps of requests of ``workload``, taken in as long as there is room, in the order of their arrival.
 
-    Requests at the start are at a random place in their output. Prompts are taken to be in the cache: prefill takes no time.
-    Every ``sample``-th step is timed.
+    Requests at the start are at a random place in their output. Prompts are taken to be in the cache: prefill takes no
+    time. Every ``sample``-th step is timed.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Operators of a decode step on one LoL-PIM module: where operands lie, and the program of each.
 
-A module has 16 AiM channels of 16 banks, a multiply-accumulate unit (16 lanes) at each bank, and a hub with vector registers
-(GPR) that are written to the channels' global buffers over one input path. Programs are those of the host of AiM channels
-(:data:`bankside.models.memory.aim.INSTRUCTIONS`); LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB, MAC_ABK and RD_MAC.
+A module has 16 AiM channels of 16 banks, a multiply-accumulate unit (16 lanes) at each bank, and a hub with vector
+registers (GPR) that are written to the channels' global buffers over one input path. Programs are those of the host of
+AiM channels (:data:`bankside.models.memory.aim.INSTRUCTIONS`); LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB,
+MAC_ABK and RD_MAC.
 
 Partitioning of keys and values (LoL-PIM section 4):
 
@@ -121,7 +122,8 @@ class Gemv:
             with p.loop(self.spans - 1) as span:
                 p.command("WR_GB", opsize=self.module.columns, gpr=0, mask=mask)
                 with p.loop(self.per_unit) as output:
-                    p.command("MAC_ABK", opsize=self.module.columns, mask=mask, row=self.base + span * self.per_unit + output)
+                    p.command("MAC_ABK", opsize=self.module.columns, mask=mask,
+                              row=self.base + span * self.per_unit + output)
                     p.command("RD_MAC", gpr=0, mask=mask)
             p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
             first = self.base + (self.spans - 1) * self.per_unit
@@ -182,8 +184,8 @@ class _Attention:
 class Score(_Attention):
     """Queries times keys of one head (``token``) or ``together`` heads (``head``).
 
-    ``token``: a row step is 256 tokens, one result of each bank is read after each. The queries of a group are in the buffer
-    together as far as it has room, so that a row is opened once for them.
+    ``token``: a row step is 256 tokens, one result of each bank is read after each. The queries of a group are in the
+    buffer together as far as it has room, so that a row is opened once for them.
     """
 
     @property
@@ -206,8 +208,8 @@ class Score(_Attention):
         return ceil(self.steps, self.steps_per_row)
 
     def place(self, token: int, head: int = 0) -> tuple[int, int, int, int]:
-        """Channel, bank, row and first column of a token's key. ``head``: of the request's on the module (``token``), or of all
-        that are dealt to channels in turn (``head``)."""
+        """Channel, bank, row and first column of a token's key. ``head``: of the request's on the module (``token``), or
+        of all that are dealt to channels in turn (``head``)."""
         m, fit = self.module, self.module.row // self.head_dim
         if self.partition == "head":
             step, bank = divmod(token, m.banks)
@@ -276,7 +278,8 @@ class Context(_Attention):
         return ceil(self.steps * self.passes * heads, packed)
 
     def place(self, token: int, dim: int, head: int = 0) -> tuple[int, int, int, int]:
-        """Channel, bank, row and element of the row of a token's value in one dimension; ``head`` as :meth:`Score.place`."""
+        """Channel, bank, row and element of the row of a token's value in one dimension; ``head`` as
+        :meth:`Score.place`."""
         m = self.module
         block, at = divmod(token, self.run)
         packed = max(m.row // self.run, 1)

@@ -14,6 +14,7 @@ from ...constraints.systems import FILES
 from ..llm import ModelShape
 from .baselines import AttAccSystem, OffloadSystem
 from .gpu import GpuSystem, read_spec
+from .lol_pim import LolPimHybridSystem, LolPimSystem
 from .pam import TieredPimSystem
 from .pam_hbm import PamHbmSystem
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
@@ -22,8 +23,8 @@ __all__ = ["KINDS", "NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRe
            "load_system", "sweep", "system_names"]
 
 #: Class of each kind of system.
-KINDS: dict[str, type[GpuSystem]] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem,
-                                                              OffloadSystem, AttAccSystem)}
+KINDS: dict[str, Any] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem, OffloadSystem, AttAccSystem,
+                                                   LolPimSystem, LolPimHybridSystem)}
 
 #: Groups of a GPU system; an override of one of these reaches the base of a system that has a base.
 _BASE_GROUPS = ("gpu", "parallelism", "link")

@@ -1,0 +1,688 @@
+"""AiM modules that decode: LoL-PIM, the AiMX cards it is built on, and both beside GPUs.
+
+Everything but embedding and output matrix runs on the modules, split over them by tensor and pipeline parallelism. Linear
+layers and attention take the cycles of their programs on the AiM memory (:mod:`bankside.models.lolpim`); norms, positions,
+softmax and the products of element by element take the hub's time. ``docs/lol-pim-system.md`` has the formulas.
+
+A step of the pipeline lasts as long as its slowest stage, since the host starts the stages together. With micro-batches of
+``m`` requests there are ``ceil(batch / m)`` of them; fewer than stages leave bubbles. A token of every request takes
+``max(stages, micro-batches)`` steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...constraints.document import validate
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory
+from ...constraints.systems import GpuSystemSpec
+from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
+from ..llm import ModelShape, layer_operators
+from ..lolpim.module import ModuleTimer, module_timer
+from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
+from .gpu import GIB, GpuSystem, _largest, read_spec
+from .pam_hbm import _load
+from .results import NOT_MODELLED, Capacity, Cost, Evaluation, RecordSource
+
+__all__ = ["LolPimHybridSystem", "LolPimSystem"]
+
+#: Contexts of a run of output tokens that are evaluated; between them times are on straight lines.
+SAMPLES = 33
+
+#: Tokens between the contexts at which :meth:`LolPimSystem.step_seconds` evaluates a layer.
+GRID = 1024
+
+#: Families whose positions are rotary.
+ROTARY = ("llama", "mistral", "qwen2", "qwen3")
+
+
+@dataclass(frozen=True)
+class AttentionTime:
+    """Attention of one layer on one module: seconds of all, and of these on the channels and in the hub.
+
+    Attributes
+    ----------
+    score, context, append : channels
+    softmax : hub
+    total : with the softmax of a head beside the products of others
+    energy_pj : of the channels, by component
+    """
+
+    score: float
+    context: float
+    append: float
+    softmax: float
+    total: float
+    energy_pj: Mapping[str, float]
+
+
+@lru_cache(maxsize=1 << 14)
+def pipelined(turns: int, score: float, softmax: float, context: float) -> float:
+    """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts; the hub does the
+    softmax of a head when its scores are there, and its context waits for it."""
+    channel = hub = 0.0
+    ready: list[float] = []
+    for turn in range(turns):
+        channel += score
+        hub = max(hub, channel) + softmax
+        ready.append(hub)
+        if turn:
+            channel = max(channel, ready[turn - 1]) + context
+    return max(channel, ready[-1]) + context
+
+
+class AttentionUnit:
+    """Attention on the modules of a system: partition, timer and hub of its specification."""
+
+    def __init__(self, name: str, spec: LolPimSystemSpec | LolPimHybridSpec, memory: Memory) -> None:
+        self.name, self.spec, self.memory = name, spec, memory
+        self.module = Module(spec.module.channels, memory.banks, 16, memory.row_bytes // 2, memory.rows)
+        self.partition: Any = "token" if spec.features.token_parallel else "head"
+        self.refresh = False
+
+    @property
+    def timer(self) -> ModuleTimer:
+        return module_timer(self.memory, self.module, self.spec.features.ping_pong, self.refresh)
+
+    def hub_seconds(self, elements: float, passes: int = 1) -> float:
+        """Element-wise work of the hub."""
+        hub = self.spec.hub
+        return -(-elements // hub.lanes) * passes / (hub.clock_mhz * 1e6)
+
+    def run(self, head_dim: int) -> int:
+        """Tokens of values that share a row of a bank."""
+        parts = max(self.module.units // head_dim, 1) if self.partition == "token" else 1
+        if not self.spec.features.lazy_allocation:
+            return self.module.row
+        chunk = max(self.spec.allocation.chunk_tokens // parts, self.module.lanes)
+        return min(self.module.row, 1 << (chunk.bit_length() - 1))
+
+    def operators(self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1) -> tuple[Score, Context]:
+        """Score and context of ``together`` heads at once."""
+        shape = (self.module, self.partition, tokens, model.head_dim, group, heads, together)
+        return Score(*shape), Context(*shape, run=self.run(model.head_dim))
+
+    def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
+        """One layer for ``requests`` with ``heads`` key/value heads each on a module."""
+        return _attention(self, self.timer, model, requests, heads, group, int(tokens))
+
+    def kv_bytes(self, model: ModelShape, heads: int, tokens: int) -> int:
+        """Bytes of one layer that a request of ``tokens`` takes on a module, as it is allotted."""
+        if self.spec.features.lazy_allocation:
+            chunk = self.spec.allocation.chunk_tokens
+            tokens = ceil(tokens, chunk) * chunk
+        else:
+            tokens = max(self.spec.allocation.reserve_tokens or model.max_context, tokens)
+        return int(model.attended(tokens)) * heads * 2 * model.head_dim * 2
+
+    def fits(self, model: ModelShape, weights: int, layers: int, requests: int, heads: int, tokens: int) -> bool:
+        """Whether keys and values fit a module beside its weights. Where a head is in one channel, its layers are dealt to
+        the channels in turn, and the fullest channel decides."""
+        one = self.kv_bytes(model, heads, tokens)
+        if self.partition == "token":
+            return weights + requests * layers * one <= self.module.bytes
+        channels = self.module.channels
+        return weights + ceil(requests * layers * heads, channels) * channels * (one // heads) <= self.module.bytes
+
+    def notes(self, model: ModelShape, heads: int, requests: int) -> list[str]:
+        """What a reader of a result should know."""
+        out = []
+        if self.partition == "head" and requests * heads % self.module.channels:
+            out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
+                       "some channels "
+                       "are idle")
+        return out
+
+    def room(self) -> str:
+        allocation = self.spec.allocation
+        if self.spec.features.lazy_allocation:
+            return f"allotted {allocation.chunk_tokens} tokens at a time"
+        tokens = allocation.reserve_tokens
+        return "reserved for " + (f"{tokens} tokens a request" if tokens else "the model's longest context")
+
+    def assumptions(self) -> list[str]:
+        f, hub = self.spec.features, self.spec.hub
+        return [
+            "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
+            "are in lock "
+            "step and share one input path",
+            "keys by token, values by head dimension over all channels" if f.token_parallel else
+            "a request's head in one channel, 16 heads at a time",
+            "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
+            "in the time "
+            "of a change of mode" if f.ping_pong else
+            "one set of buffers: input, product and result one after the other, with changes of mode between",
+            f"softmax, norms and element-wise work in the hub: {hub.lanes} elements a cycle at {hub.clock_mhz:g} MHz; "
+            "softmax in "
+            f"{hub.softmax_passes} passes beside the products of other heads; partial sums are added as they are read",
+            f"room for keys and values is {self.room()}",
+            "refresh " + ("is" if self.refresh else "is not") + " part of the timing",
+        ]
+
+
+@lru_cache(maxsize=1 << 14)
+def _attention(unit: AttentionUnit, timer: ModuleTimer, model: ModelShape, requests: int, heads: int, group: int,
+               tokens: int) -> AttentionTime:
+    channels = unit.module.channels
+    append = timer.time(Append(unit.module, unit.partition, 1, model.head_dim, 1, heads), single=True)
+    parts: list[tuple[int, int]]  # turns, heads at once
+    if unit.partition == "token":
+        parts = [(requests * heads, 1)]
+    else:
+        whole, rest = divmod(requests * heads, channels)
+        parts = [(count, size) for count, size in ((whole, channels), (1, rest)) if count and size]
+    energy: dict[str, float] = {name: value * requests for name, value in append.energy_pj.items()}
+    score_s = context_s = softmax_s = total = 0.0
+    for turns, together in parts:
+        score, context = (timer.time(op) for op in unit.operators(model, heads, group, tokens, together))
+        softmax = unit.hub_seconds(together * group * tokens, unit.spec.hub.softmax_passes)
+        score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
+        softmax_s += turns * softmax
+        if unit.partition == "token":  # a request after the other, whatever the context of each
+            total += requests * pipelined(heads, score.seconds, softmax, context.seconds)
+        else:
+            total += pipelined(turns, score.seconds, softmax, context.seconds)
+        for timed in (score, context):
+            for name, value in timed.energy_pj.items():
+                energy[name] = energy.get(name, 0.0) + turns * value
+    append_s = append.seconds * requests
+    return AttentionTime(score_s, context_s, append_s, softmax_s, total + append_s, energy)
+
+
+class LolPimSystem:
+    """Modules alone.
+
+    Attributes
+    ----------
+    tp, pp : tensor and pipeline parallelism over modules
+    unit : attention on a module
+    """
+
+    kind = "lol-pim"
+
+    def __init__(self, name: str, spec: LolPimSystemSpec, memory: Memory) -> None:
+        self.name, self.spec, self.memory = name, spec, memory
+        self.tp, self.pp = spec.parallelism.tensor, spec.parallelism.pipeline
+        self.modules = spec.node.nodes * spec.node.modules
+        if self.tp * self.pp != self.modules:
+            raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules")
+        self.unit = AttentionUnit(name, spec, memory)
+        self.module = self.unit.module
+        self._layers: dict[Any, dict[str, Cost]] = {}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str,
+                      **_: Any) -> LolPimSystem:
+        spec = validate(document, LolPimSystemSpec, where, lines)
+        return cls(name, spec, _memory(spec.module.memory, where))
+
+    def split(self, tensor: int, pipeline: int) -> LolPimSystem:
+        """The same system with another split."""
+        parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
+        other = LolPimSystem(self.name, self.spec.model_copy(update={"parallelism": parallelism}), self.memory)
+        other.unit.refresh = self.unit.refresh
+        return other
+
+    # Shapes ----------------------------------------------------------------------------------------------------------
+
+    def check(self, model: ModelShape) -> None:
+        """Raise unless the model can be split as the system says."""
+        layer_operators(model, 1, 1, self.tp)
+        self.stages(model)
+        if model.dtype_bytes != 2:
+            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                              f"({model.dtype_bytes} bytes)")
+
+    def stages(self, model: ModelShape) -> list[int]:
+        """Layers of each stage; the first take the remainder."""
+        if self.pp > model.layers:
+            raise ConfigError(f"pipeline parallelism of {self.pp} exceeds the model's {model.layers} layers")
+        whole, rest = divmod(model.layers, self.pp)
+        return [whole + (stage < rest) for stage in range(self.pp)]
+
+    def heads(self, model: ModelShape) -> tuple[int, int]:
+        """Key/value heads of a module, and queries to each."""
+        heads = max(model.kv_heads // self.tp, 1)
+        return heads, model.heads // self.tp // heads
+
+    def gemvs(self, model: ModelShape, vectors: int = 1) -> list[tuple[str, Gemv]]:
+        """Linear layers of one layer on a module; the matrices lie one after the other."""
+        out, base = [], 0
+        for op in layer_operators(model, 1, 1, self.tp):
+            if op.kind == "gemm":
+                gemv = Gemv(self.module, op.k, op.n, vectors, base)
+                out.append((op.name, gemv))
+                base += gemv.rows
+        return out
+
+    def head_gemv(self, model: ModelShape, vectors: int = 1) -> Gemv:
+        return Gemv(self.module, model.hidden_size, -(-model.vocab_size // self.tp), vectors)
+
+    def weight_bytes(self, model: ModelShape) -> list[int]:
+        """Bytes of weights of a module of each stage, in whole rows of all its banks."""
+        rows = sum(gemv.rows for _, gemv in self.gemvs(model))
+        head = self.head_gemv(model).rows if self.spec.features.lm_head else 0
+        return [(layers * rows + (head if stage == self.pp - 1 else 0)) * self.module.step_bytes
+                for stage, layers in enumerate(self.stages(model))]
+
+    # Links -----------------------------------------------------------------------------------------------------------
+
+    def all_reduce_seconds(self, count: int) -> float:
+        """Sum of ``count`` bytes over the modules of a stage, in rings: within a node, then between nodes."""
+        node = self.spec.node
+        inside = min(self.tp, node.modules)
+        between = -(-self.tp // node.modules)
+        return 2 * count * ((inside - 1) / inside / (self.spec.module.interface_gb_s * 1e9) +
+                            (between - 1) / between / (node.link_gb_s * 1e9))
+
+    def hop_seconds(self, stage: int, count: int) -> float:
+        """``count`` bytes from a stage to the next, also from the last to the first (the host's)."""
+        crosses = (stage + 1) * self.tp % self.spec.node.modules == 0 or self.tp > self.spec.node.modules
+        between = crosses and self.spec.node.nodes > 1
+        seconds = count / (self.spec.module.interface_gb_s * 1e9)
+        return seconds + count / (self.spec.node.link_gb_s * 1e9) if between else seconds
+
+    # Time ------------------------------------------------------------------------------------------------------------
+
+    def layer(self, model: ModelShape, vectors: int, tokens: int) -> dict[str, Cost]:
+        """One layer for a micro-batch of ``vectors`` requests that attend to ``tokens`` each; energies of all its
+        modules."""
+        unit, heads = self.unit, self.heads(model)
+        attention = unit.attention(model, vectors, *heads, int(model.attended(tokens)))
+        channels = attention.score + attention.context
+        out = dict(self._linear(model, vectors))
+        size = vectors * model.hidden_size * model.dtype_bytes
+        exposed = attention.total - attention.append - channels
+        energy = {name: value * self.tp for name, value in attention.energy_pj.items()}
+        own = {"kv_append": Cost(attention.append), "attention_score": Cost(attention.score),
+               "softmax": Cost(exposed), "attention_context": Cost(attention.context, energy)}
+        reduce = self.all_reduce_seconds(size)
+        if self.tp > 1:
+            own |= {"attention_allreduce": Cost(reduce), "ffn_allreduce": Cost(reduce)}
+        return out | own
+
+    def _linear(self, model: ModelShape, vectors: int) -> dict[str, Cost]:
+        key = (model, vectors, self.unit.refresh)
+        if key not in self._layers:
+            unit, timer = self.unit, self.unit.timer
+            out: dict[str, Cost] = {}
+            for name, gemv in self.gemvs(model, vectors):
+                timed = timer.time(gemv)
+                out[name] = Cost(timed.seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
+            hidden = model.hidden_size
+            heads, group = self.heads(model)
+            norms = 2 * unit.hub_seconds(hidden, self.spec.hub.norm_passes)
+            if model.qk_norm:
+                norms += unit.hub_seconds(heads * (group + 1) * model.head_dim, self.spec.hub.norm_passes)
+            out["norms"] = Cost(vectors * norms)
+            if model.family in ROTARY:
+                out["rotary"] = Cost(vectors * unit.hub_seconds(heads * (group + 1) * model.head_dim,
+                                                                self.spec.hub.rotary_passes))
+            # The unit's table gives the activation function while results are read; the product of a gated one is the
+            # hub's.
+            if model.gated:
+                out["ffn_gate_product"] = Cost(vectors * unit.hub_seconds(model.intermediate_size // self.tp))
+            out["residuals"] = Cost(vectors * 2 * unit.hub_seconds(hidden))
+            self._layers[key] = out
+        return self._layers[key]
+
+    def ends(self, model: ModelShape, stage: int, vectors: int) -> dict[str, Cost]:
+        """What a stage does beside its layers."""
+        out: dict[str, Cost] = {}
+        last = stage == self.pp - 1
+        if last and self.spec.features.lm_head:
+            timed = self.unit.timer.time(self.head_gemv(model, vectors))
+            out["lm_head"] = Cost(timed.seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
+        if self.pp > 1 or last:
+            count = vectors * model.hidden_size * model.dtype_bytes
+            out["pipeline_transfer"] = Cost(self.hop_seconds(stage, count))
+        return out
+
+    def slowest(self, model: ModelShape, vectors: int) -> tuple[int, float]:
+        """Layers of the stage that decides, and seconds of what it does beside them."""
+        layer = sum(float(cost.time_s) for cost in self.layer(model, vectors, 1).values())
+        best = (0.0, 0, 0.0)
+        for stage, layers in enumerate(self.stages(model)):
+            ends = sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values())
+            best = max(best, (layers * layer + ends, layers, ends))
+        return best[1], best[2]
+
+    def layer_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
+        return sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
+
+    def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
+        """Slowest stage with a micro-batch of requests of equal context."""
+        layers, ends = self.slowest(model, vectors)
+        return layers * self.layer_seconds(model, vectors, tokens) + ends
+
+    def micro_batches(self, batch: int) -> list[int]:
+        """Sizes of micro-batches that are worth trying for a batch."""
+        fixed = self.spec.parallelism.micro_batch
+        if fixed is not None:
+            return [min(fixed, batch)]
+        most = -(-batch // self.pp)
+        return sorted({1, most, *(1 << k for k in range(most.bit_length()))} - {0})
+
+    def choose(self, model: ModelShape, batch: int, tokens: int) -> tuple[float, int]:
+        """Seconds of a token of every request of a batch, and the micro-batch that takes least."""
+        return min((max(self.pp, -(-batch // size)) * self.stage_seconds(model, size, tokens), size)
+                   for size in self.micro_batches(batch) if size <= batch)
+
+    def step_seconds(self, model: ModelShape, contexts: Any) -> float:
+        """Seconds of a decode step in which requests attend to ``contexts`` tokens each, in the order of the pipeline.
+
+        Layers are evaluated at multiples of :data:`GRID` tokens, and on straight lines between. A step of the pipeline
+        takes as long as the longest micro-batch in it.
+        """
+        contexts = np.asarray(model.attended(np.asarray(contexts, np.int64)))
+        batch = len(contexts)
+        size = self.choose(model, batch, int(-(-contexts.mean() // GRID) * GRID))[1]
+        layers, ends = self.slowest(model, size)
+        heads = self.heads(model)[0]
+        grid = np.arange(contexts.min() // GRID, contexts.max() // GRID + 2) * GRID
+        table = [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid]
+        one = np.interp(contexts, grid, table)
+        count = -(-batch // size)
+        padded = np.full(count * size, np.nan)
+        padded[:batch] = one
+        parts = padded.reshape(count, size)
+        # Heads of several requests share a round of channels, which takes as long as the longest; else times add up.
+        mixed = self.unit.partition == "head" and heads % self.module.channels
+        micro = np.nanmax(parts, axis=1) if mixed else np.nanmean(parts, axis=1)
+        slots = np.zeros(max(self.pp, count))
+        slots[:count] = layers * micro + ends
+        if self.pp >= count:
+            return self.pp * float(slots.max())
+        return float(np.lib.stride_tricks.sliding_window_view(np.concatenate((slots, slots[:self.pp - 1])),
+                                                              self.pp).max(axis=1).sum())
+
+    # Capacity --------------------------------------------------------------------------------------------------------
+
+    def _fits(self, model: ModelShape, requests: int, tokens: int) -> bool:
+        heads = self.heads(model)[0]
+        return all(self.unit.fits(model, weights, layers, requests, heads, tokens)
+                   for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True))
+
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        """What the fullest module needs, and the largest batches that fit at ``context`` and at the last token."""
+        last = context + output_tokens - 1
+        weights, stages = self.weight_bytes(model), self.stages(model)
+        one = self.unit.kv_bytes(model, self.heads(model)[0], last)
+        full = max(range(self.pp), key=lambda s: weights[s] + batch * one * stages[s])
+        return Capacity(self.module.bytes, weights[full], batch * one * stages[full],
+                        _largest(lambda b: self._fits(model, b, context)), _largest(lambda b: self._fits(model, b, last)))
+
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        """Tokens of all requests together that fit beside the weights: whole chunks, or reserved requests."""
+        chunk = self.kv_block_tokens(model)
+        return _largest(lambda n: self._fits(model, n, chunk)) * chunk
+
+    def kv_block_tokens(self, model: ModelShape) -> int:
+        """Tokens that are allotted together."""
+        if self.spec.features.lazy_allocation:
+            return self.spec.allocation.chunk_tokens
+        return self.spec.allocation.reserve_tokens or model.max_context
+
+    # Results ---------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1, records: RecordSource,
+                 refresh: bool = False) -> Evaluation:
+        """See :func:`bankside.models.systems.evaluate`."""
+        for what, value, most in (("context", context, 1 << 24), ("batch", batch, 1 << 24),
+                                  ("output tokens", output_tokens, 1 << 20)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+                raise ConfigError(f"{what} must be a whole number in 1..{most}, not {value!r}")
+        self.check(model)
+        last = context + output_tokens - 1
+        capacity = self.capacity(model, context, batch, output_tokens)
+        if capacity.largest_batch_with_output < batch:
+            raise ConfigError(self._too_large(model, batch, last, capacity))
+        self.unit.refresh = refresh
+        contexts = np.arange(context, last + 1)
+        chosen = np.unique(np.linspace(context, last, min(output_tokens, SAMPLES)).round().astype(np.int64))
+        size = self.choose(model, batch, int(contexts.mean()))[1]
+        steps = max(self.pp, -(-batch // size))
+        layers, ends = self.slowest(model, size)
+        stage = next(s for s, n in enumerate(self.stages(model)) if n == layers and abs(ends - sum(
+            float(c.time_s) for c in self.ends(model, s, size).values())) < 1e-15)
+        costs = [self.layer(model, size, int(tokens)) for tokens in chosen]
+
+        def mean(values: list[float]) -> float:
+            return float(np.interp(contexts, chosen, values).mean())
+
+        breakdown = {name: steps * layers * mean([float(cost[name].time_s) for cost in costs]) * 1e3 for name in costs[0]}
+        for name, cost in self.ends(model, stage, size).items():
+            breakdown[name] = steps * float(cost.time_s) * 1e3
+        energy: dict[str, float | str] = {}
+        for name in costs[0]:
+            for component in costs[0][name].energy_pj:
+                picojoules = mean([float(cost[name].energy_pj[component]) for cost in costs]) * model.layers / size
+                energy[component] = float(energy.get(component, 0.0)) + picojoules * 1e-9
+        total = sum(float(value) for value in energy.values())
+        energy |= dict.fromkeys(("hub", "links", "dram_refresh_and_standby", "host"), NOT_MODELLED)
+        tpot = sum(breakdown.values())
+        heads, group = self.heads(model)
+        timed = self.unit.attention(model, 1, heads, group, int(model.attended(context)))
+        notes = self.unit.notes(model, heads, size)
+        if steps > -(-batch // size):
+            notes.append(f"{-(-batch // size)} micro-batches in {self.pp} stages: {steps - -(-batch // size)} of "
+                         f"{steps} steps of "
+                         "the pipeline are bubbles")
+        if last > model.max_context:
+            notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
+        return Evaluation(
+            system=self.name, model=model.name, context=context, batch=batch, output_tokens=output_tokens, tpot_ms=tpot,
+            throughput_tok_s=batch / tpot * 1e3, energy_mj_per_token=total, breakdown_ms=breakdown,
+            energy_breakdown_mj=energy, capacity=capacity,
+            parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": size}, area=None, unit=None,
+            attention={"memory": self.memory.name, "partition": self.unit.partition,
+                       "ping_pong": self.spec.features.ping_pong, "kv_heads_per_module": heads, "queries_per_head": group,
+                       "score_us_per_layer": timed.score * 1e6, "context_us_per_layer": timed.context * 1e6,
+                       "softmax_us_per_layer": timed.softmax * 1e6, "kv_append_us_per_layer": timed.append * 1e6},
+            records=[], tools={}, notes=notes, assumptions=self.assumptions())
+
+    def assumptions(self) -> list[str]:
+        """What the figures take for granted."""
+        return [
+            *self.unit.assumptions(),
+            "linear layers: one input after the other, each read of the weights serves one request",
+            f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism over modules; the host starts all stages "
+            "together",
+            "links have bandwidth and no latency; transfers overlap with nothing",
+            "embedding is the host's" + ("" if self.spec.features.lm_head else ", and so are the output matrix and "
+                                                                               "its time"),
+            "decoding in steady state: prefill, sampling, scheduling and host time are not included",
+        ]
+
+    def _too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
+        available = capacity.available_bytes_per_device
+        if capacity.weight_bytes_per_device > available:
+            return (f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
+                    f"({capacity.weight_bytes_per_device / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
+                    f"{available} "
+                    f"({available / GIB:.1f} GiB) are there")
+        most = capacity.largest_batch_with_output
+        text = (f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
+                f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
+                f"{available} are "
+                "there")
+        if not self.spec.features.lazy_allocation:
+            text += f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
+        return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
+
+    # Serving ---------------------------------------------------------------------------------------------------------
+
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> LolPimServed:
+        """For ``bankside serve``."""
+        return LolPimServed(self, model, refresh)
+
+    def latency(self, model: ModelShape, *, records: RecordSource, refresh: bool = False) -> LolPimServed:
+        """Step and prefill latencies for request-level serving."""
+        return LolPimServed(self, model, refresh)
+
+
+class LolPimServed:
+    """A system of modules as the serving engine sees it. A prompt goes through the modules token by token."""
+
+    def __init__(self, system: LolPimSystem, model: ModelShape, refresh: bool) -> None:
+        system.check(model)
+        capacity = system.capacity(model, 1, 1, 1)
+        if not capacity.largest_batch:
+            raise ConfigError(system._too_large(model, 1, 1, capacity))
+        system.unit.refresh = refresh
+        self.system, self.model, self.name = system, model, system.name
+        self.kv_window = model.sliding_window
+        self.kv_block_tokens = system.kv_block_tokens(model)
+        self.kv_capacity_tokens = system.kv_capacity_tokens(model)
+        self.parallelism = {"tensor": system.tp, "pipeline": system.pp}
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        return self.system.step_seconds(self.model, contexts)
+
+    step_latency = decode_seconds
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Tokens one after the other, each in a stage of its own."""
+        total = 0.0
+        for count, before in zip(np.asarray(tokens).tolist(), np.asarray(past).tolist(), strict=True):
+            middle = max(int(round((before + (count + 1) / 2) / GRID)) * GRID, 1)
+            total += (count + self.system.pp - 1) * self.system.stage_seconds(self.model, 1, middle)
+        return total
+
+    def prefill_latency(self, tokens: int) -> float:
+        return self.prefill_seconds(np.array([tokens]), np.array([0]))
+
+
+def _memory(name: str, where: str) -> Memory:
+    if name.endswith((".yaml", ".yml")) and not Path(name).is_absolute():
+        name = str(Path(where).parent / name)
+    return _load(name, True)
+
+
+class LolPimHybridSystem(GpuSystem):
+    """GPUs with AiM modules: attention on the modules, everything else on the GPUs. The modules are shared out evenly."""
+
+    kind = "lol-pim-hybrid"
+
+    def __init__(self, name: str, spec: LolPimHybridSpec, base: GpuSystemSpec, memory: Memory) -> None:
+        super().__init__(name, base)
+        self.pim = spec
+        self.unit = AttentionUnit(name, spec, memory)
+        modules = spec.node.nodes * spec.node.modules
+        if modules % base.gpu.count:
+            raise ConfigError(f"{name}: {modules} modules can't be shared out evenly to {base.gpu.count} GPUs")
+        self.modules_per_gpu = modules // base.gpu.count
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
+                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> LolPimHybridSystem:
+        spec = validate(document, LolPimHybridSpec, where, lines)
+        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=Path(where))[:3]
+        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
+        return cls(name, spec, base, _memory(spec.module.memory, where))
+
+    def split(self, tensor: int, pipeline: int) -> LolPimHybridSystem:
+        """The same system with another split of the GPUs."""
+        parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
+        return LolPimHybridSystem(self.name, self.pim, self.spec.model_copy(update={"parallelism": parallelism}),
+                                  self.unit.memory)
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        if model.dtype_bytes != 2:
+            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                              f"({model.dtype_bytes} bytes)")
+        self.unit.refresh = refresh
+
+    def share(self, model: ModelShape, batch: int) -> tuple[int, int, int]:
+        """Of the fullest module: requests, key/value heads of each, queries to a head."""
+        heads = max(model.kv_heads // self.tp, 1)
+        each = max(heads // self.modules_per_gpu, 1)
+        return -(-batch * heads // (each * self.modules_per_gpu)), each, model.heads // self.tp // heads
+
+    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+        requests, heads, group = self.share(model, batch)
+        attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
+        values, where = np.unique(attended, return_inverse=True)
+        chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), SAMPLES)).round().astype(int))]
+        timed = [self.unit.attention(model, requests, heads, group, int(tokens)) for tokens in chosen]
+        count = requests * heads * (2 * group + 2) * model.head_dim * model.dtype_bytes
+        busy = batch * max(model.kv_heads // self.tp, 1) / (requests * heads)  # modules' worth of work on a GPU
+        energy = {name: np.interp(values, chosen, [one.energy_pj[name] for one in timed])[where] * busy * self.tp
+                  for name in timed[0].energy_pj}
+        total = np.interp(values, chosen, [one.total for one in timed])[where]
+        return {"attention": Cost(total, energy),
+                "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9))}
+
+    def step_seconds(self, model: ModelShape, batch: Any, context: int | None = None) -> float:
+        """Time of a decode step: of ``batch`` requests of ``context`` tokens, or of requests with the contexts of an array,
+        whose attention takes the mean of what each context would."""
+        if context is not None:
+            return super().step_seconds(model, batch, context)
+        contexts = np.asarray(batch, np.int64)
+        self._batch = len(contexts)
+        stages = self.step(model, -(-len(contexts) // min(self.pp, len(contexts))), contexts)
+        return self.pp * max(float(sum(np.mean(cost.time_s) for cost in stage.values())) for stage in stages)
+
+    def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
+        requests, heads, _ = self.share(model, batch)
+        return self.unit.fits(model, 0, max(self.stages(model)), requests, heads, tokens)
+
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        """Weights are in the GPUs' memory, keys and values in the modules'; both are told as of a GPU and its modules."""
+        layers, weights = max(self.stages(model)), max(self.weight_bytes_per_device(model))
+        last = context + output_tokens - 1
+        room = self.modules_per_gpu * self.unit.module.bytes
+        fit = weights <= self.available_bytes_per_device
+        requests, heads, _ = self.share(model, batch)
+        kv = self.modules_per_gpu * requests * self.unit.kv_bytes(model, heads, last) * layers
+        available = weights if fit else self.available_bytes_per_device
+        return Capacity(available + room, weights if fit else weights + room, kv,
+                        _largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
+                        _largest(lambda b: self.kv_fits(model, b, last)) if fit else 0)
+
+    def kv_block_tokens(self, model: ModelShape) -> int:
+        """Tokens that are allotted together."""
+        allocation = self.pim.allocation
+        if self.pim.features.lazy_allocation:
+            return allocation.chunk_tokens
+        return allocation.reserve_tokens or model.max_context
+
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        block = self.kv_block_tokens(model)
+        return self.capacity(model, block, 1, 1).largest_batch * block
+
+    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                   need: int) -> str:
+        weights = max(self.weight_bytes_per_device(model))
+        if weights > self.available_bytes_per_device:
+            return (f"{model.name} on {self.name}: the weights need {weights} bytes ({weights / GIB:.1f} GiB) on the "
+                    "fullest GPU, "
+                    f"{self.available_bytes_per_device} ({self.available_bytes_per_device / GIB:.1f} GiB) are there")
+        text = (f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} does not fit "
+                "the modules"
+                + ("" if self.pim.features.lazy_allocation else
+                   f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"))
+        most = capacity.largest_batch_with_output
+        return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
+
+    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
+        out = super().extras(model, batch, context)
+        requests, heads, group = self.share(model, batch)
+        out["attention"] = {"memory": self.unit.memory.name, "partition": self.unit.partition,
+                            "ping_pong": self.pim.features.ping_pong, "modules_per_gpu": self.modules_per_gpu,
+                            "requests_per_module": requests, "kv_heads_per_module": heads, "queries_per_head": group}
+        out["notes"] += self.unit.notes(model, heads, requests)
+        return out
+
+    def assumptions(self) -> list[str]:
+        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
+            *self.unit.assumptions(), "queries, new keys and values, and results cross each module's link; attention "
+                                      "does not "
+            "overlap with GEMMs"]
