@@ -322,8 +322,8 @@ class OffloadSystemSpec(Strict):
     description: str
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
-    keeps_part: bool = Field(description="whether the GPU's memory keeps what it has room for of the KV of a batch that does "
-                                         "not fit it; else all KV of such a batch is outside")
+    keeps_part: bool = Field(description="whether the GPU's memory keeps what it has room for of the KV of a batch that "
+                                         "does not fit it; else all KV of such a batch is outside")
     overlap: bool = Field(description="whether the KV of the next layer is fetched while one is computed")
     links: HostLinks
 

@@ -9,7 +9,7 @@ State is one NumPy array per property over the tokens of all requests; nothing l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -336,6 +336,8 @@ class KvTable:
         self.length[requests] += 1
         begin = 0
         for k in range(len(self.tiers)):
+            if begin + int(self.free(k).sum()) < len(others):
+                self._give_up(np.flatnonzero((self._run_left > 0) & (self._run_tier == k)))
             stop = min(begin + int(self.free(k).sum()), len(others))
             if stop > begin:
                 self._place(k, where[others[begin:stop]], requests[others[begin:stop]], decoded=True)
@@ -570,8 +572,8 @@ class KvTable:
 
     # Moves between tiers -----------------------------------------------------------------------------------------
 
-    def schedule(self, x: float, y: float, most: int) -> dict[str, Moves]:
-        """Algorithm 2: decide the swaps of one step and make them; ``most`` in all.
+    def schedule(self, x: float, y: float, most: int, limits: Mapping[str, int] | None = None) -> dict[str, Moves]:
+        """Algorithm 2: decide the swaps of one step and make them; ``most`` in all, ``limits`` between two tiers.
 
         Needs the three tiers HBM, DDR, SSD. Counts per tier never change.
 
@@ -590,7 +592,7 @@ class KvTable:
             if slow == 1 and len(out["ssd-ddr"]):
                 where[1] = np.flatnonzero(tier == 1)
             moves, sums = plan_swaps(importance, where[fast], where[slow], sums=(sums[0], sums[1], sums[2]),
-                                     counts=counts, x=x, y=y, which=which, most=most)
+                                     counts=counts, x=x, y=y, which=which, most=min(most, (limits or {}).get(which, most)))
             most -= len(moves)
             self.exchange(moves, fast, slow)
             out[which] = moves

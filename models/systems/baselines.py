@@ -1,7 +1,8 @@
 """What PAM is compared with and has no tiers of near-memory units: KV offload, and AttAcc.
 
-``gpu-offload``: GPUs alone; if their own memory has no room for the KV of a batch, all of it (with ``keeps_part``: the rest)
-is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM has AttAcc's units; a batch must fit HBM.
+``gpu-offload``: GPUs alone; if their own memory has no room for the KV of a batch, all of it (with ``keeps_part``: the
+rest) is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM
+has AttAcc's units; a batch must fit HBM.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class OffloadSystem(GpuSystem):
                         room // self.kv_bytes_per_device(model, 1, context, layers),
                         room // self.kv_bytes_per_device(model, 1, last, layers))
 
+    def knees(self, model: ModelShape) -> list[int]:
+        size = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
+        return [int(held) // size for held in np.cumsum(self.kv_tiers(model))[:-1]]
+
     def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
                    need: int) -> str:
         text = super()._too_large(model, context, batch, output_tokens, capacity, need)
@@ -91,18 +96,25 @@ class OffloadSystem(GpuSystem):
         count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
         return count / (self.offload.links.gpu_host_gb_s * 1e9)
 
+    def fetch_seconds(self, fetched: list[np.ndarray]) -> np.ndarray:
+        """Time to fetch so many bytes of each tier: tiers side by side, all over the link to the GPU."""
+        total, links = sum(fetched), self.offload.links
+        time = total / (links.gpu_host_gb_s * 1e9)
+        for tier, count in zip(self.offload.tiers, fetched, strict=True):
+            time = np.maximum(time, count / (tier.read_gb_s * 1e9))
+        return np.asarray(time + links.latency_us * 1e-6 * (total > 0), float)
+
+    def exposed(self, fetch_s: np.ndarray, attention_s: Any) -> np.ndarray:
+        """What of the fetching the computation does not hide."""
+        return np.maximum(fetch_s - attention_s, 0) if self.offload.overlap else fetch_s
+
     def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
         own = super().attention(model, batch, contexts)["attention"]
-        links = self.offload.links
-        time, energy = np.zeros(np.shape(contexts)), np.zeros(np.shape(contexts))
-        total = np.zeros(np.shape(contexts))
-        for tier, count in zip(self.offload.tiers, self.fetched(model, batch, contexts), strict=True):
-            time = np.maximum(time, count / (tier.read_gb_s * 1e9))
-            energy = energy + count * (tier.pj_per_byte + links.pj_per_byte)
-            total = total + count
-        time = np.maximum(time, total / (links.gpu_host_gb_s * 1e9)) + links.latency_us * 1e-6 * (total > 0)
-        exposed = np.maximum(time - own.time_s, 0) if self.offload.overlap else time
-        return {"attention": own, "kv_fetch": Cost(exposed, {"kv_transfers": energy * self.tp})}
+        fetched = self.fetched(model, batch, contexts)
+        energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte)
+                     for tier, count in zip(self.offload.tiers, fetched, strict=True))
+        return {"attention": own, "kv_fetch": Cost(self.exposed(self.fetch_seconds(fetched), own.time_s),
+                                                   {"kv_transfers": energy * self.tp})}
 
     def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
         out = super().extras(model, batch, context)

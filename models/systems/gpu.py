@@ -80,6 +80,8 @@ class GpuSystem:
     """
 
     kind = "gpu"
+    #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
+    spread_matters = False
 
     def __init__(self, name: str, spec: GpuSystemSpec) -> None:
         self.name, self.spec = name, spec
@@ -89,6 +91,7 @@ class GpuSystem:
         self.roofline = Roofline(spec.gpu, spec.link, spec.energy)
         #: Requests of all micro-batches of what is being evaluated.
         self._batch = 0
+        self._linear: dict[tuple[str, int], np.ndarray] = {}
 
     @classmethod
     def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str,
@@ -140,21 +143,22 @@ class GpuSystem:
         whole, rest = divmod(model.layers, self.pp)
         return [whole + (stage < rest) for stage in range(self.pp)]
 
-    def layer(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
-        """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator."""
+    def layer(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> dict[str, Cost]:
+        """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator; without ``attention`` of
+        what is around it."""
         out: dict[str, Cost] = {}
         for op in layer_operators(model, batch, contexts, self.tp):
             if op.kind == "attention":
-                if "attention" not in out:
+                if attention and "attention" not in out:
                     out.update(self.attention(model, batch, contexts))
                 continue
             cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
             out[op.name] = Cost(cost.time_s, _times(cost.energy_pj, self.tp))
         return out
 
-    def step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> list[dict[str, Cost]]:
+    def step(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> list[dict[str, Cost]]:
         """Cost of a micro-batch of ``batch`` in each stage, by operator, all layers of the stage."""
-        layer = self.layer(model, batch, contexts)
+        layer = self.layer(model, batch, contexts, attention)
         out = []
         for stage, layers in enumerate(self.stages(model)):
             costs = {}
@@ -179,6 +183,40 @@ class GpuSystem:
         size = -(-batch // min(self.pp, batch))
         stages = self.step(model, size, np.array([context], np.int64))
         return self.pp * max(float(sum(np.max(cost.time_s) for cost in stage.values())) for stage in stages)
+
+    def step_energy(self, model: ModelShape, batch: int, context: int) -> dict[str, float]:
+        """Energy of the same step in pJ by component: all micro-batches, stages and devices."""
+        self._batch = batch
+        sizes = [len(part) for part in np.array_split(np.arange(batch), min(self.pp, batch))]
+        out: dict[str, float] = {}
+        for size in set(sizes):
+            for stage in self.step(model, size, np.array([context], np.int64)):
+                for cost in stage.values():
+                    for component, pj in cost.energy_pj.items():
+                        out[component] = out.get(component, 0.0) + float(np.mean(pj)) * sizes.count(size)
+        return out
+
+    def linear_seconds(self, model: ModelShape, batch: int) -> np.ndarray:
+        """Seconds of each stage without attention, for the largest micro-batch of ``batch`` requests."""
+        key = (model.name, -(-batch // min(self.pp, batch)))
+        if key not in self._linear:
+            if len(self._linear) > 1 << 16:
+                self._linear.clear()
+            stages = self.step(model, key[1], np.array([1], np.int64), attention=False)
+            self._linear[key] = np.array([sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages])
+        return self._linear[key]
+
+    def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
+        """Attention of one layer for the largest micro-batch of requests with these contexts, and the least time of a
+        whole step for reasons beside it; after :meth:`prepare`."""
+        self._batch = len(contexts)
+        size = -(-len(contexts) // min(self.pp, len(contexts)))
+        costs = self.attention(model, size, np.array([round(float(np.mean(contexts)))], np.int64))
+        return sum(float(np.max(cost.time_s)) for cost in costs.values()), 0.0
+
+    def knees(self, model: ModelShape) -> list[int]:
+        """Tokens of all requests at which a memory is full and the time of attention begins to grow otherwise."""
+        return []
 
     def latency(self, model: ModelShape, *, records: RecordSource, refresh: bool = False) -> GridLatency:
         """Step and prefill latencies for request-level serving."""

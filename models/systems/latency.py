@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GridLatency", "StepLatency"]
 
-#: Steps of the grid on which a system is evaluated: of the batch, and of the tokens of all requests.
-BATCH_STEP, TOKEN_STEP = 2.0, math.sqrt(2.0)
+#: Steps of the grid on which attention is evaluated: factors of the batch and of the tokens of all requests, and
+#: difference of the coefficient of variation of contexts, with the number of the last one.
+BATCH_STEP, TOKEN_STEP, SPREAD_STEP, MOST_SPREAD = 2.0, 2.0**0.25, 0.5, 4
 
 
 @runtime_checkable
@@ -54,10 +58,12 @@ class StepLatency(Protocol):
 
 
 class GridLatency:
-    """:class:`StepLatency` of any system: evaluated on a grid of batch and tokens, between its points a power law.
+    """:class:`StepLatency` of any system: linear layers for the very batch, attention from a grid.
 
-    Requests of a batch are taken to have the mean context; a step of a system with placement is that of the settled
-    state. Points are evaluated when they are first needed.
+    The grid has points in the batch, in the tokens of all requests (and where a memory is full), and, for systems that
+    place tokens, in the coefficient of variation of the contexts. At a point the contexts are quantiles of a log-normal
+    distribution, in an order by chance, and the system is in its settled state. Between the points the time of attention
+    is linear in the tokens and a power of the batch. Points are evaluated when they are first needed.
 
     Raises
     ------
@@ -70,7 +76,9 @@ class GridLatency:
         system.prepare(model, records, refresh)
         self.system, self.model = system, model
         self.kv_capacity_tokens = system.kv_capacity_tokens(model)
-        self._known: dict[tuple[int, int], float] = {}
+        self._layers = np.array(system.stages(model))
+        self._tokens = _token_points(self.kv_capacity_tokens, system.knees(model))
+        self._known: dict[tuple[int, int, int], tuple[float, float]] = {}
         self._prefill: dict[int, float] = {}
 
     def step_latency(self, contexts: np.ndarray) -> float:
@@ -78,27 +86,41 @@ class GridLatency:
         contexts = np.asarray(contexts)
         if contexts.ndim != 1 or not len(contexts) or int(contexts.min()) < 1:
             raise ConfigError("contexts must be a list of whole numbers of at least 1")
-        batch, tokens = len(contexts), int(np.sum(self.model.attended(contexts)))
+        attended = self.model.attended(contexts)
+        batch, tokens = len(contexts), int(np.sum(attended))
         if tokens > self.kv_capacity_tokens:
             capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
             raise ConfigError(self.system._too_large(self.model, -(-tokens // batch), batch, 1, capacity,
                                                      capacity.weight_bytes_per_device + capacity.kv_bytes_per_device))
-        low_b, high_b, part_b = _bracket(batch, BATCH_STEP, 1 << 30)
-        low_t, high_t, part_t = _bracket(tokens, TOKEN_STEP, self.kv_capacity_tokens)
-        total = 0.0
-        for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
-            for size, weight_t in ((low_t, 1 - part_t), (high_t, part_t)):
-                if weight_b * weight_t:
-                    total += weight_b * weight_t * math.log(self._at(count, size))
-        return math.exp(total)
+        attention, least = self._between(batch, tokens, float(np.std(attended)) * batch / tokens)
+        stages = self.system.linear_seconds(self.model, batch) + self._layers * attention
+        return max(self.system.pp * float(np.max(stages)), least)
 
-    def _at(self, batch: int, tokens: int) -> float:
-        """Step time of ``batch`` requests that share ``tokens`` evenly, at least one each."""
-        context = max(tokens // batch, 1)
-        batch = min(batch, self.kv_capacity_tokens // context)
-        key = (batch, context)
+    def _between(self, batch: int, tokens: int, spread: float) -> tuple[float, float]:
+        """Attention of a layer and least time of a step, interpolated."""
+        low_b, high_b, part_b = _bracket(batch, BATCH_STEP, 1 << 30)
+        place = bisect_right(self._tokens, tokens) - 1
+        low_t, high_t = self._tokens[place], self._tokens[min(place + 1, len(self._tokens) - 1)]
+        part_t = (tokens - low_t) / (high_t - low_t) if high_t > low_t else 0.0
+        low_s = min(int(spread / SPREAD_STEP), MOST_SPREAD - 1) if self.system.spread_matters else 0
+        part_s = min(spread / SPREAD_STEP - low_s, 1.0) if self.system.spread_matters else 0.0
+        total = least = 0.0
+        for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
+            for step, weight_s in ((low_s, 1 - part_s), (low_s + 1, part_s)):
+                points = [(weight, *self._at(count, size, step)) for size, weight in
+                          ((low_t, 1 - part_t), (high_t, part_t)) if weight and weight_b * weight_s]
+                if points:
+                    total += weight_b * weight_s * math.log(sum(weight * attention for weight, attention, _ in points))
+                    least += weight_b * weight_s * sum(weight * one for weight, _, one in points)
+        return math.exp(total), least
+
+    def _at(self, batch: int, tokens: int, step: int) -> tuple[float, float]:
+        """The same of ``batch`` requests that share ``tokens``, at least one each, at a step of the spread."""
+        batch = min(batch, tokens)
+        key = (batch, tokens, step)
         if key not in self._known:
-            self._known[key] = self.system.step_seconds(self.model, batch, context)
+            contexts = spread_contexts(batch, tokens, step * SPREAD_STEP)
+            self._known[key] = self.system.attention_seconds(self.model, contexts)
         return self._known[key]
 
     def prefill_latency(self, tokens: int) -> float:
@@ -128,6 +150,34 @@ class GridLatency:
         ends = [*embedding_operators(model, tokens), *head_operators(model, 1, system.tp)]
         total = layer * model.layers + sum(float(roofline.operator(op).time_s) for op in ends)
         return total + (system.pp - 1) * roofline.transfer_time(tokens * model.hidden_size * model.dtype_bytes)
+
+
+def spread_contexts(batch: int, tokens: int, variation: float) -> np.ndarray:
+    """Contexts of ``batch`` requests, ``tokens`` in all and at least one each: quantiles of a log-normal distribution of
+    this coefficient of variation, in an order by chance (the same for the same arguments)."""
+    sigma = math.sqrt(math.log1p(variation * variation))
+    shape = np.exp(sigma * _normal_quantiles(batch))
+    ideal = 1 + shape / shape.sum() * (tokens - batch)
+    # Rounded so that the sum is exact
+    ends = np.round(np.cumsum(ideal)).astype(np.int64)
+    return np.random.default_rng(batch).permutation(np.diff(ends, prepend=0))
+
+
+@lru_cache(maxsize=64)
+def _normal_quantiles(count: int) -> np.ndarray:
+    """The middles of ``count`` equal parts of a normal distribution."""
+    normal = NormalDist()
+    few = np.array([normal.inv_cdf((k + 0.5) / 1024) for k in range(1024)])
+    if count <= 1024:
+        return np.array([normal.inv_cdf((k + 0.5) / count) for k in range(count)])
+    # Beyond a thousand, between these
+    return np.interp((np.arange(count) + 0.5) / count, (np.arange(1024) + 0.5) / 1024, few)
+
+
+def _token_points(most: int, knees: list[int]) -> list[int]:
+    """Points of the grid in tokens, up to ``most``."""
+    steps = {round(TOKEN_STEP**exponent) for exponent in range(math.ceil(math.log(most) / math.log(TOKEN_STEP)))}
+    return sorted(point for point in steps | {most, *knees} if 1 <= point <= most)
 
 
 def _bracket(value: int, step: float, most: int) -> tuple[int, int, float]:

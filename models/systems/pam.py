@@ -77,7 +77,7 @@ class Step:
         Attention of one layer: slowest tier; merge of the tiers; new tokens' K and V; softmax on the GPU.
     moves : swaps by pair of tiers
     migration_s : time of the transfers between tiers, beside the step
-    moving_s : time by tier for which they keep its busiest bank group or channel
+    moving_s : time by tier for which they keep its bank groups or channels, in the mean
     energy_pj : of one layer and all micro-batches, by component, of one share
     migration_pj : of the transfers of a step, of one share
     active, tokens : tokens by tier
@@ -117,7 +117,9 @@ class Node:
                              by_activation=features.kv_mapping)
         self.source = source or system.source()
         attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
-        spare = int(place.reserve_percent / 100 * self.table.tiers[0].capacity)
+        # New tokens find room in the first tier, as they do where requests come and go.
+        first = self.table.tiers[0].capacity
+        spare = max(int(place.reserve_percent / 100 * first), min(growth * len(attended), first // 4))
         self.requests = self.table.add(attended, attended + growth, spare)
         self.source.added(self.table, self.requests)
         if isinstance(self.source, SyntheticSource):
@@ -143,7 +145,7 @@ class Node:
         if system.pim.features.kv_scheduling:
             x, y = system.ratios(self.model)
             budget = int(system.pim.scheduling.budget_percent / 100 * table.tokens)
-            moves = table.schedule(x, y, budget)
+            moves = table.schedule(x, y, budget, system.move_limits(self.model, len(self.requests), timed))
         if np.all(table.length[self.requests] < table.room[self.requests]):
             self.source.appended(table, table.append(self.requests))
         migration_s, migration_pj = system.migration(self.model, {pair: len(m) for pair, m in moves.items()})
@@ -170,6 +172,7 @@ class TieredPimSystem(GpuSystem):
     """See the module."""
 
     kind = "tiered-pim"
+    spread_matters = True
 
     def __init__(self, name: str, spec: TieredSystemSpec, base: GpuSystemSpec, memories: list[Memory],
                  file: Path | None = None) -> None:
@@ -567,29 +570,40 @@ class TieredPimSystem(GpuSystem):
         return worst, energy
 
     def moving(self, model: ModelShape, table: KvTable, moves: Mapping[str, Moves]) -> dict[str, float]:
-        """Seconds of a step's moves, already made, in the busiest bank group (channel of flash) of each tier: in every
-        place a token is read and another written, one head and layer after the other. Flash reads a page for each token
-        and programs pages that are full."""
+        """Seconds for which a step's moves, already made, keep a bank group (channel of flash) of each tier. Moves are a
+        queue that goes on from step to step, so the mean over the groups counts."""
+        count = {pair: len(made) for pair, made in moves.items()}
+        swaps = (count.get("ddr-hbm", 0), count.get("ddr-hbm", 0) + count.get("ssd-ddr", 0), count.get("ssd-ddr", 0))
+        return {tier.name: number * each for tier, number, each in
+                zip(self.pim.tiers, swaps, self._move_seconds(model), strict=True)}
+
+    def _move_seconds(self, model: ModelShape) -> list[float]:
+        """Seconds that a swap takes of every group of a tier in the mean, all heads and layers of a share: a token is read
+        and another written in its place. Flash reads a page for each token and programs pages that are full."""
         heads, layers = self.heads_per_gpu(model), max(self.stages(model))
-        places: list[list[np.ndarray]] = [[], [], []]
-        for pair, made in moves.items():
-            slow, fast = (2, 1) if pair == "ssd-ddr" else (1, 0)
-            places[fast].append(made.up)
-            places[slow].append(made.down)
-        out = {}
-        for number, (tier, memory) in enumerate(zip(self.pim.tiers, self.memories, strict=True)):
-            # A token that goes on from DDR to HBM in the same step leaves its place in DDR to another, which counts there.
-            moved = np.concatenate([np.empty(0, np.int64), *places[number]])
-            moved = moved[table.tier[moved] == number]
-            most = int(np.bincount(table.group[moved]).max()) if len(moved) else 0
-            if tier.layout == "ssd":
+        out = []
+        for number, (memory, shape) in enumerate(zip(self.memories, self.tier_shapes(model), strict=True)):
+            if self.pim.tiers[number].layout == "ssd":
                 pages, _, room = self.pages(model)
-                page = page_cycles(memory, 1) + \
-                    memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
-                cycles = pages * page
+                programs = memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
+                cycles = pages * (page_cycles(memory, 1) + programs)
             else:
                 cycles = heads * exchange_cycles(memory, *self._rows(number, model))
-            out[tier.name] = most * layers * cycles * memory.clock_ps * 1e-12
+            out.append(cycles * layers * memory.clock_ps * 1e-12 / shape.all_groups)
+        return out
+
+    def move_limits(self, model: ModelShape, batch: int, timed: Mapping[str, Any]) -> dict[str, int]:
+        """Swaps between two tiers that a step has time for: transfers beside it, and in both tiers reads and writes while
+        they do not attend."""
+        attention = sum(timed[part] for part in ("attention_s", "merge_s", "append_s", "gather_s"))
+        step_s = self.pp * float(np.max(self.linear_seconds(model, batch) + np.array(self.stages(model)) * attention))
+        spare = [step_s - self._busy(model, tier) for tier in timed["tiers"].values()]
+        each, out = self._move_seconds(model), {}
+        for pair, fast, slow in (("ssd-ddr", 1, 2), ("ddr-hbm", 0, 1)):
+            transfer = self.migration(model, {pair: 1})[0]
+            out[pair] = max(0, int(min(step_s / transfer, spare[fast] / each[fast], spare[slow] / each[slow])))
+            spare[slow] -= out[pair] * each[slow]
+            spare[fast] -= out[pair] * each[fast]
         return out
 
     def _external(self, number: int) -> float:
@@ -645,24 +659,37 @@ class TieredPimSystem(GpuSystem):
             out["attention_softmax"] = Cost(over([step.gather_s for step in steps]))
         return out
 
-    def step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> list[dict[str, Cost]]:
-        stages = super().step(model, batch, contexts)
+    def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
+        free = sum(shape.capacity for shape in self.tier_shapes(model)) - int(model.attended(contexts).sum())
+        # The state is settled before the step: a full node has no room for the tokens of two steps.
+        step = self.measure(model, contexts if free > 2 * len(contexts) else np.maximum(contexts - 1, 1))
+        return step.attention_s + step.merge_s + step.append_s + step.gather_s, self._least(model, step)
+
+    def knees(self, model: ModelShape) -> list[int]:
+        hbm, ddr = (shape.capacity for shape in self.tier_shapes(model)[:2])
+        return [hbm - int(self.pim.placement.reserve_percent / 100 * hbm), hbm, hbm + ddr]
+
+    def _least(self, model: ModelShape, step: Step) -> float:
+        """Least time of a step for its moves: their transfers, and in each tier the moves beside attention, which goes
+        first."""
         if not self.pim.features.kv_scheduling:
+            return 0.0
+        return max(step.migration_s, *(step.moving_s[name] + self._busy(model, t) for name, t in step.tiers.items()))
+
+    def step(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> list[dict[str, Cost]]:
+        stages = super().step(model, batch, contexts, attention)
+        if not attention or not self.pim.features.kv_scheduling:
             return stages
         whole = self._batch or batch * min(self.pp, batch)
         contexts = np.atleast_1d(contexts)
         first = self.step_at(model, whole, int(contexts[0]))
         last = self.step_at(model, whole, int(contexts[-1]))
         span = contexts[[0, -1]] if len(contexts) > 1 else np.array([contexts[0], contexts[0] + 1])
-        migration = np.interp(contexts, span, [first.migration_s, last.migration_s])
+        least = np.interp(contexts, span, [self._least(model, one) for one in (first, last)])
         energy = np.interp(contexts, span, [first.migration_pj, last.migration_pj]) * batch / whole * self.tp
-        # Attention goes first: moves have the time for which a tier is idle.
-        needed = [max(step.moving_s[name] + self._busy(model, step.tiers[name]) for name in step.tiers)
-                  for step in (first, last)]
-        migration = np.maximum(migration, np.interp(contexts, span, needed))
         for stage in stages:
             busy = sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values()) * self.pp
-            stage["migration_exposed"] = Cost(np.maximum(migration - busy, 0) / self.pp, {"migration": energy})
+            stage["migration_exposed"] = Cost(np.maximum(least - busy, 0) / self.pp, {"migration": energy})
         return stages
 
     def _busy(self, model: ModelShape, tier: TierTimes) -> float:

@@ -278,8 +278,8 @@ def test_transfers_of_partial_results_and_share_of_reduction():
 
 
 def test_areas_are_measured_or_unknown():
-    """Sixteen reduction units of 70 kGE beside 64 units of 70 kGE on the die, ten times less dense; the interface on a logic
-    die; the published areas stand beside them and never for them."""
+    """Sixteen reduction units of 70 kGE beside 64 units of 70 kGE on the die, ten times less dense; the interface on a
+    logic die; the published areas stand beside them and never for them."""
     tiers = run("pam", LLAMA, 300, 6).attention["tiers"]
     hbm = tiers["hbm"]
     assert hbm["reduction_mm2"] == pytest.approx((16 * 70e3 * 0.136e-6 * 10, 16 * 70e3 * 0.21e-6 / 0.7 * 10))
