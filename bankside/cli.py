@@ -709,7 +709,7 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
-    parser.add_argument("--measure-limit", metavar="S", type=positive, default=420,
+    parser.add_argument("--measure-limit", metavar="S", type=positive, default=540,
                         help="seconds for missing measurements, all together")
     _records_argument(parser)
     _json_argument(parser)

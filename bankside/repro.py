@@ -31,7 +31,7 @@ from .records import RecordFolder
 __all__ = ["chosen_claims", "listing_text", "repro", "repro_text"]
 
 #: Seconds for measurements by default.
-MEASURE_S = 420.0
+MEASURE_S = 540.0
 
 #: A module instance in generated Verilog: the module's name begins with that of the unit and a dot.
 _INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)

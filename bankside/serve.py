@@ -231,6 +231,11 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
         f"time          busy {100 * r['utilisation']:.1f} %, of that prefill {100 * r['prefill_share']:.1f} %; "
         f"{r['decode_steps']:,} decode steps",
     ]
+    if r["energy"] is not None:
+        e = r["energy"]
+        parts = sorted(e["components_j_per_token"].items(), key=lambda item: -item[1])
+        lines.append(f"energy        {_joules(e['j_per_token'])} a token, as modelled; {_joules(e['prefill_j_per_token'])} "
+                     "are prefill; " + ", ".join(f"{name} {_joules(value)}" for name, value in parts if value))
     if r["slo"] is not None:
         limits = [f"{name} {r['slo'][key]:g} ms" for key, name in (("tpot_ms", "TPOT"), ("ttft_ms", "TTFT"))
                   if r["slo"][key] is not None]
@@ -257,6 +262,10 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1e4 else f"{value:,.1f}" if value >= 100 else f"{value:.2f}" if value else "0"
+
+
+def _joules(value: float) -> str:
+    return f"{value:.2f} J" if value >= 1 else f"{value * 1e3:.3g} mJ"
 
 
 def _picture(result: ServingResult, form: str, slo_ms: float | None) -> bytes:

@@ -358,7 +358,8 @@ def map_to_cells(
     """
     if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
         raise ConfigError(f"top module '{top}' is not a plain Verilog name")
-    files = _files(verilog, top, library, effort, memory_threshold_bits)
+    # Comments at its head make no other design: presets that differ in their clock alone share a netlist.
+    files = _files(re.sub(r"\A(//.*\n)+", "", verilog), top, library, effort, memory_threshold_bits)
     key = hashlib.sha256(
         json.dumps([_CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
     ).hexdigest()[:32]

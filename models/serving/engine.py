@@ -43,8 +43,12 @@ class ServedSystem(Protocol):
     ``decode_run(contexts, steps)``
         Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
         ``decode_seconds`` gives step by step.
+    ``prefill_between_seconds(tokens, past)``
+        Seconds that a prefill takes of running requests' time, where that is less than a prefill alone takes.
     ``mixed_seconds(contexts, tokens, past)``
         Seconds of an iteration that does both; the sum of the two without.
+    ``decode_energy_pj(contexts, steps)``, ``prefill_energy_pj(tokens, past)``
+        Energy by component, in pJ: of so many decode steps together, of a prefill.
     ``on_admit(request, tokens)``, ``on_finish(request)``, ``on_preempt(request)``
         Told before the iteration that first works on a request (``tokens``: what it prefills), when it has ended, and
         when its KV cache is dropped. The order of ``contexts`` is that in which prefills ended.
@@ -227,7 +231,10 @@ class _Instance:
         self._admit_hook, self._finish_hook, self._preempt_hook = (
             getattr(system, name, None) for name in ("on_admit", "on_finish", "on_preempt"))
         self._run_hook = getattr(system, "decode_run", None)
+        self._between_hook = getattr(system, "prefill_between_seconds", None)
         self._mixed_hook = getattr(system, "mixed_seconds", None)
+        self._decode_energy, self._prefill_energy = (
+            getattr(system, name, None) for name in ("decode_energy_pj", "prefill_energy_pj"))
 
     # What the outside sees -------------------------------------------------------------------------------------------
 
@@ -319,9 +326,12 @@ class _Instance:
         for request, tokens in prompts:
             self._start(request, tokens)
         sizes = np.array([tokens for _, tokens in prompts], np.int64)
-        seconds = float(self.system.prefill_seconds(sizes, np.zeros_like(sizes)))
+        prefill = (self._between_hook if len(self.ids) else None) or self.system.prefill_seconds
+        seconds = float(prefill(sizes, np.zeros_like(sizes)))
         self.log.iteration(self.clock, seconds, len(self.ids), self._used() + int(self._need(sizes).sum()), "prefill",
                            len(prompts), int(sizes.sum()))
+        if self._prefill_energy is not None:
+            self.log.energy("prefill", self._prefill_energy(sizes, np.zeros_like(sizes)))
         self.clock += seconds
         self._enter([request for request, _ in prompts], sizes)
 
@@ -420,6 +430,8 @@ class _Instance:
         # A step begins if what came before it ended before the stop.
         steps = min(len(ends), 1 + int(np.searchsorted(ends[:-1], stop)))
         seconds, ends = seconds[:steps], ends[:steps]
+        if self._decode_energy is not None:
+            self.log.energy("decode", self._decode_energy(self.base + (self.steps + 1), steps))
         self._gaps(float(ends[0]))
         self.log.gaps(seconds[1:], len(self.ids))
         self.log.steps(ends)
@@ -495,6 +507,10 @@ class _Instance:
             seconds = float(self.system.decode_seconds(contexts)) + float(self.system.prefill_seconds(tokens, past))
         self.log.iteration(self.clock, seconds, len(self.ids), self._used(1 if len(self.ids) else 0),
                            "mixed" if len(self.ids) else "prefill", len(chunks), int(tokens.sum()))
+        if self._prefill_energy is not None:
+            self.log.energy("prefill", self._prefill_energy(tokens, past))
+        if self._decode_energy is not None and len(contexts):
+            self.log.energy("decode", self._decode_energy(contexts, 1))
         self.clock += seconds
         if len(self.ids):
             self._gaps(self.clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,8 @@ class Iterations:
         End of every decode step.
     gap_s, gap_count : array
         Times between two tokens of a request, and how many requests had each.
+    energy_pj : mapping of (``"prefill"`` or ``"decode"``, component) to pJ
+        Of all iterations; empty if the system tells none.
     """
 
     start_s: np.ndarray
@@ -79,6 +81,7 @@ class Iterations:
     step_end_s: np.ndarray
     gap_s: np.ndarray
     gap_count: np.ndarray
+    energy_pj: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
 class StepLog:
@@ -89,6 +92,7 @@ class StepLog:
         self._ends: list[np.ndarray] = []
         self._gaps: list[np.ndarray] = []
         self._counts: list[int] = []
+        self._energy: dict[tuple[str, str], float] = {}
 
     def iteration(self, start: float, seconds: float, batch: int, blocks: float, kind: str, count: int,
                   tokens: int) -> None:
@@ -102,6 +106,10 @@ class StepLog:
             self._gaps.append(seconds)
             self._counts.append(requests)
 
+    def energy(self, kind: str, parts: Mapping[str, float]) -> None:
+        for name, pj in parts.items():
+            self._energy[kind, name] = self._energy.get((kind, name), 0.0) + pj
+
     def closed(self) -> Iterations:
         start, seconds, batch, blocks, kind, count, tokens = zip(*self._events, strict=True) if self._events else ((),) * 7
         sizes = [len(part) for part in self._gaps]
@@ -109,7 +117,7 @@ class StepLog:
                           np.array(blocks, float), list(kind), np.array(count, np.int64), np.array(tokens, np.int64),
                           np.concatenate(self._ends) if self._ends else np.zeros(0),
                           np.concatenate(self._gaps) if self._gaps else np.zeros(0),
-                          np.repeat(np.array(self._counts, np.int64), sizes))
+                          np.repeat(np.array(self._counts, np.int64), sizes), dict(self._energy))
 
 
 def weighted_percentile(values: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -229,6 +237,15 @@ class ServingResult:
         """Times between two tokens of a request, in seconds, and how often each occurred."""
         return (np.concatenate([log.gap_s for log in self.logs]), np.concatenate([log.gap_count for log in self.logs]))
 
+    def energy_j(self) -> dict[str, dict[str, float]]:
+        """Joules by ``prefill`` and ``decode``, then by component; empty if the system tells none."""
+        out: dict[str, dict[str, float]] = {}
+        for log in self.logs:
+            for (kind, name), pj in log.energy_pj.items():
+                part = out.setdefault(kind, {})
+                part[name] = part.get(name, 0.0) + pj * 1e-12
+        return out
+
     def tpot_percentile_s(self, percentile: float) -> float:
         """This percentile of the requests' TPOT; 0 if no request has more than one token."""
         values = self.tpot_s
@@ -259,6 +276,17 @@ class ServingResult:
         return Iterations(joined("start_s"), joined("seconds"), joined("batch"), joined("blocks"),
                           [kind for one in self.logs for kind in one.kind], joined("count"), joined("tokens"),
                           joined("step_end_s"), joined("gap_s"), joined("gap_count"))
+
+    def _energy(self) -> dict[str, Any] | None:
+        energy, tokens = self.energy_j(), int(self.workload.output.sum())
+        if not energy:
+            return None
+        names = sorted({name for part in energy.values() for name in part})
+        return {"j_per_token": sum(sum(part.values()) for part in energy.values()) / tokens,
+                "prefill_j_per_token": sum(energy.get("prefill", {}).values()) / tokens,
+                "components_j_per_token": {name: sum(part.get(name, 0.0) for part in energy.values()) / tokens
+                                           for name in names},
+                "not_modelled": ["gpu_static_power", "dram_refresh_and_standby", "host"]}
 
     def summary(self, slo_ms: float | None = None, ttft_slo_ms: float | None = None) -> dict[str, Any]:
         """Plain data for JSON: everything that is not of a single request."""
@@ -297,7 +325,8 @@ class ServingResult:
                    "peak": float(log.blocks.max()) / capacity},
             "preemptions": int(self.preemptions.sum()), "iterations": int(log.count[kind == "decode"].sum() +
                                                                        np.count_nonzero(kind != "decode")),
-            "decode_steps": len(log.step_end_s), "slo": slo, "notes": list(self.notes),
+            "decode_steps": len(log.step_end_s), "energy": self._energy(), "slo": slo,
+            "notes": list(self.notes),
         }
 
     def chrome_trace(self) -> str:

@@ -7,7 +7,7 @@ requests are dealt to channels so that all have the same work.
 
 With ``p`` pipeline stages a batch is cut into ``p`` micro-batches and a step takes ``p`` times the slowest stage, as in
 :mod:`models.systems.gpu`. Prompts that are prefilled together are micro-batches too: ``m`` of them take ``p + m - 1`` times
-the slowest stage with the largest.
+the slowest stage with the largest; between decode steps, which keep the pipeline full, ``m`` times.
 """
 
 from __future__ import annotations
@@ -21,14 +21,22 @@ from ...constraints.errors import ConfigError
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
 from ..llm.operators import SOFTMAX_FLOPS
 from ..systems import RecordSource, load_system
+from ..systems.baselines import OffloadSystem
 from ..systems.gpu import GpuSystem
+from ..systems.latency import _bracket
 from ..systems.pam_hbm import PamHbmSystem
 from .engine import ServedSystem
 
-__all__ = ["BLOCK_TOKENS", "GpuServed", "PamHbmServed", "served_system"]
+__all__ = ["BLOCK_TOKENS", "GpuServed", "LatencyServed", "OffloadServed", "PamHbmServed", "served_system"]
 
 #: Tokens of a block of KV cache where the system has no granule of its own; vLLM's default.
 BLOCK_TOKENS = 16
+
+#: Contexts at which the energy of a decode step is taken; between and beyond them it is a straight line.
+ENERGY_AT = (512, 4096)
+
+#: Factors of batch and tokens between points at which systems with placement are asked for their energy.
+ENERGY_STEPS = (2.0, 2.0**0.5)
 
 _KINDS: dict[type, type[GpuServed]] = {}
 
@@ -74,7 +82,8 @@ class GpuServed:
         self._prepare(records, refresh)
         self._body_memo: dict[int, np.ndarray] = {}
         self._head_memo: dict[int, float] = {}
-        self._prefill_memo: dict[tuple[int, int], float] = {}
+        self._prefill_memo: dict[tuple[int, int, int], float] = {}
+        self._energy_memo: dict[int, list[dict[str, float]]] = {}
         ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
         flops, count = ([sum(getattr(op, what) for op in one) for one in ops] for what in ("flops", "bytes"))
         gpu = system.spec.gpu
@@ -130,6 +139,51 @@ class GpuServed:
         return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
                                   (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
 
+    def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
+        """Energy of ``steps`` decode steps together, by component; contexts grow by one with each."""
+        mean = float(self._attended(contexts, steps).mean())
+        return {name: steps * pj for name, pj in self._step_energy(len(contexts), mean).items()}
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Of one step at this mean context: bytes and operations grow by the same with each token attended to."""
+        if batch not in self._energy_memo:
+            self._energy_memo[batch] = [self.system.step_energy(self.model, batch, at) for at in ENERGY_AT]
+        (a, b), (one, two) = ENERGY_AT, self._energy_memo[batch]
+        share = (context - a) / (b - a)
+        return {name: one[name] + (two[name] - one[name]) * share for name in one}
+
+    def prefill_energy_pj(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
+        """Energy of a prefill, by component. What brings keys and values to tiers beyond the GPU's memory is not in it."""
+        out: dict[str, float] = {}
+        for name, pj in (*self._prefill_energy(int(tokens.sum()), len(tokens)).items(),
+                         *self._prefill_attention_energy(tokens, past).items()):
+            out[name] = out.get(name, 0.0) + pj
+        return out
+
+    def _prefill_energy(self, count: int, rows: int) -> dict[str, float]:
+        """Without attention; of all devices."""
+        system, model, out = self.system, self.model, dict[str, float]()
+        parts = [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"]
+        parts += [(op, 1) for op in (*embedding_operators(model, count), *head_operators(model, rows, system.tp))]
+        costs = [(system.roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
+                  system.roofline.operator(op), times) for op, times in parts]
+        costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
+        for cost, times in costs:
+            for name, pj in cost.energy_pj.items():
+                out[name] = out.get(name, 0.0) + float(pj) * times * system.tp
+        return out
+
+    def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
+        model, tp = self.model, self.system.tp
+        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
+        pairs, new = _pairs(tokens, past, self.kv_window), float(tokens.sum())
+        half: dict[str, Any] = {"kv_bytes": kv_heads * float((past + tokens).sum()) * dim * size,
+                "activation_bytes": heads * new * dim * size, "dtype_bytes": size, "count": heads}
+        cost = self.system.roofline.fused(
+            Operator("score", "attention", new, pairs / new, dim, flops=(2 * dim + SOFTMAX_FLOPS) * heads * pairs, **half),
+            Operator("context", "attention", new, dim, pairs / new, flops=2 * dim * heads * pairs, **half))
+        return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
+
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
         """Seconds of each stage without attention, for a micro-batch of ``tokens``, of which ``rows`` give logits."""
         out = self._body(tokens).copy()
@@ -164,8 +218,17 @@ class GpuServed:
     # Prefill ---------------------------------------------------------------------------------------------------------
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Whole prompts are dealt to the micro-batches, the longest first to the shortest."""
-        key = (int(tokens[0]), int(past[0]))
+        """From an empty pipeline until it is empty again."""
+        return self._prefill(tokens, past, self.pp - 1)
+
+    def prefill_between_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Between decode steps, whose micro-batches fill the pipeline before and after."""
+        return self._prefill(tokens, past, 0)
+
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
+        """Whole prompts are dealt to the micro-batches, the longest first to the shortest; ``drain`` more pass than there
+        are."""
+        key = (int(tokens[0]), int(past[0]), drain)
         if len(tokens) == 1 and key in self._prefill_memo:
             return self._prefill_memo[key]
         bins = min(self.pp, len(tokens))
@@ -176,7 +239,7 @@ class GpuServed:
             shares[least].append(place)
             sums[least] += int(tokens[place])
         slowest = max(float(self._prefill_stage(tokens[share], past[share]).max()) for share in shares)
-        seconds = (self.pp + bins - 1) * slowest
+        seconds = (bins + drain) * slowest
         if len(tokens) == 1 and len(self._prefill_memo) < 1 << 16:
             self._prefill_memo[key] = seconds
         return seconds
@@ -212,6 +275,43 @@ def _pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
     return float((growing * p + growing * (growing + 1) / 2 + (n - growing) * window).sum())
 
 
+class OffloadServed(GpuServed):
+    """GPUs that fetch the KV that their own memory has no room for; how much that is follows from the tokens of all
+    requests."""
+
+    system: OffloadSystem
+
+    def _prepare(self, records: RecordSource, refresh: bool) -> None:
+        system, model = self.system, self.model
+        self.kv_block_tokens = BLOCK_TOKENS
+        token = system.kv_bytes_per_device(model, 1, 1, max(self.stages))
+        own, *others = system.kv_tiers(model)
+        if max(system.weight_bytes_per_device(model)) > system.available_bytes_per_device:
+            super()._prepare(records, refresh)  # says so
+        self.kv_tiers = {"hbm": own // token, **{tier.name: room // token for tier, room in
+                                                 zip(system.offload.tiers, others, strict=True)}}
+        room = own + sum(others) if system.offload.keeps_part else max(own, sum(others))
+        self.kv_capacity_tokens = room // token // BLOCK_TOKENS * BLOCK_TOKENS
+        system.prepare(model, records, refresh)
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        own = super()._attention(micro, contexts, steps)
+        mean = self._attended(contexts, steps)
+        if mean[-1] * len(contexts) <= self.kv_tiers["hbm"]:
+            return own
+        self.system._batch = len(contexts)
+        fetch_s = self.system.fetch_seconds(self.system.fetched(self.model, micro, mean))
+        return own + self.system.exposed(fetch_s, own)
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        return self.system.step_energy(self.model, batch, max(round(context), 1))
+
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
+        """Keys and values reach the host's memory while the next layer is computed."""
+        write = max(self.stages) * self.system.kv_write_seconds(self.model, int(tokens.sum()))
+        return max(super()._prefill(tokens, past, drain), write)
+
+
 class PamHbmServed(GpuServed):
     """GPUs with units at the banks of their HBM. The KV cache is allotted in the granule that the system allots."""
 
@@ -239,6 +339,10 @@ class PamHbmServed(GpuServed):
                                                    int(depth.max()))[depth].mean(axis=0)
         return out
 
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Energy goes by whole tiles in every bank."""
+        return self.system.step_energy(self.model, batch, -(-max(round(context), 1) // 64) * 64)
+
     def _table(self, micro: int, per_channel: int, spread: int, grain: int, most: int) -> np.ndarray:
         """Seconds of the attention of one layer by the tokens of the fullest bank."""
         known = self._tables.get((per_channel, spread), np.zeros(1))
@@ -263,23 +367,41 @@ class LatencyServed(GpuServed):
         shapes = getattr(system, "tier_shapes", None)
         self.kv_tiers = {} if shapes is None else {one.name: int(one.capacity) for one in shapes(self.model)}
         self._extra_memo: dict[int, float] = {0: 0.0}
+        self._grid_memo: dict[tuple[int, int], dict[str, float]] = {}
 
     def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
         return np.array([float(self.latency.step_latency(contexts + k)) for k in range(steps)])
 
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Evaluated on a grid of batch and tokens; between its points straight lines in their logarithms, a request."""
+        out: dict[str, float] = {}
+        tokens = min(max(round(batch * context), batch), self.kv_capacity_tokens)
+        low_b, high_b, part_b = _bracket(batch, ENERGY_STEPS[0], 1 << 30)
+        low_t, high_t, part_t = _bracket(tokens, ENERGY_STEPS[1], self.kv_capacity_tokens)
+        for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
+            for size, weight_t in ((low_t, 1 - part_t), (high_t, part_t)):
+                if weight_b * weight_t:
+                    at = max(size // count, 1)
+                    count = min(count, self.kv_capacity_tokens // at)
+                    if (count, at) not in self._grid_memo:
+                        self._grid_memo[count, at] = self.system.step_energy(self.model, count, at)
+                    for name, pj in self._grid_memo[count, at].items():
+                        out[name] = out.get(name, 0.0) + weight_b * weight_t * pj / count * batch
+        return out
+
     def _extra(self, tokens: int) -> float:
         if tokens not in self._extra_memo:
-            alone = super().prefill_seconds(np.array([tokens]), np.array([0]))
+            alone = super()._prefill(np.array([tokens]), np.array([0]), self.pp - 1)
             self._extra_memo[tokens] = max(float(self.latency.prefill_latency(tokens)) - alone, 0.0)
         return self._extra_memo[tokens]
 
-    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
         extra = sum(max(self._extra(p + n) - self._extra(p), 0.0)
                     for n, p in zip(tokens.tolist(), past.tolist(), strict=True))
-        return super().prefill_seconds(tokens, past) + extra
+        return super()._prefill(tokens, past, drain) + extra
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
         return self.decode_seconds(contexts) + self.prefill_seconds(tokens, past)
 
 
-_KINDS.update({GpuSystem: GpuServed, PamHbmSystem: PamHbmServed})
+_KINDS.update({GpuSystem: GpuServed, PamHbmSystem: PamHbmServed, OffloadSystem: OffloadServed})

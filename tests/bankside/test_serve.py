@@ -41,8 +41,8 @@ def test_json_has_the_documented_keys(cli, tmp_path):
         else:
             yield prefix
 
-    found = {re.sub(r"^(tools|files)\..*", r"\1.*", re.sub(r"^((?:ttft|tpot|itl|latency|queueing)_ms)\..*", r"\1.*", path))
-             for path in paths(result)}
+    groups = "tools|files|energy.components_j_per_token|(?:ttft|tpot|itl|latency|queueing)_ms"
+    found = {re.sub(rf"^({groups})\..*", r"\1.*", path) for path in paths(result)}
     assert found == documented
 
 

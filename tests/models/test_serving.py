@@ -23,6 +23,7 @@ from bankside.models.serving import (
     served_system,
 )
 from bankside.models.serving.results import weighted_percentile
+from bankside.models.serving.steady import SteadyState, best_within, steady_state
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
 from hypothesis import given, settings
@@ -545,3 +546,101 @@ def test_tiers_that_lack_room_are_named():
 
     with pytest.raises(ConfigError, match=r"64 \(hbm 40, ssd 24\) .* 45 tokens are missing in the last tier 'ssd'"):
         serve(Tiered(capacity=64), requests((0, 100, 10)))
+
+
+# Energy --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, batch, context", [("gpu-only", 7, 1500), ("vllm-offload", 64, 700),
+                                                  ("vllm-offload", 900, 4000)])
+def test_a_step_is_that_of_eval_in_time_and_energy(name, batch, context):
+    """Also where keys and values are fetched, from one tier or from two; unequal contexts are those of the mean."""
+    shape = load_model("llama-3-70b")
+    system = served_system(name, shape, records=NoRecords())
+    expected = evaluate(name, shape, context=context, batch=batch, records=NoRecords())
+    uneven = np.full(batch, context) + np.where(np.arange(batch) % 2, 300, -300) * (np.arange(batch) < batch // 2 * 2)
+    for contexts in (np.full(batch, context), uneven):
+        assert system.decode_seconds(contexts) * 1e3 == pytest.approx(expected.tpot_ms, rel=1e-9)
+        energy = system.decode_energy_pj(contexts, 1)
+        for component, mj in expected.energy_breakdown_mj.items():
+            if isinstance(mj, float):
+                assert energy[component] * 1e-9 / batch == pytest.approx(mj, rel=1e-3)
+    ten = system.decode_energy_pj(uneven, 11)
+    assert sum(ten.values()) == pytest.approx(11 * sum(system.decode_energy_pj(uneven + 5, 1).values()), rel=1e-6)
+
+
+def test_energy_of_a_prefill_by_hand():
+    """Every weight multiplies every token; a lone token costs what a decode step without attention to others does."""
+    shape = load_model("llama-3-70b")
+    system = served_system("gpu-only", shape, records=NoRecords())
+    energy = system.prefill_energy_pj(np.array([3000, 1000]), np.array([0, 0]))
+    macs = 4000 * shape.layers * shape.layer_parameters + 2 * shape.head_parameters
+    pairs = shape.layers * 2 * shape.heads * shape.head_dim * (3000 * 3001 + 1000 * 1001) / 2
+    assert energy["gpu_compute"] == pytest.approx((0.32 + 3 * 0.0675) * (macs + pairs), rel=0.02)
+    one, step = system.prefill_energy_pj(np.array([1]), np.array([0])), system.decode_energy_pj(np.array([1]), 1)
+    assert sum(one.values()) == pytest.approx(sum(step.values()), rel=0.01)
+
+
+def test_energy_of_a_run_is_the_sum_of_its_iterations():
+    shape = load_model("llama-3-70b")
+    system = served_system("gpu-only", shape, records=NoRecords())
+    for chunked in (False, True):
+        r = serve(system, requests((0.0, 100, 3)), Policy(chunked=chunked))
+        steps = [system.decode_energy_pj(np.array([100 + k]), 1) for k in (1, 2)]
+        prefill = system.prefill_energy_pj(np.array([100]), np.array([0]))
+        told = r.summary()["energy"]
+        assert told["j_per_token"] * 3e12 == pytest.approx(sum(sum(part.values()) for part in (*steps, prefill)))
+        assert told["prefill_j_per_token"] * 3e12 == pytest.approx(sum(prefill.values()))
+        assert sum(told["components_j_per_token"].values()) == pytest.approx(told["j_per_token"])
+    assert serve(Plain(), requests((0.0, 1, 1))).summary()["energy"] is None
+
+
+# A server that has been running --------------------------------------------------------------------------------------
+
+
+def test_a_prefill_between_decode_steps_finds_the_pipeline_full():
+    """Two stages: one prompt takes one stage's time then, and both stages' when the pipeline is empty."""
+    system = served_system("gpu-only", load_model("llama-3-70b"), records=NoRecords())
+    tokens, past = np.array([500]), np.array([0])
+    assert system.prefill_between_seconds(tokens, past) == pytest.approx(system.prefill_seconds(tokens, past) / 2)
+
+
+def test_steady_state_by_hand():
+    """Every request takes 4 decode steps of 1 s, 8 are in work: two end and are replaced at each step on the average."""
+    lengths = Workload("test", np.zeros(50), np.full(50, 90), np.full(50, 5))
+    state = steady_state(Plain(), lengths, 8)
+    # 10 ms and 90 ms a prompt; six of the eight wait for it
+    turn = 1 + 0.01 + 2 * 0.09
+    assert state.batch == 8 and state.step_s == pytest.approx(1)
+    assert state.tpot_s == pytest.approx((8 + 6 * (turn - 1)) / 8, rel=0.01)
+    assert state.tokens_per_s == pytest.approx((8 + 2) / turn, rel=0.01)
+    assert state.prefill_share == pytest.approx(1 - 1 / turn, rel=0.02)
+    full = steady_state(Plain(capacity=500), lengths, 64)
+    assert 4 < full.batch < 6 and full.limit == 64
+
+
+def test_steady_state_is_the_middle_of_a_long_run():
+    """Tokens per second and time per token of many requests served from an empty server, without its beginning and end."""
+    system, lengths = served_system("gpu-only", load_model("llama-3-70b"), records=NoRecords()), draw("sharegpt", 4000)
+    state = steady_state(system, lengths, 128)
+    log = serve(system, lengths, Policy(batch_limit=128)).logs[0]
+    middle = (log.start_s > 0.3 * log.start_s[-1]) & (log.start_s < 0.7 * log.start_s[-1])
+    decode = middle & (np.array(log.kind) == "decode")
+    tokens = log.tokens[decode].sum()
+    made = tokens + log.count[middle & ~decode].sum()
+    assert made / log.seconds[middle].sum() == pytest.approx(state.tokens_per_s, rel=0.03)
+    assert (log.batch * log.seconds)[middle].sum() / tokens == pytest.approx(state.tpot_s, rel=0.03)
+
+
+def test_the_best_batch_within_a_limit():
+    """A time per token that grows slowly and jumps at 100 requests; above it a larger batch has fewer tokens per second."""
+    ran = []
+
+    def run(batch):
+        ran.append(batch)
+        tpot = 0.010 + batch * 1e-5 + (0.1 if batch > 100 else 0)
+        return SteadyState(batch, batch, 1.0, tpot, batch / tpot, tpot, 0.0, {})
+
+    found = best_within(run, (0.005, 0.0105, 0.05, 0.2), most=150)
+    assert found[0.005] is None and 49 <= found[0.0105].limit <= 50 and 97 <= found[0.05].limit <= 100
+    assert found[0.2].limit == found[0.05].limit and len(ran) == len(set(ran)) < 20

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...llm import load_model
+from ...serving.steady import SteadyState
 from ...systems.results import Evaluation
 from ..evidence import Evidence, Finding, NotCheckable
 from .area import reducer
@@ -24,6 +25,7 @@ from .runs import (
     online,
     run,
     state,
+    steady,
 )
 from .settings import MODELS
 
@@ -40,21 +42,15 @@ def named(function: Any, *names: str) -> dict[str, float]:
 # Throughput ------------------------------------------------------------------------------------------------------------
 
 
-def dominant(evidence: Evidence, system: str, model: str, context: int, batch: int) -> str:
-    """Operator that takes most of a token's time, and its share."""
-    parts = run(evidence, system, model, context, batch).breakdown_ms
-    name = max(parts, key=lambda key: parts[key])
-    return f"{name} takes {100 * parts[name] / sum(parts.values()):.0f} %"
+CONVERSATION = ("served: continuous batching, prefill first, the workload's lengths, the batch with the most tokens per "
+                "second within 100, 150 and 200 ms a token")
+LONG = "served: continuous batching, prefill first, the workload's lengths, the paper's batches always full"
 
 
-def reasons(evidence: Evidence, base: str, model: str, context: int, batch: int) -> str:
-    """What decides a ratio of throughputs."""
-    return "; ".join(f"{name}: {dominant(evidence, name, model, context, batch)}" for name in ("pam", base)
-                     if fits(evidence, name, model, context, batch))
-
-
-CONVERSATION = "largest batch within 100, 150 and 200 ms a token, decode only, requests of the mean context"
-LONG = "decode at the paper's batches, requests of the mean context"
+def shares(state: SteadyState) -> str:
+    """Where the time of a state goes."""
+    return (f"{state.limit} in work, {1e3 * state.tpot_s:.0f} ms a token, prefill {100 * state.prefill_share:.0f} % of the "
+            "time")
 
 
 def online_gains(evidence: Evidence, base: str) -> dict[tuple[str, str], float]:
@@ -64,65 +60,82 @@ def online_gains(evidence: Evidence, base: str) -> dict[tuple[str, str], float]:
     return evidence.once(("online gains", base), made)
 
 
-def open_questions(evidence: Evidence) -> str:
-    """What the paper leaves open of its conversations, and where the time of one of them goes here."""
-    context = context_of(evidence, "wildchat")
-    batch = 512
-    return ("time per token at 512 requests of LLaMA3-70B, WildChat: "
-            + reasons(evidence, "vllm-offload", "llama3-70b", context, batch)
-            + "; the paper counts prefill too, has the spread of lengths, and does not give its baseline's batches")
+def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
+    """By model, over the workloads."""
+    return {model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS}
+
+
+def conversation_why(evidence: Evidence, base: str) -> str:
+    """Where the time goes, and what is left if prompts cost nothing."""
+    limit = LIMITS_MS[-1]
+    alone = means({(model, workload): gain(evidence, base, model, workload, (limit,), prefill=False)
+                   for model in MODELS for workload in ONLINE})
+    ours, theirs = (online(evidence, name, "llama3-70b", "wildchat")[limit] for name in ("pam", base))
+    assert ours and theirs
+    return (f"prefill runs on the same GPUs in both and sets the pace; LLaMA3-70B, WildChat, {limit} ms: pam "
+            f"{shares(ours)}; {base} {shares(theirs)}. If prompts cost nothing, at {limit} ms: "
+            + ", ".join(f"{model} {value:.2f}" for model, value in alone.items())
+            + ". Batches within the limits mostly fit HBM, where the GPU reads K and V once for all queries of a group and "
+            "PAM's units read an eighth of them for each query; the paper does not give its baseline's batches")
 
 
 @CHECKS.of("pam-thr-online")
 def by_model(evidence: Evidence, claim: str) -> Finding:
-    gains = online_gains(evidence, "vllm-offload")
-    return Finding({model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS},
-                   CONVERSATION, open_questions(evidence), MODEL)
+    return Finding(means(online_gains(evidence, "vllm-offload")), CONVERSATION, conversation_why(evidence, "vllm-offload"),
+                   MODEL)
 
 
 @CHECKS.of("pam-thr-online-avg")
 def by_model_mean(evidence: Evidence, claim: str) -> Finding:
     return Finding(float(np.mean(list(online_gains(evidence, "vllm-offload").values()))), CONVERSATION,
-                   open_questions(evidence), MODEL)
+                   conversation_why(evidence, "vllm-offload"), MODEL)
 
 
 @CHECKS.of("pam-thr-wild")
 def by_workload(evidence: Evidence, claim: str) -> Finding:
     gains = online_gains(evidence, "vllm-offload")
     return Finding({workload: float(np.mean([gains[model, workload] for model in MODELS]))
-                    for workload in ("wildchat", "sharegpt")}, CONVERSATION, open_questions(evidence), MODEL)
+                    for workload in ("wildchat", "sharegpt")}, CONVERSATION,
+                   conversation_why(evidence, "vllm-offload"), MODEL)
 
 
 @CHECKS.of("pam-thr-lspim")
 def over_ls_pim(evidence: Evidence, claim: str) -> Finding:
-    context = context_of(evidence, "wildchat")
     return Finding(float(np.mean(list(online_gains(evidence, "ls-pim").values()))), CONVERSATION,
-                   "time per token at 512 requests of LLaMA3-70B, WildChat: "
-                   + reasons(evidence, "ls-pim", "llama3-70b", context, 512), MODEL)
+                   conversation_why(evidence, "ls-pim"), MODEL)
 
 
-def offline_gain(evidence: Evidence, model: str, workload: str, base: str = "vllm-offload") -> float:
-    context = context_of(evidence, workload)
-    return float(np.mean([run(evidence, base, model, context, batch).tpot_ms / run(evidence, "pam", model, context,
-                                                                                   batch).tpot_ms
-                          for batch in BATCHES[model]]))
+def offline_gain(evidence: Evidence, model: str, workload: str, *, prefill: bool = True) -> float:
+    ours, theirs = ([steady(evidence, name, model, workload, batch, prefill=prefill).tokens_per_s
+                     for batch in BATCHES[model]] for name in ("pam", "vllm-offload"))
+    return float(np.mean([a / b for a, b in zip(ours, theirs, strict=True)]))
+
+
+def offline_gains(evidence: Evidence, prefill: bool = True) -> dict[str, dict[str, float]]:
+    return {model: {workload: offline_gain(evidence, model, workload, prefill=prefill) for workload in OFFLINE}
+            for model in BATCHES}
 
 
 def offline_why(evidence: Evidence) -> str:
-    context = context_of(evidence, "write_doc")
-    return ("time per token at 1024 requests of LLaMA3-70B, write_doc: "
-            + reasons(evidence, "vllm-offload", "llama3-70b", context, 1024) + "; the paper counts prefill too")
+    each = []
+    for model, workload in (("llama3-70b", "arxiv_sum"), ("opt-175b", "write_doc")):
+        batch = BATCHES[model][-1]
+        each.append(f"{model} {workload}: " + "; ".join(f"{name} {shares(steady(evidence, name, model, workload, batch))}"
+                                                     for name in ("pam", "vllm-offload")))
+    alone = ", ".join(f"{model} {workload} {value:.1f}" for model, some in offline_gains(evidence, prefill=False).items()
+                      for workload, value in some.items())
+    return (". ".join(each) + f". If prompts cost nothing: {alone}. With arxiv_sum's long prompts and short outputs "
+            "prefill is most of PAM's time; at the smaller batches the KV fits HBM and nothing is offloaded")
 
 
 @CHECKS.of("pam-thr-off")
 def long_contexts(evidence: Evidence, claim: str) -> Finding:
-    return Finding({model: {workload: offline_gain(evidence, model, workload) for workload in OFFLINE}
-                    for model in BATCHES}, LONG, offline_why(evidence), MODEL)
+    return Finding(offline_gains(evidence), LONG, offline_why(evidence), MODEL)
 
 
 @CHECKS.of("pam-thr-off-avg")
 def long_contexts_mean(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean([offline_gain(evidence, model, workload) for model in BATCHES for workload in OFFLINE])),
+    return Finding(float(np.mean([value for some in offline_gains(evidence).values() for value in some.values()])),
                    LONG, offline_why(evidence), MODEL)
 
 
@@ -142,20 +155,29 @@ def slow_tier(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-scale")
 def scaling(evidence: Evidence, claim: str) -> Finding:
-    context, ratios = context_of(evidence, "write_doc"), {}
+    ratios, pace = {}, {}
     for count, tensor, pipeline in ((8, 8, 1), (8, 4, 2), (8, 2, 4), (16, 8, 2), (16, 4, 4)):
         change = {"gpu.count": count, "parallelism.tensor": tensor, "parallelism.pipeline": pipeline}
-        pam, base = (run(evidence, name, "llama3-70b", context, 1024, change) for name in ("pam", "l-pim"))
-        ratios[tensor, pipeline] = base.tpot_ms / pam.tpot_ms
+        pam, base = (steady(evidence, name, "llama3-70b", "write_doc", 1024, change) for name in ("pam", "l-pim"))
+        ratios[tensor, pipeline], pace[tensor, pipeline] = pam.tokens_per_s / base.tokens_per_s, pam.tokens_per_s
     told = ", ".join(f"tensor {t} x pipeline {p}: {ratio:.2f}" for (t, p), ratio in ratios.items())
     return Finding([min(ratios.values()), max(ratios.values())],
-                   "1024 requests of LLaMA3-70B, write_doc, on 8 and 16 GPUs", told, interval=True)
+                   "1024 requests of LLaMA3-70B, write_doc, served, on 8 and 16 GPUs with their share of all tiers",
+                   f"{told}. Twice the GPUs make PAM {pace[8, 2] / pace[4, 2]:.2f} times as fast; on 16 the KV of L-PIM "
+                   "needs no SSD, which is what it loses with on 8", interval=True)
 
 
 # Energy ----------------------------------------------------------------------------------------------------------------
 
 
+def energy_runs() -> list[tuple[str, str, int]]:
+    """Model, workload and batch of the energy runs (section 7.3)."""
+    return [(model, workload, batch) for kind, workload in (("online", "wildchat"), ("offline", "arxiv_sum"))
+            for model, batch in ENERGY_BATCHES[kind].items()]
+
+
 def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
+    """The same with the mean context."""
     return [(model, context_of(evidence, workload), batch) for kind, workload in (("online", "wildchat"),
                                                                                  ("offline", "arxiv_sum"))
             for model, batch in ENERGY_BATCHES[kind].items()]
@@ -164,45 +186,46 @@ def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
 ATTENTION_ENERGY = ("pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction", "migration")
 
 
-def attention_energy(result: Evaluation) -> float:
-    """Millijoules per token of components that only attention has."""
-    parts = result.energy_breakdown_mj
-    return float(sum(value for name in ATTENTION_ENERGY if isinstance(value := parts.get(name, 0.0), int | float)))
-
-
-def saving(evidence: Evidence, base: str, attention: bool) -> tuple[list[float], str]:
-    """Least and most of the energy saved, in %, and each load's."""
-    savings = {}
-    for model, context, batch in energy_loads(evidence):
-        ours, theirs = (run(evidence, name, model, context, batch) for name in ("pam", base))
-        energy = (attention_energy(ours), attention_energy(theirs)) if attention else \
-            (ours.energy_mj_per_token, theirs.energy_mj_per_token)
-        savings[f"{model} {batch} x {context}"] = 100 * (1 - energy[0] / energy[1])
-    return [min(savings.values()), max(savings.values())], ", ".join(f"{k}: {v:.1f} %" for k, v in savings.items())
+def energy_of(evidence: Evidence, system: str, model: str, workload: str, batch: int) -> dict[str, float]:
+    """Joules per token of a served run, by component."""
+    return steady(evidence, system, model, workload, batch, energy=True).energy_j
 
 
 @CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim")
 def energy(evidence: Evidence, claim: str) -> Finding:
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
     attention = base == "ls-pim"
-    ours, each = saving(evidence, base, attention)
-    return Finding(ours, "energy per token of what is modelled" + (", attention only" if attention else "")
+    saved, told = [], []
+    for model, workload, batch in energy_runs():
+        ours, theirs = ({name: joules for name, joules in energy_of(evidence, name_, model, workload, batch).items()
+                         if not attention or name in ATTENTION_ENERGY} for name_ in ("pam", base))
+        saved.append(100 * (1 - sum(ours.values()) / sum(theirs.values())))
+        most = {name: max(parts, key=lambda key: parts[key]) for name, parts in (("pam", ours), (base, theirs))}
+        told.append(f"{model} {workload} {batch}: {saved[-1]:.1f} % of {sum(theirs.values()):.3g} J, most of it "
+                    f"{most[base]} ({100 * theirs[most[base]] / sum(theirs.values()):.0f} %), PAM's {most['pam']} "
+                    f"({100 * ours[most['pam']] / sum(ours.values()):.0f} %)")
+    return Finding([min(saved), max(saved)], "energy per token of served runs, of what is modelled"
+                   + (", components that only attention has" if attention else ", prefill included")
                    + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
-                   f"{each}; static power and the flash arrays of the baselines are not modelled", interval=True)
+                   "; ".join(told) + ". Static power of the GPUs is not modelled, so a system that takes longer pays "
+                   "nothing for it", interval=True)
 
 
 @CHECKS.of("pam-energy-kv")
 def moved(evidence: Evidence, claim: str) -> Finding:
-    batch, model = ENERGY_BATCHES["offline"]["opt-175b"], load_model("opt-175b")
-    context = 8192
+    batch, context = ENERGY_BATCHES["offline"]["opt-175b"], 8192
     result = run(evidence, "vllm-offload", "opt-175b", context, batch)
+    assert result.attention is not None
+    gpus = system_of(evidence, "gpu-only").spec.gpu.count
+    fetched = sum(result.attention["fetched_bytes_per_gpu_and_step"].values()) * gpus
     parts = {name: value for name, value in result.energy_breakdown_mj.items() if isinstance(value, int | float)}
-    moving = parts.get("kv_transfers", 0.0)
-    return Finding({"gb": batch * context * model.kv_bytes_per_token / GIB,
-                    "min_energy_percent": 100 * moving / sum(parts.values())},
-                   f"KV of {batch} requests of {context} tokens, GiB; kv_transfers of vllm-offload",
-                   "the paper's volume is that of 8192 tokens a request, the longest that its workloads reach; of the "
-                   "energy the GPUs' own memory has the rest, and what HBM holds of the KV need not move")
+    moving, rest = parts.pop("kv_transfers"), max(parts, key=lambda name: parts[name])
+    return Finding({"gb": fetched / GIB, "min_energy_percent": 100 * moving / (moving + sum(parts.values()))},
+                   f"KV that the GPUs of vllm-offload fetch in a step of {batch} requests of {context} tokens, GiB; "
+                   "kv_transfers of its energy",
+                   "the paper's volume is that of 8192 tokens a request, the longest that its workloads reach. Of the "
+                   f"energy {rest} has the next part ({100 * parts[rest] / (moving + sum(parts.values())):.0f} %): what "
+                   "was fetched is read from the GPUs' own memory")
 
 
 # Ablation --------------------------------------------------------------------------------------------------------------
@@ -253,23 +276,27 @@ def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-slo")
 def limits(evidence: Evidence, claim: str) -> Finding:
     """Limits whose throughputs were computed."""
-    return Finding([limit for limit in LIMITS_MS if online(evidence, "pam", "llama3-70b", "wildchat", limit) > 0],
+    return Finding([limit for limit, found in online(evidence, "pam", "llama3-70b", "wildchat").items() if found],
                    "limits of the conversations that pam keeps to with LLaMA3-70B")
+
+
+def held(state: SteadyState) -> int:
+    """Requests that were in work, to the nearest whole one."""
+    return round(state.batch)
 
 
 @CHECKS.of("pam-off-batch")
 def batches(evidence: Evidence, claim: str) -> Finding:
-    context = context_of(evidence, "write_doc")
-    return Finding({model: [run(evidence, "pam", model, context, batch).batch for batch in some]
-                    for model, some in BATCHES.items()}, "batches of the long-context runs; all fit pam")
+    return Finding({model: [held(steady(evidence, "pam", model, "write_doc", batch)) for batch in some]
+                    for model, some in BATCHES.items()}, "requests in work in the long-context runs of pam")
 
 
 @CHECKS.of("pam-batch-energy")
 def energy_batches(evidence: Evidence, claim: str) -> Finding:
     where = {"online": "wildchat", "offline": "arxiv_sum"}
-    return Finding({kind: {model: run(evidence, "pam", model, context_of(evidence, where[kind]), batch).batch
+    return Finding({kind: {model: held(steady(evidence, "pam", model, where[kind], batch, energy=True))
                            for model, batch in some.items()} for kind, some in ENERGY_BATCHES.items()},
-                   "batches of the energy runs; all fit pam")
+                   "requests in work in the energy runs of pam")
 
 
 @CHECKS.of("pam-offload")

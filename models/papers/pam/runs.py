@@ -1,27 +1,28 @@
 """Evaluations of the systems that several claims share: which loads, and how each is run once.
 
 The loads are the paper's (section 7): conversations with limits of 100, 150 and 200 ms per token; long contexts at fixed
-batches. Where it leaves something open the choice is here, once for all claims: requests of a batch have the same context,
-the workload's mean input and half its mean output; prefill is not counted; a speed-up is a ratio of decode throughputs;
-means are arithmetic, over the limits or batches and the workloads.
+batches. Where it leaves something open the choice is here, once for all claims: a server that has been running, its batch
+always full, with continuous batching, prefill first, and the lengths of the workload; a speed-up is a ratio of tokens per
+second; the limit is on the mean time per token; means are arithmetic, over the limits or batches and the workloads.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ...llm import load_model
+from ...serving import Workload, draw, served_system
+from ...serving.steady import SteadyState, best_within, steady_state
 from ...systems import evaluate, load_system
 from ...systems.results import Evaluation
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
 
-__all__ = ["BATCHES", "ENERGY_BATCHES", "LIMITS_MS", "LONGEST", "OFFLINE", "ONLINE", "context_of", "gain", "online", "run",
-           "state"]
+__all__ = ["BATCHES", "ENERGY_BATCHES", "LIMITS_MS", "LONGEST", "OFFLINE", "ONLINE", "context_of", "fits", "gain", "online",
+           "run", "state", "steady"]
 
 ONLINE = ("wildchat", "sharegpt", "humaneval")
 OFFLINE = ("arxiv_sum", "write_doc")
@@ -36,8 +37,8 @@ ENERGY_BATCHES = {"online": {"llama3-70b": 8192, "opt-175b": 512}, "offline": {"
 #: Longest context of the long-context workloads.
 LONGEST = 8000
 
-#: First batch of the search for the largest within a limit; it is then doubled.
-FIRST = 64
+#: Requests of a workload from which those of a run are drawn.
+DRAWN = 100_000
 
 
 def context_of(evidence: Evidence, workload: str) -> int:
@@ -59,6 +60,62 @@ def run(evidence: Evidence, system: str, model: str, context: int, batch: int,
     return evidence.once(key, made)
 
 
+class _DecodeOnly:
+    """A served system whose prompts cost no time."""
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        return 0.0
+
+    prefill_between_seconds = prefill_seconds
+
+
+def requests(evidence: Evidence, workload: str) -> Workload:
+    return evidence.once(("requests", workload), lambda: draw(workload, DRAWN))
+
+
+def steady(evidence: Evidence, system: str, model: str, workload: str, batch: int,
+           overrides: Mapping[str, Any] | None = None, *, prefill: bool = True, energy: bool = False) -> SteadyState:
+    """A system that serves a workload with so many requests in work."""
+    chosen = tuple(sorted((overrides or {}).items()))
+
+    def loaded() -> Any:
+        return served_system(load_system(system, overrides), load_model(MODELS[model]), records=evidence.records)
+
+    def made() -> SteadyState:
+        served: Any = evidence.once(("served", system, model, chosen), loaded)
+        evidence.progress(f"{system}, {model}, {workload}: {batch} requests in work")
+        return steady_state(served if prefill else _DecodeOnly(served), requests(evidence, workload), batch, energy=energy)
+
+    return evidence.once(("steady", system, model, workload, batch, chosen, prefill, energy), made)
+
+
+def online(evidence: Evidence, system: str, model: str, workload: str, limits: tuple[int, ...] = LIMITS_MS, *,
+           prefill: bool = True) -> dict[int, SteadyState | None]:
+    """The state with the most tokens per second within each of the limits, in ms."""
+    def made() -> dict[int, SteadyState | None]:
+        found = best_within(lambda batch: steady(evidence, system, model, workload, batch, prefill=prefill),
+                            [limit * 1e-3 for limit in limits])
+        return {limit: found[limit * 1e-3] for limit in limits}
+
+    return evidence.once(("online", system, model, workload, limits, prefill), made)
+
+
+def gain(evidence: Evidence, base: str, model: str, workload: str, limits: tuple[int, ...] = LIMITS_MS, *,
+         prefill: bool = True) -> float:
+    """PAM's tokens per second over those of ``base``, mean over the limits that both can keep to."""
+    ours, theirs = (online(evidence, name, model, workload, limits, prefill=prefill) for name in ("pam", base))
+    ratios = [a.tokens_per_s / b.tokens_per_s for limit in limits if (a := ours[limit]) and (b := theirs[limit])]
+    if not ratios:
+        raise NotCheckable(f"no batch of {model} on {base} keeps to a limit of {', '.join(map(str, limits))} ms")
+    return float(np.mean(ratios))
+
+
 def largest(evidence: Evidence, system: str, model: str, context: int) -> int:
     """Requests of this context that fit."""
     def made() -> int:
@@ -66,54 +123,6 @@ def largest(evidence: Evidence, system: str, model: str, context: int) -> int:
         return int(loaded.capacity(load_model(MODELS[model]), context, 1, 1).largest_batch)
 
     return evidence.once(("largest", system, model, context), made)
-
-
-def curve(evidence: Evidence, system: str, model: str, context: int) -> list[tuple[int, float]]:
-    """(requests, seconds per token), doubled until the last limit is passed or no more fit."""
-    most, batch, points = largest(evidence, system, model, context), FIRST, []
-    while True:
-        batch = min(batch, most)
-        if batch < 1:
-            break
-        seconds = run(evidence, system, model, context, batch).tpot_ms * 1e-3
-        points.append((batch, seconds))
-        if seconds * 1e3 > max(LIMITS_MS) or batch == most:
-            break
-        batch *= 2
-    while points and points[0][1] * 1e3 > min(LIMITS_MS) and points[0][0] > 1:
-        points.insert(0, (points[0][0] // 2, run(evidence, system, model, context, points[0][0] // 2).tpot_ms * 1e-3))
-    return points
-
-
-def online(evidence: Evidence, system: str, model: str, workload: str, limit_ms: float) -> float:
-    """Tokens per second of the largest batch that keeps to the limit; 0 if none does.
-
-    Between the batches that are evaluated the time per token is taken as a power of the batch.
-    """
-    points = curve(evidence, system, model, context_of(evidence, workload))
-    limit = limit_ms * 1e-3
-    within = [point for point in points if point[1] <= limit]
-    if not within:
-        return 0.0
-    batch, seconds = within[-1]
-    beyond = points[len(within):]
-    if not beyond:
-        return batch / seconds
-    steps = math.log(beyond[0][1] / seconds)
-    share = math.log(limit / seconds) / steps if steps > 0 else 1.0
-    return math.floor(batch * (beyond[0][0] / batch) ** share) / limit
-
-
-def gain(evidence: Evidence, base: str, model: str, workload: str) -> float:
-    """PAM's throughput over that of ``base``, mean over the limits that both can keep to."""
-    ratios = []
-    for limit in LIMITS_MS:
-        ours, theirs = (online(evidence, name, model, workload, limit) for name in ("pam", base))
-        if ours and theirs:
-            ratios.append(ours / theirs)
-    if not ratios:
-        raise NotCheckable(f"no batch of {model} on {base} keeps to a limit of {', '.join(map(str, LIMITS_MS))} ms")
-    return float(np.mean(ratios))
 
 
 def fits(evidence: Evidence, system: str, model: str, context: int, batch: int) -> bool:

@@ -1,0 +1,167 @@
+"""A server that has been running: its batch is always full, and the next request waits.
+
+The engine begins in the state that a long run would reach: requests in work are those that a moment finds there (the
+longer the output, the likelier), each somewhere in the middle of its output. From then on they end and others are taken
+in, prefill first, as always. So no filling and draining is in the figures, and few steps are enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from .engine import Policy, ServedSystem, _Instance, _kept, _Requests
+from .workloads import Workload
+
+__all__ = ["SteadyState", "best_within", "steady_state"]
+
+#: Requests that are taken in while it is watched, at least if that takes no more than ``STEPS`` decode steps.
+REQUESTS, STEPS = 1000, 4000
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """Means over the time that the server was watched.
+
+    Attributes
+    ----------
+    limit : :class:`int`
+        Requests in work at most.
+    batch : :class:`float`
+        Requests in work.
+    context : :class:`float`
+        Tokens that a request in work attends to.
+    tpot_s : :class:`float`
+        Time from one token of a request to its next, prefills of others included.
+    tokens_per_s : :class:`float`
+    step_s : :class:`float`
+        A decode step alone.
+    prefill_share : :class:`float`
+        Of the time.
+    energy_j : mapping of component to J per token
+    """
+
+    limit: int
+    batch: float
+    context: float
+    tpot_s: float
+    tokens_per_s: float
+    step_s: float
+    prefill_share: float
+    energy_j: dict[str, float]
+
+
+def steady_state(system: ServedSystem, lengths: Workload, batch: int, policy: Policy | None = None, *, seed: int = 1,
+                 energy: bool = True) -> SteadyState:
+    """Watch ``system`` with ``batch`` requests in work, fewer if the KV cache has no room for them.
+
+    Parameters
+    ----------
+    lengths
+        Requests to draw from; their arrivals do not matter.
+    energy
+        Whether it is added up.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If a request alone has no room, or none makes a second token.
+    """
+    policy = replace(policy or Policy(), batch_limit=batch, instances=1, preemption="recompute")
+    steps = np.maximum(lengths.output - 1, 0)
+    if not steps.any():
+        raise ConfigError(f"{lengths.name}: no request makes a second token")
+    rng = np.random.default_rng(seed)
+    new = max(min(max(batch // 2, REQUESTS), math.ceil(STEPS * batch / steps.mean())), 16)
+    by_output, by_prompt = np.argsort(lengths.output, kind="stable"), np.argsort(lengths.prompt, kind="stable")
+    running = by_output[np.searchsorted(np.cumsum(steps[by_output]), _spaced(batch, rng) * int(steps.sum()), "right")]
+    chosen = np.concatenate((running, by_prompt[(_spaced(new, rng) * len(lengths)).astype(np.int64)]))
+    prompt, output = lengths.prompt[chosen], lengths.output[chosen]
+    made = 1 + np.floor(rng.random(batch) * (output[:batch] - 1)).astype(np.int64)
+    blocks = int(system.kv_capacity_tokens) // int(system.kv_block_tokens)
+    held = prompt[:batch] + made - 1
+    need = -(-_kept(held + 1, getattr(system, "kv_window", None)) // system.kv_block_tokens)
+    fits = int(np.searchsorted(np.cumsum(need), (1 - policy.watermark) * blocks, "right"))
+    if not fits:
+        raise ConfigError(f"{lengths.name}: {system.name} has no room for a request of {int(held[0]) + 1} tokens")
+    count = min(batch, fits)
+
+    table = _Requests(Workload(lengths.name, np.zeros(batch + new), prompt, output))
+    instance = _Instance(0, system, policy, table, blocks)
+    instance.ids = np.arange(count)
+    instance.base = held[:count].astype(np.int64)
+    instance.last_step = (output[:count] - made[:count]).astype(np.int64)
+    instance.since, instance.began = np.zeros(count, np.int64), np.zeros(count)
+    table.generated[:count] = made[:count]
+    if not energy:
+        instance._decode_energy = instance._prefill_energy = None
+    instance.queue.extend(range(batch, batch + new))
+    while instance.queue and len(instance.ids):
+        instance.iterate(math.inf)
+    log = instance.log.closed()
+    decodes = np.array([kind == "decode" for kind in log.kind])
+    tokens = int(log.tokens[decodes].sum())
+    held_s = float((log.batch * log.seconds).sum())
+    made_all = tokens + int(log.count[~decodes].sum())
+    joules: dict[str, float] = {}
+    for (_, name), pj in log.energy_pj.items():
+        joules[name] = joules.get(name, 0.0) + pj * 1e-12 / made_all
+    return SteadyState(batch, tokens / int(log.count[decodes].sum()), float((held[:count] + 1).mean()), held_s / tokens,
+                       made_all / instance.clock, float(log.seconds[decodes].sum()) / int(log.count[decodes].sum()),
+                       float(log.seconds[~decodes].sum()) / instance.clock, joules)
+
+
+def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers from 0 to 1 at equal distances, in random order: means of few draws are closer than those of free ones."""
+    return (rng.permutation(count) + rng.random()) / count
+
+
+def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *, most: int = 1 << 16, first: int = 64,
+                precision: float = 0.03) -> dict[float, SteadyState | None]:
+    """The state with the most tokens per second of those whose time per token keeps to each limit; None where a batch of 1
+    does not. ``run`` gives the state of a batch; the time is taken to grow with it, and the largest batch within the
+    limit is found to a relative ``precision``."""
+    known: dict[int, SteadyState] = {}
+
+    def at(batch: int) -> SteadyState:
+        if batch not in known:
+            known[batch] = run(batch)
+        return known[batch]
+
+    out: dict[float, SteadyState | None] = {}
+    for limit in sorted(limits_s):
+        low, high = 0, 0
+        for batch in sorted(known):
+            if known[batch].tpot_s <= limit:
+                low = batch
+            else:
+                high = high or batch
+        batch = min(4 * low, most) if low else first
+        while not high and low < most:
+            if at(batch).tpot_s > limit:
+                high = batch
+            elif at(batch).batch < 0.9 * batch:  # the KV cache is full: a larger limit changes nothing
+                low = batch
+                break
+            else:
+                low, batch = batch, min(4 * batch, most)
+        while not low and high > 1:
+            batch = max(high // 4, 1)
+            low, high = (batch, high) if at(batch).tpot_s <= limit else (0, batch)
+        while low and high - low > max(precision * low, 1):
+            middle = _between(at(low), at(high), limit)
+            low, high = (middle, high) if at(middle).tpot_s <= limit else (low, middle)
+        out[limit] = max((one for one in known.values() if one.tpot_s <= limit), key=lambda one: one.tokens_per_s,
+                         default=None)
+    return out
+
+
+def _between(low: SteadyState, high: SteadyState, limit: float) -> int:
+    """Where a power law through both reaches the limit, but well inside: the time may jump in between."""
+    span = math.log(high.limit / low.limit)
+    share = math.log(limit / low.tpot_s) / math.log(high.tpot_s / low.tpot_s)
+    return min(max(round(low.limit * math.exp(span * min(max(share, 0.15), 0.85))), low.limit + 1), high.limit - 1)
