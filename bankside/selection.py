@@ -34,8 +34,8 @@ class Selection:
         if self.preset:
             return f"{self.unit.name} --preset {self.preset}"
         name, base = _closest_preset(self.unit, self.config)
-        changed = {k: v for k, v in self.config.model_dump(mode="json").items()
-                   if base.model_dump(mode="json")[k] != v}
+        before = _flat(base.model_dump(mode="json"))
+        changed = {k: v for k, v in _flat(self.config.model_dump(mode="json")).items() if before.get(k, k) != v}
         return f"{self.unit.name} --preset {name} " + " ".join(f"--set {k}={v}" for k, v in changed.items())
 
     @property
@@ -44,9 +44,27 @@ class Selection:
 
 
 def _closest_preset(unit: Unit, config: Strict) -> tuple[str, Strict]:
-    mine = config.model_dump(mode="json")
-    return max(unit.preset_table.items(), key=lambda item: sum(
-        item[1].model_dump(mode="json")[k] == v for k, v in mine.items()))
+    mine = _flat(config.model_dump(mode="json"))
+
+    def alike(item: tuple[str, Strict]) -> int:
+        theirs = _flat(item[1].model_dump(mode="json"))
+        return sum(theirs.get(k, k) == v for k, v in mine.items())
+
+    return max(unit.preset_table.items(), key=alike)
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """Keys of parts with dots."""
+    out = {}
+    for key, value in values.items():
+        out.update({f"{key}.{k}": v for k, v in _flat(value).items()} if isinstance(value, dict) else {key: value})
+    return out
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``base`` with the keys of ``over``, part by part."""
+    return {**base, **{k: _merged(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
+                       for k, v in over.items()}}
 
 
 def select(name: str, *, preset: str | None = None, file: str | None = None, sets: Sequence[str] = ()) -> Selection:
@@ -75,23 +93,37 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     config = base
     if document:
         # Only what the file says is checked against its lines; the rest is the preset's.
-        config = validate({**values, **document}, chosen.config_class, str(file), lines)
+        config = validate(_merged(values, document), chosen.config_class, str(file), lines)
     if sets:
-        overrides = dict(_assignment(text, chosen.config_class) for text in sets)
-        config = validate({**config.model_dump(), **overrides}, chosen.config_class, "--set")
+        overrides: dict[str, Any] = {}
+        for text in sets:
+            overrides = _merged(overrides, _assignment(text, chosen.config_class))
+        config = validate(_merged(config.model_dump(), overrides), chosen.config_class, "--set")
     for label, candidate in chosen.preset_table.items():
         if candidate == config and (preset is None or label == preset):
             return Selection(chosen, label, config)
     return Selection(chosen, None, config)
 
 
-def _assignment(text: str, model: type[Strict]) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
+def _assignment(text: str, model: type[Strict]) -> dict[str, Any]:
+    """What ``key=value`` says; a key of a part is written ``part.key``."""
+    path, equals, value = text.partition("=")
+    if not equals or not path:
         raise ConfigError(f"--set {text}: must be key=value")
+    *parts, key = path.split(".")
+    for part in parts:
+        inner = model.model_fields[part].annotation if part in model.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, Strict)):
+            raise ConfigError(f"--set {text}: {nearest('key', part, model.model_fields)}" if inner is None else
+                              f"--set {text}: '{part}' has no keys of its own")
+        model = inner
     if key not in model.model_fields:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")
     # Numbers are written as in a file; whatever else it is is told by the schema.
     if re.fullmatch(r"[-+.\w]{1,40}", value):
-        return key, parse(value, f"--set {key}")[0]
-    return key, value if len(value) <= 40 else f"{value[:20]}... ({len(value)} characters)"
+        out: Any = parse(value, f"--set {path}")[0]
+    else:
+        out = value if len(value) <= 40 else f"{value[:20]}... ({len(value)} characters)"
+    for part in reversed([*parts, key]):
+        out = {part: out}
+    return out

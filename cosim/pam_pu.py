@@ -21,7 +21,8 @@ from ..models.pam.pu import Partials, attention, local_attention, merge
 from .request import SimRequest
 from .streams import EpochLog, Items, StreamPort, StreamRun, play
 
-__all__ = ["Episode", "Outcome", "ports", "random_episode", "simulate", "special_numbers"]
+__all__ = ["Episode", "Outcome", "command_fields", "element_bytes", "kv_items", "measured_timing", "ports",
+           "random_episode", "simulate", "special_numbers"]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
 KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
@@ -118,12 +119,12 @@ def _edge(log: EpochLog, kind: str, pick: Any) -> int:
 def ports(config: PamPuConfig) -> list[StreamPort]:
     """The unit's streams (widths follow from the configuration as in the generator's layouts)."""
     beat = config.lanes * config.io.width
-    command = sum(w for _, w in _command_fields(config))
+    command = sum(w for _, w in command_fields(config))
     return [StreamPort("command", command, True), StreamPort("query", beat, True), StreamPort("kv", beat, True),
             StreamPort("result", beat + 4, False)]
 
 
-def _command_fields(config: PamPuConfig) -> list[tuple[str, int]]:
+def command_fields(config: PamPuConfig) -> list[tuple[str, int]]:
     return [("tokens", config.max_tokens.bit_length()), ("chunks", config.max_chunks.bit_length()), ("more", 1)]
 
 
@@ -135,10 +136,28 @@ def _pack(numbers: np.ndarray, size: int) -> np.ndarray:
     return out
 
 
-def _elements(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
+def element_bytes(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Rows of bit patterns as rows of little-endian bytes."""
     size = fmt.width // 8
     return np.ascontiguousarray(bits.astype(f"<u{size}")).view(np.uint8).reshape(len(bits), bits.shape[1] * size)
+
+
+def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
+    """K and V of an episode, ``number`` being its epoch, with their tags."""
+    beats, lanes = config.beats(episode.steps), config.lanes
+    data = np.empty((len(beats), lanes), np.int64)
+    for step in range(len(episode.steps)):
+        for value, source in ((0, episode.k[step]), (1, episode.v[step])):
+            mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
+            if len(mine):
+                chunked = source.reshape(len(source), source.shape[1] // lanes, lanes)
+                data[mine] = chunked[beats["token"][mine], beats["chunk"][mine]]
+    tag = np.where(beats["value"] == 1, VALUE, KEY)
+    key = np.stack([beats["step"], beats["tile"], beats["value"]])
+    starts = np.ones(len(beats), bool)
+    starts[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+    return Items.of(element_bytes(data, config.io), epoch=number, tag=np.where(starts, tag + 2, tag),
+                    cycle=0 if episode.arrival is None else episode.arrival)
 
 
 def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[str, Items], np.ndarray]:
@@ -148,7 +167,7 @@ def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[st
     for number, episode in enumerate(episodes):
         fields = np.array([[s.tokens, config.chunks(s.head_dim), s.more] for s in episode.steps], np.uint64)
         word, shift = np.zeros(len(fields), np.uint64), 0
-        for column, (_, width) in enumerate(_command_fields(config)):
+        for column, (_, width) in enumerate(command_fields(config)):
             word |= fields[:, column] << np.uint64(shift)
             shift += width
         lists["command"].append(Items.of(_pack(word, -(-shift // 8)), epoch=number))
@@ -156,23 +175,9 @@ def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[st
         order = config.query_order(episode.steps)
         queries = [q.reshape(-1, lanes) for q in episode.q]
         rows = (np.stack([queries[s][c] for s, c in order]) if len(order) else np.empty((0, lanes), np.int64))
-        lists["query"].append(Items.of(_elements(rows, config.io), epoch=number))
+        lists["query"].append(Items.of(element_bytes(rows, config.io), epoch=number))
 
-        beats = config.beats(episode.steps)
-        data = np.empty((len(beats), lanes), np.int64)
-        for step in range(len(episode.steps)):
-            for value, source in ((0, episode.k[step]), (1, episode.v[step])):
-                mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
-                if len(mine):
-                    chunked = source.reshape(len(source), source.shape[1] // lanes, lanes)
-                    data[mine] = chunked[beats["token"][mine], beats["chunk"][mine]]
-        tag = np.where(beats["value"] == 1, VALUE, KEY)
-        key = np.stack([beats["step"], beats["tile"], beats["value"]])
-        starts = np.ones(len(beats), bool)
-        starts[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-        tag = np.where(starts, tag + 2, tag)
-        lists["kv"].append(Items.of(_elements(data, config.io), epoch=number, tag=tag,
-                                    cycle=0 if episode.arrival is None else episode.arrival))
+        lists["kv"].append(kv_items(config, episode, number))
         targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) for s in episode.steps))
     items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
                            for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in lists.items()}
@@ -192,7 +197,7 @@ def _expected_beats(config: PamPuConfig, episodes: Sequence[Episode], partials: 
             block = np.zeros((tiles, 2 + chunks, size), np.uint8)
             block[:, 0] = _pack(part.m, size)
             block[:, 1] = _pack(part.l, size)
-            block[:, 2:, :config.beat_bytes] = _elements(part.o.reshape(-1, config.lanes), config.io).reshape(
+            block[:, 2:, :config.beat_bytes] = element_bytes(part.o.reshape(-1, config.lanes), config.io).reshape(
                 tiles, chunks, -1)
             flags = np.zeros((tiles, 2 + chunks), np.uint8)  # kind in bits 0 and 1, last in bit 2, final in bit 3
             flags[:, 0], flags[:, 1] = MAXIMUM, SUM

@@ -103,7 +103,10 @@ class EpochLog:
 
 @dataclass
 class StreamRun:
-    """Result of :func:`play`: recorded payloads by output stream (uint8, ``(items, payload_bytes)``), and counts."""
+    """Result of :func:`play`: recorded payloads by output stream (uint8, ``(items, payload_bytes)``), and counts.
+
+    ``output_cycles``: by output stream, the cycle of its epoch in which each item was taken.
+    """
 
     outputs: dict[str, np.ndarray]
     epochs: list[EpochLog]
@@ -111,6 +114,7 @@ class StreamRun:
     seconds: float
     waves: Path | None = None
     faults: list[str] = field(default_factory=list)
+    output_cycles: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
@@ -168,7 +172,8 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
             if dump is not None:
                 kept = waves.with_suffix(dump.suffix)
                 shutil.move(dump, kept)
-    return StreamRun(recorded, log, summary["clocks"], seconds, kept, faults)
+    return StreamRun({name: payload for name, (payload, _) in recorded.items()}, log, summary["clocks"], seconds, kept,
+                     faults, {name: cycles for name, (_, cycles) in recorded.items()})
 
 
 def is_clocked(verilog: str) -> bool:
@@ -247,9 +252,10 @@ def _read_log(path: Path, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog],
     return epochs, faults
 
 
-def _read_output(path: Path, port: StreamPort) -> np.ndarray:
-    text = path.read_bytes().split()
+def _read_output(path: Path, port: StreamPort) -> tuple[np.ndarray, np.ndarray]:
+    """Payloads and cycles of an output stream."""
+    words = path.read_bytes().split()
     digits = 2 * port.payload_bytes
-    joined = b"".join(line.rjust(digits, b"0") for line in text)
-    data = np.frombuffer(bytes.fromhex(joined.decode()), np.uint8).reshape(len(text), port.payload_bytes)
-    return data[:, ::-1]
+    joined = b"".join(word.rjust(digits, b"0") for word in words[1::2])
+    data = np.frombuffer(bytes.fromhex(joined.decode()), np.uint8).reshape(len(words) // 2, port.payload_bytes)
+    return data[:, ::-1], np.array(words[::2], np.int64)

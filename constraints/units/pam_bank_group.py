@@ -35,7 +35,8 @@ class PamBankGroupConfig(Strict):
         return self
 
     @property
-    def banks(self) -> int:
+    def units(self) -> int:
+        """Processing units in all, one to a bank."""
         return self.reduction.sources
 
     @property
@@ -48,6 +49,6 @@ class PamBankGroupConfig(Strict):
         return min(self.processing.clock_mhz, self.reduction.clock_mhz)
 
 
-#: A bank group of an HBM or a DDR die; eight processing units of an SSD controller.
+#: A bank group of an HBM or a DDR die.
 PRESETS: dict[str, PamBankGroupConfig] = {
-    name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name]) for name in RU_PRESETS}
+    name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name]) for name in ("pam-hbm", "pam-ddr")}

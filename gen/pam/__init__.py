@@ -1,7 +1,13 @@
 """Units of PAM (Processing Across Memory Hierarchy)."""
 
+from .bank_group import PamBankGroup
 from .interface import PamInterface
 from .pu import PamPu
+from .reduction_tree import PamReductionTree
 from .ru import PamRu
+from .slice import PamSlice
+from .ssd_controller import PamSsdController
+from .tier_merge import PamTierMerge
 
-__all__ = ["PamInterface", "PamPu", "PamRu"]
+__all__ = ["PamBankGroup", "PamInterface", "PamPu", "PamReductionTree", "PamRu", "PamSlice", "PamSsdController",
+           "PamTierMerge"]

@@ -2,25 +2,58 @@
 """PAM's bank group: processing units beside their banks, and the reduction unit that merges what they find."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_bank_group import PamBankGroupConfig
+from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.shared import shared
 from .partial_port import partial_layout
 from .pu import PamPu
+from .reduction_tree import shared_ru
 from .ru import PamRu, reduction_layout
 from .sequencer import command_layout
 
-__all__ = ["PamBankGroup"]
+__all__ = ["PamBankGroup", "composition_members", "composition_ports"]
+
+_SELECT = "processing units that get it, a bit for each"
+
+
+def composition_members(config):
+    """Streams that all compositions have, but for those of K and V."""
+    processing = config.processing
+    step = {str(key): field.shape for key, field in command_layout(processing)}
+    return {
+        "command": In(stream.Signature(data.StructLayout({**step, "select": config.units}))),
+        "query": In(stream.Signature(data.StructLayout({"data": processing.lanes * processing.io.width,
+                                                        "select": config.units}))),
+        "merge": In(stream.Signature(reduction_layout(config.reduction))),
+        "result": Out(stream.Signature(partial_layout(config.reduction, config.reduction.lanes))),
+    }
+
+
+def composition_ports():
+    """What these streams are for."""
+    command = PamPu.PORTS["command"]
+    return {
+        "command": {"payload": command["payload"], "fields": {**command["fields"], "select": _SELECT}},
+        "query": {"payload": "a beat of Q", "fields": {"data": PamPu.PORTS["query"]["payload"], "select": _SELECT}},
+        "merge": PamRu.PORTS["command"],
+        "result": PamRu.PORTS["result"],
+    }
 
 
 class PamBankGroup(wiring.Component):
-    """``banks`` units :class:`PamPu`, each with its own streams, and one :class:`PamRu` that takes their results.
+    """``config.units`` units :class:`PamPu`, each with the data of its bank, and one :class:`PamRu` that takes their
+    results.
 
-    A step needs a command for every processing unit (0 tokens for a bank without any) and one for the reduction unit.
-    The functional model is that of the parts: ``local_attention`` of every bank, then ``reduce_partials``.
+    A step needs an item on ``merge`` and one on ``command`` for every processing unit (0 tokens for a bank without any).
+    Units with equal steps are selected together, as they are when all banks of a channel get the same commands; so are
+    those that take the same beat of the query. ``kv_N`` is taken as by :class:`PamPu`.
 
-    Source: PAM (MICRO 2025) section 5.2.2.
+    The functional model is ``bankside.models.pam.compositions.group_attention``, equal bit for bit.
+
+    Source: PAM (MICRO 2025) section 5.2.2; the broadcast is this project's choice.
 
     Parameters
     ----------
@@ -28,10 +61,12 @@ class PamBankGroup(wiring.Component):
 
     Members
     -------
-    command : ``In(stream.Signature(reduction_layout))``
-        Of the reduction unit.
-    command_0 ..., query_0 ..., kv_0 ... : ``In(stream.Signature(...))``
-        Of the processing units.
+    command : ``In(stream.Signature(...))``
+        A step (``command_layout``) and ``select``.
+    query : ``In(stream.Signature(...))``
+        ``lanes`` elements of Q and ``select``.
+    merge : ``In(stream.Signature(reduction_layout(config.reduction)))``
+    kv_0 ... : ``In(stream.Signature(lanes * width))``
     result : ``Out(stream.Signature(partial_layout(config.reduction, lanes)))``
     """
 
@@ -39,16 +74,10 @@ class PamBankGroup(wiring.Component):
         if not isinstance(config, PamBankGroupConfig):
             raise TypeError(f"Configuration must be a PamBankGroupConfig, not {config!r}")
         self._config = config
-        processing, reduction = config.processing, config.reduction
-        beat = processing.lanes * processing.io.width
-        shapes = {"command": command_layout(processing), "query": beat, "kv": beat}
-        self.PORTS = {"command": PamRu.PORTS["command"], "result": PamRu.PORTS["result"],
-                      **{f"{name}_{n}": PamPu.PORTS[name] for n in range(config.banks) for name in shapes}}
-        super().__init__({
-            "command": In(stream.Signature(reduction_layout(reduction))),
-            **{f"{name}_{n}": In(stream.Signature(shape)) for n in range(config.banks) for name, shape in shapes.items()},
-            "result": Out(stream.Signature(partial_layout(reduction, reduction.lanes))),
-        })
+        beat = config.processing.lanes * config.processing.io.width
+        names = [f"kv_{n}" for n in range(config.units)]
+        self.PORTS = {**composition_ports(), **dict.fromkeys(names, PamPu.PORTS["kv"])}
+        super().__init__({**composition_members(config), **{name: In(stream.Signature(beat)) for name in names}})
 
     @property
     def config(self):
@@ -61,18 +90,21 @@ class PamBankGroup(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.reduction = reduction = PamRu(self._config.reduction)
-        wiring.connect(m, command=wiring.flipped(self.command), reduction=reduction.command)
+        config, units = self._config, self._config.units
+        reduction, m.submodules.reduction = shared_ru(platform, config.reduction)
+        link(m, self.merge, reduction.command)
         wiring.connect(m, reduction=reduction.result, result=wiring.flipped(self.result))
-        for n in range(self._config.banks):
-            m.submodules[f"bank_{n}"] = unit = PamPu(self._config.processing)
-            for name in ("command", "query", "kv"):
-                wiring.connect(m, outside=wiring.flipped(getattr(self, f"{name}_{n}")), unit=getattr(unit, name))
+        streams = {}
+        for name in ("command", "query"):
+            source = getattr(self, name)
+            m.submodules[name] = streams[name] = StreamBroadcast(len(Value.cast(source.payload)) - units, units)
+            link(m, source, streams[name].i)
+        for n in range(units):
+            unit = PamPu(config.processing)
+            m.submodules[f"unit_{n}"] = shared(platform, unit, "pu")
+            for name, broadcast in streams.items():
+                link(m, getattr(broadcast, f"o_{n}"), getattr(unit, name))
+            link(m, getattr(self, f"kv_{n}"), unit.kv)
             # The beats are alike; a processing unit marks every beat of O of its last tile as final.
-            source = getattr(reduction, f"source_{n}")
-            m.d.comb += [
-                source.valid.eq(unit.result.valid),
-                Value.cast(source.payload).eq(Value.cast(unit.result.payload)),
-                unit.result.ready.eq(source.ready),
-            ]
+            link(m, unit.result, getattr(reduction, f"source_{n}"))
         return m

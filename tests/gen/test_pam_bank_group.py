@@ -1,76 +1,57 @@
 # amaranth: UnusedElaboratable=no
-"""A bank group in Amaranth's simulator: two processing units and a reduction unit, bit for bit the models of the parts."""
+"""Compositions in Amaranth's simulator: few small units, bit for bit the models of the parts; and their parameters."""
 
 import numpy as np
 import pytest
 from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.units.pam_bank_group import PRESETS, PamBankGroupConfig
-from bankside.constraints.units.pam_pu import PamPuConfig, Step
+from bankside.constraints.units.pam_hbm_slice import PRESETS as SLICES
+from bankside.constraints.units.pam_pu import PamPuConfig
+from bankside.constraints.units.pam_reduction_tree import PRESETS as TREES
+from bankside.constraints.units.pam_reduction_tree import level_sizes
 from bankside.constraints.units.pam_ru import PamRuConfig
-from bankside.cosim.pam_ru import partial_beats
+from bankside.constraints.units.pam_ssd_controller import PRESETS as CONTROLLERS
+from bankside.constraints.units.pam_ssd_controller import PamSsdControllerConfig
+from bankside.cosim.pam_compositions import Episode, random_decode, result_beats, stimulus
+from bankside.gen.blocks.broadcast import StreamBroadcast
 from bankside.gen.pam.bank_group import PamBankGroup
-from bankside.models.numerics import from_float64
-from bankside.models.pam.pu import local_attention
-from bankside.models.pam.ru import Partial, in_order, reduce_partials
+from bankside.gen.pam.ssd_controller import PamSsdController
 from pydantic import ValidationError
 
 FORMATS = {"format": "bf16", "acc_format": "bf16", "score_format": "bf16"}
-CONFIG = PamBankGroupConfig(
-    processing=PamPuConfig(lanes=4, buffer_bytes=48, query_bytes=32, tile_tokens=2, max_head_dim=8, max_tokens=15,
-                           **FORMATS),
-    reduction=PamRuConfig(lanes=4, source_lanes=4, sources=2, max_head_dim=8, scratch_bytes=16, log_format="bf16",
-                          **FORMATS))
+PARTS = {
+    "processing": PamPuConfig(lanes=4, buffer_bytes=48, query_bytes=32, tile_tokens=2, score_tiles=1, max_head_dim=8,
+                              max_tokens=15, **FORMATS),
+    "reduction": PamRuConfig(lanes=4, source_lanes=4, sources=2, max_head_dim=8, scratch_bytes=16, log_format="bf16",
+                             **FORMATS)}
+GROUP = PamBankGroupConfig(**PARTS)
+CONTROLLER = PamSsdControllerConfig(**PARTS, groups=1, channel_pages=1)
 
 
-def test_bit_for_bit():
-    """Five tokens in one bank, none, one or three in the other; both levels; random stalls."""
-    pu, ru, dim = CONFIG.processing, CONFIG.reduction, 8
-    rng = np.random.default_rng(1)
-    streams = {f"{name}_{n}": [] for n in range(2) for name in ("command", "query", "kv")} | {"command": []}
-    expected = []
-    for tokens, normalise in (((5, 3), True), ((5, 0), False), ((1, 0), True)):
-        q = from_float64(rng.normal(size=dim), pu.io)
-        sources = []
-        streams["command"].append(int(normalise))
-        for bank, count in enumerate(tokens):
-            k, v = (from_float64(rng.normal(size=(count, dim)), pu.io) for _ in range(2))
-            step = [Step(count, dim)]
-            part = local_attention(pu, q, k, v)
-            sources.append(Partial(part.m, np.zeros_like(part.m), part.l, part.o))
-
-            def word(row, chunk):
-                return sum(int(x) << (16 * lane) for lane, x in enumerate(row[chunk * 4:chunk * 4 + 4]))
-
-            streams[f"command_{bank}"].append(count | 2 << pu.max_tokens.bit_length())
-            streams[f"query_{bank}"] += [word(q, chunk) for _, chunk in pu.query_order(step)]
-            streams[f"kv_{bank}"] += [word((v if b["value"] else k)[b["token"]], b["chunk"]) for b in pu.beats(step)]
-        r = reduce_partials(ru, in_order(ru, sources), normalise=normalise)
-        one = Partial(*(np.asarray(x)[None] for x in (r.m, r.scale, r.l, r.o)))
-        beats = partial_beats(one, lanes=4, io=ru.io, score=ru.score, scale_bits=ru.scale_bits, final_beats=True,
-                              scalars=np.atleast_1d(r.log_sum if normalise else r.l), kind=3 if normalise else 2)
-        expected += [int.from_bytes(bytes(row), "little") for row in beats]
-    dut, got = PamBankGroup(CONFIG), []
+def play(dut, streams, expected, rng, valid=0.8, ready=0.7):
+    """Items of every input stream by name; what ``result`` gives, under random stalls."""
+    got = []
 
     async def testbench(ctx):
         at = dict.fromkeys(streams, 0)
         offered = dict.fromkeys(streams, False)
-        for _ in range(1500):
+        for _ in range(2500):
             for name, items in streams.items():
                 port = getattr(dut, name)
                 if not offered[name]:
-                    offered[name] = at[name] < len(items) and rng.random() < 0.8
+                    offered[name] = at[name] < len(items) and rng.random() < valid
                     ctx.set(port.valid, offered[name])
                     if offered[name]:
                         ctx.set(Value.cast(port.payload), items[at[name]])
-            ready = rng.random() < 0.7
-            ctx.set(dut.result.ready, ready)
-            if ready and ctx.get(dut.result.valid):
+            open_ = rng.random() < ready
+            ctx.set(dut.result.ready, open_)
+            if open_ and ctx.get(dut.result.valid):
                 got.append(ctx.get(Value.cast(dut.result.payload)))
             for name in streams:
                 if offered[name] and ctx.get(getattr(dut, name).ready):
                     at[name], offered[name] = at[name] + 1, False
-            if len(got) == len(expected):
+            if len(got) == expected:
                 break
             await ctx.tick()
 
@@ -78,11 +59,82 @@ def test_bit_for_bit():
     sim.add_clock(1e-6)
     sim.add_testbench(testbench)
     sim.run()
-    assert got == expected
+    return got
+
+
+@pytest.mark.parametrize("config, component", [(GROUP, PamBankGroup), (CONTROLLER, PamSsdController)],
+                         ids=["bank-group", "ssd-controller"])
+def test_bit_for_bit(config, component):
+    """Five tokens in one bank, none or three in the other; both levels; random stalls. One page of a channel at a time."""
+    rng = np.random.default_rng(1)
+    steps = [random_decode(config, tokens, 8, rng, normalise=normalise)
+             for tokens, normalise in (((5, 3), True), ((5, 0), False), ((0, 0), True))]
+    streams = {name: [int.from_bytes(bytes(row), "little") for row in items.payload]
+               for name, items in stimulus(config, [Episode(steps)]).items()}
+    expected = [int.from_bytes(bytes(row), "little") for step in steps
+                for row in result_beats(config.reduction, step.result(config), step.normalise)]
+    assert play(component(config), streams, len(expected), rng) == expected
+
+
+def test_broadcast():
+    """Each consumer gets what selects it, in order; none of them may hold another back within an item."""
+    rng = np.random.default_rng(2)
+    dut, count = StreamBroadcast(4, 3), 60
+    items, selects = rng.integers(16, size=count).tolist(), rng.integers(8, size=count).tolist()
+    got = [[], [], []]
+
+    async def producer(ctx):
+        for item, select in zip(items, selects, strict=True):
+            while rng.random() < 0.3:
+                await ctx.tick()
+            ctx.set(dut.i.valid, 1)
+            ctx.set(dut.i.payload, {"item": item, "select": select})
+            await ctx.tick().until(dut.i.ready)
+            ctx.set(dut.i.valid, 0)
+
+    async def consumer(ctx):
+        for _ in range(600):
+            for n in range(3):
+                port = getattr(dut, f"o_{n}")
+                ctx.set(port.ready, rng.random() < 0.5)
+                if ctx.get(port.valid & port.ready):
+                    got[n].append(ctx.get(port.payload))
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(producer)
+    sim.add_testbench(consumer)
+    sim.run()
+    assert got == [[i for i, s in zip(items, selects, strict=True) if s >> n & 1] for n in range(3)]
 
 
 def test_parts_must_fit():
     with pytest.raises(ValidationError, match="processing.lanes 16 must be reduction.source_lanes, which is 4"):
         PamBankGroupConfig(processing=PRESETS["pam-hbm"].processing, reduction=PRESETS["pam-ddr"].reduction)
-    assert [config.banks for config in PRESETS.values()] == [4, 4, 8]
-    assert [config.max_head_dim for config in PRESETS.values()] == [128] * 3
+    with pytest.raises(ValidationError, match="score_tiles must be 1"):
+        PamSsdControllerConfig(processing=PRESETS["pam-hbm"].processing, reduction=PRESETS["pam-hbm"].reduction)
+    assert [config.units for config in PRESETS.values()] == [4, 4]
+    assert [config.max_head_dim for config in PRESETS.values()] == [128] * 2
+
+
+def test_sizes_are_the_papers():
+    """64 and 16 units of a channel, 128 and 32 of a DIMM, 64 and 8 of a controller; at most 8 and exactly 4 beyond."""
+    assert [(c.units, c.groups) for c in SLICES.values()] == [(64, 16), (128, 32)]
+    assert [(c.units, c.groups) for c in CONTROLLERS.values()] == [(64, 8)]
+    assert [c.units for c in TREES.values()] == [5, 4, 1]
+    assert TREES["pam-ddr"].levels == [[11, 11, 10], [3]]
+    for inputs, most, fan_in in ((16, 8, 4), (32, 4, 11)):
+        units = [sum(n > 1 for sizes in level_sizes(inputs, f) for n in sizes) for f in (fan_in - 1, fan_in)]
+        assert units[0] > most >= units[1]
+
+
+def test_trees_of_any_size():
+    """Every input is merged once, no unit has more than fan_in sources, and one result is left."""
+    for inputs in range(1, 40):
+        for fan_in in (2, 3, 8):
+            width = inputs
+            for sizes in level_sizes(inputs, fan_in):
+                assert sum(sizes) == width and max(sizes) <= fan_in and max(sizes) - min(sizes) <= 1
+                width = len(sizes)
+            assert width == 1

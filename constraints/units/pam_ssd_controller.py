@@ -1,0 +1,80 @@
+"""Parameters of the attention part of PAM's SSD controller: processing and reduction units, and the buffer before them.
+
+Source: PAM (MICRO 2025) section 5.2: 64 processing units, 8 reduction units and a shared buffer; section 7.1: 8
+channels. What the buffer holds, its size and the unit that merges the 8 results are this project's choice (the paper
+leaves them open).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from .pam_hbm_slice import PamSliceConfig
+from .pam_pu import PRESETS as PU_PRESETS
+from .pam_pu import PamPuConfig
+from .pam_ru import PRESETS as RU_PRESETS
+from .pam_ru import PamRuConfig
+
+__all__ = ["PRESETS", "PamSsdControllerConfig"]
+
+#: Pages come far slower than a unit takes them, so there is no softmax to hide and a page can leave as a whole.
+_PROCESSING = PU_PRESETS["pam-ssd"].model_copy(update={"score_tiles": 1})
+
+
+class PamSsdControllerConfig(PamSliceConfig):
+    """Parameters of the generator of the controller: ``groups`` flash channels, each with a group of units of its own.
+
+    A channel brings pages of at most ``tile_tokens`` tokens, K and V of a token together as the flash holds them; each
+    page is one tile of one unit of the channel's group. The shared buffer holds ``channel_pages`` pages of every channel
+    and gives them out in the unit's order: all of K, then V chunk by chunk. A page's K is followed by its V, so the units
+    have ``score_tiles`` 1.
+    """
+
+    processing: PamPuConfig = Field(default=_PROCESSING, description="each processing unit")
+    reduction: PamRuConfig = Field(default=RU_PRESETS["pam-ssd"], description="each channel's reduction unit")
+    groups: int = Field(default=8, ge=1, le=64, description="flash channels, each with a group of units")
+    fan_in: int = Field(default=8, ge=2, le=64, description="sources of a unit of the tree at most")
+    channel_pages: int = Field(default=2, ge=1, le=64, description="pages that the shared buffer holds of each channel")
+
+    @model_validator(mode="after")
+    def _check_pages(self) -> PamSsdControllerConfig:
+        if self.processing.score_tiles != 1:
+            raise ValueError("processing.score_tiles must be 1: V of a page follows its K")
+        if self.processing.query_beats * self.processing.lanes < self.max_head_dim:
+            raise ValueError(f"processing.query_bytes must hold a query of {self.max_head_dim} elements: K of a page "
+                             "leaves the buffer once")
+        return self
+
+    @property
+    def page_beats(self) -> int:
+        """Beats of the longest page: K and V of a whole tile."""
+        return 2 * self.processing.tile_tokens * (self.max_head_dim // self.processing.lanes)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Size of the shared buffer."""
+        return self.groups * self.channel_pages * self.page_beats * self.processing.beat_bytes
+
+    def pages(self, tokens: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Pages of one step on a channel, in the order in which they must come: ``(unit, tile, tokens)``.
+
+        ``tokens``: of each unit of the group. The order is that in which the reduction unit takes the tiles' results.
+        With another one a page could wait for a unit whose results wait for a unit whose page is behind it.
+        """
+        tiles = [self.processing.tiles(n) if n else [] for n in tokens]
+        return [(unit, tile, sizes[tile]) for tile in range(max(map(len, tiles), default=0))
+                for unit, sizes in enumerate(tiles) if tile < len(sizes)]
+
+    def page_order(self, count: int, head_dim: int) -> np.ndarray:
+        """Order in which a page of ``count`` tokens leaves the buffer: positions in the order in which it came."""
+        chunks = head_dim // self.processing.lanes
+        place = np.arange(2 * count * chunks).reshape(count, 2, chunks)
+        key, value = (self.processing.key_order(count, head_dim), self.processing.value_order(count, head_dim))
+        return np.concatenate([place[key[:, 0], 0, key[:, 1]], place[value[:, 0], 1, value[:, 1]]])
+
+
+#: Section 5.2: 64 processing units and 8 reduction units; section 7.1: 8 channels, so one reduction unit to a channel.
+PRESETS: dict[str, PamSsdControllerConfig] = {"pam-ssd": PamSsdControllerConfig()}

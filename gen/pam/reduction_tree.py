@@ -1,0 +1,91 @@
+# amaranth: UnusedElaboratable=no
+"""A tree of PAM's reduction units."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
+from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.shared import shared
+from .partial_port import partial_layout
+from .ru import PamRu, reduction_layout
+
+__all__ = ["PamReductionTree", "shared_ru"]
+
+
+def shared_ru(platform, config):
+    """A reduction unit of which there are many."""
+    unit = PamRu(config)
+    return unit, shared(platform, unit, f"ru_{config.sources}_{config.source_lanes}")
+
+
+class PamReductionTree(wiring.Component):
+    """Merges the partial results of ``config.inputs`` streams into one, by units :class:`PamRu` level by level.
+
+    A step is started by one item on ``merge``, which goes to all units; the inner ones never normalise. Each source sends
+    its partial results as for :class:`PamRu`.
+
+    The functional model is ``bankside.models.pam.compositions.reduction_tree``, equal bit for bit.
+
+    Source: PAM (MICRO 2025) section 5.2.2: reduction units in the logic die and in the central buffer.
+
+    Parameters
+    ----------
+    config : :class:`PamReductionTreeConfig`
+
+    Members
+    -------
+    merge : ``In(stream.Signature(reduction_layout(config.unit)))``
+    source_0 ... : ``In(stream.Signature(partial_layout(config.unit, lanes)))``
+    result : ``Out(stream.Signature(partial_layout(config.unit, lanes)))``
+    """
+
+    def __init__(self, config):
+        if not isinstance(config, PamReductionTreeConfig):
+            raise TypeError(f"Configuration must be a PamReductionTreeConfig, not {config!r}")
+        self._config = config
+        unit = config.unit
+        beat = stream.Signature(partial_layout(unit, unit.lanes))
+        names = [f"source_{n}" for n in range(config.inputs)]
+        self.PORTS = {"merge": PamRu.PORTS["command"], **dict.fromkeys(names, PamRu.PORTS["source"]),
+                      "result": PamRu.PORTS["result"]}
+        super().__init__({
+            "merge": In(stream.Signature(reduction_layout(unit))),
+            **{name: In(beat) for name in names},
+            "result": Out(beat),
+        })
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, of each unit."""
+        return PamRu(self._config.unit).latency
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.steps = steps = StreamBroadcast(1, max(config.units, 1))
+        link(m, self.merge, steps.i, Cat(self.merge.payload, Const((1 << config.units) - 1, max(config.units, 1))))
+        heads, unit_number = [wiring.flipped(getattr(self, f"source_{n}")) for n in range(config.inputs)], 0
+        for level, sizes in enumerate(config.levels):
+            merged, first = [], 0
+            for place, size in enumerate(sizes):
+                if size == 1:
+                    merged.append(heads[first])
+                else:
+                    unit, m.submodules[f"level_{level}_{place}"] = shared_ru(platform, merger(config.unit, size))
+                    step = getattr(steps, f"o_{unit_number}")
+                    last = level == len(config.levels) - 1
+                    link(m, step, unit.command, None if last else Const(0, 1))
+                    for n in range(size):
+                        wiring.connect(m, head=heads[first + n], source=getattr(unit, f"source_{n}"))
+                    merged.append(unit.result)
+                    unit_number += 1
+                first += size
+            heads = merged
+        wiring.connect(m, head=heads[0], result=wiring.flipped(self.result))
+        return m

@@ -1,0 +1,94 @@
+# amaranth: UnusedElaboratable=no
+"""Several of PAM's bank groups and the tree that merges their results: a channel of HBM, a DIMM."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In
+
+from ...constraints.units.pam_hbm_slice import PamSliceConfig
+from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.shared import shared
+from .bank_group import PamBankGroup, composition_members, composition_ports
+from .pu import PamPu
+from .reduction_tree import PamReductionTree
+
+__all__ = ["PamSlice", "connect_groups"]
+
+
+def connect_groups(m, platform, config, top):
+    """The bank groups and the tree behind the streams that all compositions have; the groups, for their ``kv_N``.
+
+    Unit n of group g is unit ``g * sources + n`` of the composition.
+    """
+    each = config.reduction.sources
+    groups = [PamBankGroup(config.group) for _ in range(config.groups)]
+    for g, group in enumerate(groups):
+        m.submodules[f"group_{g}"] = shared(platform, group, "group")
+    for name in ("command", "query"):
+        source = getattr(top, name)
+        payload = Value.cast(source.payload)
+        width = len(payload) - config.units
+        m.submodules[name] = broadcast = StreamBroadcast(len(payload), config.groups)
+        chosen = [payload[width + g * each:width + (g + 1) * each] for g in range(config.groups)]
+        link(m, source, broadcast.i, Cat(payload, (part.any() for part in chosen)))
+        for g, group in enumerate(groups):
+            o = getattr(broadcast, f"o_{g}")
+            link(m, o, getattr(group, name), Cat(o.payload[:width], o.payload[width + g * each:width + (g + 1) * each]))
+
+    # With one group it is the group that normalises, else the last unit of the tree.
+    m.submodules.tree = tree = PamReductionTree(config.tree)
+    m.submodules.steps = steps = StreamBroadcast(1, config.groups + 1)
+    link(m, top.merge, steps.i, Cat(top.merge.payload, Const((1 << config.groups + 1) - 1, config.groups + 1)))
+    for g, group in enumerate(groups):
+        link(m, getattr(steps, f"o_{g}"), group.merge, None if config.groups == 1 else Const(0, 1))
+        link(m, group.result, getattr(tree, f"source_{g}"))
+    link(m, getattr(steps, f"o_{config.groups}"), tree.merge)
+    link(m, tree.result, top.result)
+    return groups
+
+
+class PamSlice(wiring.Component):
+    """``config.groups`` units :class:`PamBankGroup` and a :class:`PamReductionTree` for their results, on one clock.
+
+    Streams and steps are those of :class:`PamBankGroup` for all ``config.units`` processing units.
+
+    The functional model is ``bankside.models.pam.compositions.slice_attention``, equal bit for bit.
+
+    Source: PAM (MICRO 2025) section 5.2: 64 processing and 16 reduction units beside the banks of a channel, others in the
+    logic die; one clock for both is this project's choice.
+
+    Parameters
+    ----------
+    config : :class:`PamSliceConfig`
+
+    Members
+    -------
+    command, query, merge, kv_0 ..., result
+        See :class:`PamBankGroup`.
+    """
+
+    def __init__(self, config):
+        if not isinstance(config, PamSliceConfig):
+            raise TypeError(f"Configuration must be a PamSliceConfig, not {config!r}")
+        self._config = config
+        beat = config.processing.lanes * config.processing.io.width
+        names = [f"kv_{n}" for n in range(config.units)]
+        self.PORTS = {**composition_ports(), **dict.fromkeys(names, PamPu.PORTS["kv"])}
+        super().__init__({**composition_members(config), **{name: In(stream.Signature(beat)) for name in names}})
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, of the parts."""
+        return PamBankGroup(self._config.group).latency
+
+    def elaborate(self, platform):
+        m = Module()
+        groups = connect_groups(m, platform, self._config, self)
+        each = self._config.reduction.sources
+        for n in range(self._config.units):
+            link(m, getattr(self, f"kv_{n}"), getattr(groups[n // each], f"kv_{n % each}"))
+        return m

@@ -1,0 +1,81 @@
+# amaranth: UnusedElaboratable=no
+"""The attention part of PAM's SSD controller: shared buffer, processing units, reduction units."""
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In
+
+from ...constraints.units.pam_ssd_controller import PamSsdControllerConfig
+from ..blocks.broadcast import link
+from .bank_group import PamBankGroup, composition_members, composition_ports
+from .page_buffer import PageBuffer, page_layout
+from .slice import connect_groups
+
+__all__ = ["PamSsdController"]
+
+
+class PamSsdController(wiring.Component):
+    """A :class:`PageBuffer` before what :class:`PamSlice` is made of; each group of units has a flash channel.
+
+    Steps are those of :class:`PamSlice`. The pages of a step come on the channels in the order of
+    :meth:`PamSsdControllerConfig.pages`.
+
+    The functional model is ``bankside.models.pam.compositions.slice_attention``, equal bit for bit.
+
+    Source: PAM (MICRO 2025) section 5.2; what the buffer does is this project's choice.
+
+    Parameters
+    ----------
+    config : :class:`PamSsdControllerConfig`
+
+    Members
+    -------
+    command, query, merge, result
+        See :class:`PamBankGroup`.
+    page_0 ..., data_0 ...
+        See :class:`PageBuffer`.
+    """
+
+    _PORTS = {
+        "page": {
+            "payload": "a page of the channel, before its beats",
+            "fields": {
+                "tokens": "tokens of the page; at least 1, at most tile_tokens",
+                "chunks": "head dimension divided by lanes; at least 1",
+                "unit": "processing unit of the channel's group whose tile it is",
+            },
+        },
+        "data": {"payload": "a beat of the page: token by token, K before V, lane 0 lowest"},
+    }
+
+    def __init__(self, config):
+        if not isinstance(config, PamSsdControllerConfig):
+            raise TypeError(f"Configuration must be a PamSsdControllerConfig, not {config!r}")
+        self._config = config
+        beat = config.processing.lanes * config.processing.io.width
+        shapes = {"page": page_layout(config), "data": beat}
+        names = {f"{name}_{c}": name for c in range(config.groups) for name in shapes}
+        self.PORTS = {**composition_ports(), **{port: self._PORTS[name] for port, name in names.items()}}
+        super().__init__({**composition_members(config),
+                          **{port: In(stream.Signature(shapes[name])) for port, name in names.items()}})
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, of the parts."""
+        return PamBankGroup(self._config.group).latency
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        groups = connect_groups(m, platform, config, self)
+        m.submodules.buffer = buffer = PageBuffer(config)
+        for c, group in enumerate(groups):
+            for name in ("page", "data"):
+                link(m, getattr(self, f"{name}_{c}"), getattr(buffer, f"{name}_{c}"))
+            for n in range(config.reduction.sources):
+                link(m, getattr(buffer, f"kv_{c * config.reduction.sources + n}"), getattr(group, f"kv_{n}"))
+        return m

@@ -1,0 +1,78 @@
+# amaranth: UnusedElaboratable=no
+"""The last level of PAM's attention: merges the results of HBM, DDR and SSD."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.formats import FORMATS
+from ...constraints.units.pam_tier_merge import PamTierMergeConfig
+from ..arith import convert
+from ..blocks.broadcast import link
+from .partial_port import PartialKind, partial_layout
+from .reduction_tree import shared_ru
+from .ru import PamRu, reduction_layout
+
+__all__ = ["PamTierMerge"]
+
+
+class PamTierMerge(wiring.Component):
+    """One :class:`PamRu` whose sources are the tiers' results, each with m in its tier's format.
+
+    m is widened, which is exact, on its way to the unit; nothing else differs from :class:`PamRu`.
+
+    The functional model is ``bankside.models.pam.compositions.tier_merge``, equal bit for bit.
+
+    Source: PAM (MICRO 2025) Algorithm 1: Reduce over the three devices.
+
+    Parameters
+    ----------
+    config : :class:`PamTierMergeConfig`
+
+    Members
+    -------
+    merge : ``In(stream.Signature(reduction_layout(config.unit)))``
+    source_0, source_1, source_2 : ``In(stream.Signature(partial_layout(config.unit, lanes)))``
+        HBM, DDR, SSD. The scale lies above m as wide as the tier has it.
+    result : ``Out(stream.Signature(partial_layout(config.unit, lanes)))``
+    """
+
+    def __init__(self, config):
+        if not isinstance(config, PamTierMergeConfig):
+            raise TypeError(f"Configuration must be a PamTierMergeConfig, not {config!r}")
+        self._config = config
+        beat = stream.Signature(partial_layout(config.unit, config.unit.lanes))
+        names = [f"source_{n}" for n in range(3)]
+        self.PORTS = {"merge": PamRu.PORTS["command"], **dict.fromkeys(names, PamRu.PORTS["source"]),
+                      "result": PamRu.PORTS["result"]}
+        super().__init__({"merge": In(stream.Signature(reduction_layout(config.unit))),
+                          **{name: In(beat) for name in names}, "result": Out(beat)})
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, of the unit."""
+        return PamRu(self._config.unit).latency
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config.unit
+        unit, m.submodules.unit = shared_ru(platform, config)
+        link(m, self.merge, unit.command)
+        wiring.connect(m, unit=unit.result, result=wiring.flipped(self.result))
+        for n, name in enumerate(self._config.score_formats):
+            source, fmt = getattr(self, f"source_{n}"), FORMATS[name]
+            widened = Signal(data.StructLayout({"m": config.score.width, "scale": config.scale_bits}), name=f"widened_{n}")
+            score = source.p.data[:fmt.width]
+            m.d.comb += [
+                widened.m.eq(score if fmt == config.score else
+                             convert(m, score, source=fmt, target=config.score, name=f"score_{n}_")),
+                widened.scale.eq(source.p.data[fmt.width:]),
+            ]
+            link(m, source, getattr(unit, f"source_{n}"),
+                 Cat(Mux(source.p.kind == PartialKind.MAXIMUM, widened.as_value(), source.p.data),
+                     source.p.kind, source.p.last, source.p.final))
+        return m
