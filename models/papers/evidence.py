@@ -77,8 +77,6 @@ class Evidence:
         Names of the module instances in a unit's Verilog, and the widths of its ports by name.
     progress : callable
         Told what an expensive computation does, in a few words.
-    measures : :class:`bool`
-        Whether missing measurements are made.
     made : mapping of command to reason
         Measurements that were tried, None where they succeeded.
     """
@@ -87,7 +85,6 @@ class Evidence:
     modules: Callable[[str, str], tuple[list[str], Mapping[str, int]]] | None = None
     progress: Callable[[str], None] = lambda text: None
     kept: dict[Any, Any] = field(default_factory=dict)
-    measures: bool = False
     made: dict[str, str | None] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
@@ -114,9 +111,8 @@ class Evidence:
             raise NotCheckable(f"{memory} states no {timing}")
         return parameters[timing]
 
-    def record(self, unit: str, preset: str, config: Any, kind: str, command: str | None = None,
-               **conditions: Any) -> Record:
-        """A measurement of a unit's preset.
+    def record(self, unit: str, preset: str, config: Any, kind: str, **conditions: Any) -> Record:
+        """A measurement of a unit's preset; conditions of a simulation are options of its command.
 
         Raises
         ------
@@ -125,19 +121,10 @@ class Evidence:
         """
         found = self.records.find(unit, config_hash(unit, config), kind, **conditions)
         if found is None:
-            verb = {"sim": "sim", "synth": "synth"}[kind]
-            raise MissingRecord(f"{unit} {preset}", (command or f"bankside {verb} {unit} --preset {preset}",),
+            options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in conditions.items() if kind == "sim")
+            raise MissingRecord(f"{unit} {preset}", (f"bankside {kind} {unit} --preset {preset}{options}",),
                                 ((kind, conditions),))
         return found
-
-    def wanted(self, unit: str, preset: str, config: Any, kind: str) -> Record | None:
-        """A measurement that a result uses if it is there: waited for if measurements are made, None if there is none."""
-        try:
-            return self.record(unit, preset, config, kind)
-        except MissingRecord as missing:
-            if self.measures and not all(command in self.made for command in missing.commands):
-                raise
-            return None
 
     def instances(self, unit: str, preset: str) -> tuple[list[str], Mapping[str, int]]:
         """Module instances and port widths of a unit's published Verilog."""

@@ -20,8 +20,8 @@ __all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of"]
 #: Papers that have checks.
 CHECKED = ("pam",)
 
-#: Times that a claim may ask for measurements because of what those before have led to.
-MAX_TURNS = 8
+#: Times that a claim may be tried, each because something that it asked for has been made.
+MAX_TURNS = 64
 
 
 class Measurer(Protocol):
@@ -99,33 +99,33 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     known = checks_of(paper.name) if checks is None else checks
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
-    waiting: dict[str, tuple[str, ...]] = {}
+    waiting: dict[str, set[str]] = {}   # commands that have not ended
     asked: set[str] = set()
     turns: Counter[str] = Counter()
     made = evidence.made
-    evidence.measures = measurer is not None
     # Those that wait only for measurements begin them; the long computations come after.
     ready = sorted(wanted, key=lambda claim: claim.kind == "measured-by-paper")
-    while True:
+    while ready:
         for claim in ready:
             if measurer is not None:
                 made.update(measurer.ended())  # a core that has become free goes on with the next
             row, needs = _row(paper, claim, known.get(claim.id), evidence)
             turns[claim.id] += 1
-            if measurer is None or turns[claim.id] > MAX_TURNS or made.keys() >= set(needs):
+            open_ = set(needs) - made.keys()
+            if measurer is None or not open_ or turns[claim.id] > MAX_TURNS:
                 rows[claim.id] = row
+                waiting.pop(claim.id, None)
                 each(row)
                 continue
-            waiting[claim.id] = needs
-            measurer.start([command for command in needs if command not in asked])
+            waiting[claim.id] = open_
+            measurer.start([command for command in dict.fromkeys(needs) if command not in asked])
             asked.update(needs)
-        if not waiting or measurer is None:
-            break
-        ready = [claim for claim in wanted if claim.id in waiting and made.keys() >= set(waiting[claim.id])]
-        if not ready:
-            made.update(measurer.ended(wait=True) or {c: "was not made" for c in asked if c not in made})
-        for claim in ready:
-            del waiting[claim.id]
+        ready = []
+        while waiting and not ready and measurer is not None:
+            # Some of what a claim asks for it may not need once the rest is there: it is tried again with each.
+            ready = [claim for claim in wanted if claim.id in waiting and waiting[claim.id] & made.keys()]
+            if not ready:
+                made.update(measurer.ended(wait=True) or {c: "was not made" for c in asked if c not in made})
     return [rows[claim.id] for claim in wanted]
 
 

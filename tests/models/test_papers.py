@@ -283,23 +283,6 @@ def test_a_claim_is_computed_when_its_own_measurements_are_there():
     assert order == [("a", 1), ("b", 2)]
 
 
-def test_a_record_that_is_only_wanted_is_waited_for_as_far_as_it_can_be_made():
-    config = PRESETS["pam-hbm"]
-
-    def check(evidence, claim):
-        return Finding(evidence.wanted("pam-pu", "pam-hbm", config, "synth") is not None, "")
-
-    measured = Records(kinds=())
-    measurer = Measurer(lambda command: setattr(measured, "kinds", ("synth",)))
-    one = check_claims(PAM, Evidence(measured), [PAM.claim("pam-ssd-ifc")], checks={"pam-ssd-ifc": check},
-                       measurer=measurer)
-    assert one[0].ours is True and len(measurer.ran) == 1
-    for measurer in (None, Measurer(lambda command: "no such tool")):
-        row = check_claims(PAM, Evidence(NoRecords()), [PAM.claim("pam-ssd-ifc")], checks={"pam-ssd-ifc": check},
-                           measurer=measurer)[0]
-        assert row.ours is False
-
-
 def test_the_verilog_decides_the_structure():
     def modules(unit, preset):
         return ["sequencer", "exp", *(f"output_rounder_{k}" for k in range(8))], {"kv__payload": 128}

@@ -75,10 +75,9 @@ def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
 def overlap(evidence: Evidence, claim: str) -> Finding:
     """A reduction unit takes the partial results of its four units faster than they make them, with any stalls."""
     config, unit = reducer("hbm"), config_of("hbm")
-    record = evidence.record("pam-ru", PU["hbm"], config, "sim")
+    record = evidence.record("pam-ru", PU["hbm"], config, "sim", head_dim=128)
     each = record.results["merge_cycles"] / record.conditions["partials"]
-    dim = record.conditions["head_dim"]
-    made = 2 * unit.tile_tokens * unit.chunks(dim) / config.sources
+    made = 2 * unit.tile_tokens * unit.chunks(record.conditions["head_dim"]) / config.sources
     return Finding(bool(record.results["mismatches"] == 0 and each < made),
                    f"co-simulated reduction unit: {each:.1f} clocks a partial result; its {config.sources} units make one "
                    f"every {made:.0f} clocks. The same results with random stalls on every stream")
