@@ -146,7 +146,8 @@ def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False,
     parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
                         help="one configuration key; may be repeated")
-    for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs")):
+    for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs"),
+                        ("buffering", "aim-channel: single or ping-pong"), ("registers", "aim-channel: 2, 32, ...")):
         parser.add_argument(f"--{key}", metavar=key[0].upper(), dest="sets", action="append",
                             type=functools.partial("{}={}".format, key), help=f"{values}; short for --set {key}=...")
     parser.add_argument("--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop")
@@ -314,11 +315,14 @@ def _gen(arguments: argparse.Namespace) -> int:
 
 #: What is simulated: each unit takes some of these, and has its own defaults (``Unit.workload``).
 SIM_WORKLOAD: dict[str, dict[str, Any]] = {
-    "--memory": {"metavar": "M", "help": "pam-pu: memory whose timing brings the data (default: hbm3-5.2)"},
+    "--memory": {"metavar": "M", "help": "pam-pu, aim-channel: memory whose timing brings the "
+                                         "data (default: hbm3-5.2, gddr6-aim)"},
     "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu, pam-ru: head dimension (default: 128)"},
     "--partials": {"metavar": "N", "type": positive,
                    "help": "pam-ru: partial results of the measured merge, over all sources (default: 16)"},
+    "--shares": {"metavar": "H:D:S", "help": "pam-tier-merge: proportions of tokens in HBM, DDR and SSD (default: 12:3:1)"},
+    "--data": {"metavar": "KIND", "help": "pam-tier-merge: normal, equal, dominant or extreme scores (default: normal)"},
     "--vectors": {"metavar": "FILE", "help": "operators: operands and results in the text format of Berkeley TestFloat"},
     "--count": {"metavar": "N", "type": positive,
                 "help": "operators: random operands, beside the corners (default: 100000)"},
@@ -826,6 +830,33 @@ def _bench(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- compile --------------------------------------------------------------------------------------------------------
+
+
+def _compile_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
+    parser.add_argument("--system", metavar="SYSTEM", default="lol-pim", help="system of modules: lol-pim, aimx-pim "
+                                                                              "or a file")
+    parser.add_argument("--tokens", metavar="N", type=positive, default=4096, help="tokens of the request, the new "
+                                                                                   "one included")
+    parser.add_argument("--operator", metavar="OP", help="only this operator of the table")
+    parser.add_argument("--listing", action="store_true", help="the commands too")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the words of the program for the dispatcher")
+    _json_argument(parser)
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    from .compile import compile_result, compile_text
+
+    result = compile_result(arguments.model, arguments.system, tokens=arguments.tokens, operator=arguments.operator,
+                            listing=arguments.listing, output=arguments.output)
+    if arguments.json:
+        emit(result)
+    else:
+        print(compile_text(result))
+    return 0
+
+
 COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
     "list": ("units, presets, systems, memories, models, workloads, libraries, formats of traces", _list_arguments, _list),
@@ -834,6 +865,7 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
+    "compile": ("a language model to programs for the memory modules of a system", _compile_arguments, _compile),
     "serve": ("requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
     "repro": ("what a paper claims, and our value beside each claim", _repro_arguments, _repro),
     "calibrate": ("ratios of importance at which the tiers of a system take equal time", _calibrate_arguments,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
-from ..memory.aim import ALL_CHANNELS, FrontEnd
+from ..memory.aim import ALL_CHANNELS, INSTRUCTIONS, FrontEnd
 from ..memory.aim_pingpong import PingPong
 from ..memory.energy import energy_pj
 from ..program import Command, Loop, Program, Stage
@@ -38,7 +38,8 @@ class Timed:
 
 def lockstep(program: Program, mask: int) -> Program:
     """The program as every channel sees it: a write to the buffers of some channels takes the input path, which all share,
-    so that its time passes for all of ``mask``."""
+    so that its time passes for all of ``mask``. What timing does not look at, columns and the hub's registers, is left
+    out."""
     def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in body:
@@ -46,8 +47,14 @@ def lockstep(program: Program, mask: int) -> Program:
                 out.append(Loop(node.count, visit(node.body)))
             elif isinstance(node, Stage):
                 out.append(Stage(node.name, visit(node.body)))
-            elif isinstance(node, Command) and node.op == "WR_GB":
-                out.append(Command(node.op, {**dict(node.operands), "mask": Affine(mask)}))
+            elif isinstance(node, Command):
+                known = INSTRUCTIONS[node.op].fields if node.op in INSTRUCTIONS else node.names
+                operands = {name: value for name, value in node.operands if name in known}
+                if "gpr" in operands:
+                    operands["gpr"] = Affine(0)
+                if node.op == "WR_GB":
+                    operands["mask"] = Affine(mask)
+                out.append(Command(node.op, operands))
             else:
                 out.append(node)
         return tuple(out)

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from ...constraints.errors import ConfigError
 from ..memory.aim import channel_mask
 from ..program import Program
+from ..program.nodes import Tokens
 
 __all__ = ["Append", "Context", "Gemv", "Module", "Score"]
 
@@ -85,7 +86,9 @@ class Gemv:
     """Matrix times vector, ``vectors`` times: outputs over all units, the input in pieces of the global buffer.
 
     A piece of the input is multiplied with all outputs before the next is written, so that each is written once; the hub
-    adds what comes of the pieces. The matrix has the rows of the banks from ``base`` on.
+    adds what comes of the pieces as it is read. The matrix has the rows of the banks from ``base`` on.
+
+    ``source``, ``target``: first registers of the hub, 16 elements each, of input and result.
     """
 
     module: Module
@@ -93,6 +96,8 @@ class Gemv:
     outputs: int
     vectors: int = 1
     base: int = 0
+    source: int = 0
+    target: int = 0
 
     @property
     def spans(self) -> int:
@@ -116,23 +121,24 @@ class Gemv:
 
     @cached_property
     def program(self) -> Program:
-        p, mask = Program(), self.module.mask
+        p, m = Program(), self.module
         columns, packed = self._span(True)
         with p.loop(self.vectors):
             with p.loop(self.spans - 1) as span:
-                p.command("WR_GB", opsize=self.module.columns, gpr=0, mask=mask)
+                p.command("WR_GB", opsize=m.columns, gpr=self.source + m.columns * span, mask=m.mask)
                 with p.loop(self.per_unit) as output:
-                    p.command("MAC_ABK", opsize=self.module.columns, mask=mask,
-                              row=self.base + span * self.per_unit + output)
-                    p.command("RD_MAC", gpr=0, mask=mask)
-            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+                    p.command("MAC_ABK", opsize=m.columns, mask=m.mask, row=self.base + span * self.per_unit + output)
+                    p.command("RD_MAC", gpr=self.target + m.channels * output, mask=m.mask)
+            p.command("WR_GB", opsize=columns, gpr=self.source + m.columns * (self.spans - 1), mask=m.mask)
             first = self.base + (self.spans - 1) * self.per_unit
             whole, rest = divmod(self.per_unit, packed)
-            for count, row_first, outputs in ((whole, first, packed), (1 if rest else 0, first + whole, rest)):
+            for count, before, outputs in ((whole, 0, packed), (1 if rest else 0, whole, rest)):
                 with p.loop(count) as row:
-                    with p.loop(outputs):
-                        p.command("MAC_ABK", opsize=columns, mask=mask, row=row_first + row)
-                        p.command("RD_MAC", gpr=0, mask=mask)
+                    with p.loop(outputs) as output:
+                        p.command("MAC_ABK", opsize=columns, mask=m.mask, row=first + before + row,
+                                  column=columns * output)
+                        p.command("RD_MAC", mask=m.mask,
+                                  gpr=self.target + m.channels * (before * packed + row * packed + output))
         return p
 
 
@@ -145,7 +151,10 @@ class _Attention:
     group : queries that share its keys and values
     heads : key/value heads of a request on the module
     together : heads that are worked on at the same time (``head``), a channel each
-    base : first row
+    base, stride, column : first row, rows from one to the next, first column
+    source, target : first registers of the hub of input and result
+    by_tokens : loops count by the tokens of the request that the program is run for, and rows are that request's
+        (``token``); ``tokens`` then only tells what the result is for. What the last row has too much is multiplied too
     """
 
     module: Module
@@ -156,6 +165,11 @@ class _Attention:
     heads: int = 1
     together: int = 1
     base: int = 0
+    stride: int = 1
+    column: int = 0
+    source: int = 0
+    target: int = 0
+    by_tokens: bool = False
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -169,11 +183,15 @@ class _Attention:
         """Column accesses of a head's vector."""
         return ceil(self.head_dim, self.module.lanes)
 
-    def _inputs(self, p: Program, columns: int) -> None:
-        """Input of each of the heads that are worked on together."""
+    @property
+    def _slot(self) -> dict[str, int]:
+        return {"slot": 0} if self.by_tokens else {}
+
+    def _inputs(self, p: Program, columns: int, gpr: Any, stride: int) -> None:
+        """Input of each of the heads that are worked on together; ``stride`` registers from one to the next."""
         for channel in range(self.together):
             mask = self.module.mask if self.partition == "token" else channel_mask(1, channel)
-            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+            p.command("WR_GB", opsize=columns, gpr=gpr + stride * channel, mask=mask)
 
     @property
     def mask(self) -> int:
@@ -224,23 +242,33 @@ class Score(_Attention):
 
     @cached_property
     def program(self) -> Program:
-        p, mask = Program(), self.mask
-        fit = self.module.row // self.head_dim
-        whole, rest = divmod(self.group, fit)
-        for turns, queries in ((whole, fit), (1 if rest else 0, rest)):
-            with p.loop(turns):
-                self._inputs(p, queries * self.columns)
+        p, m = Program(), self.module
+        fit, group, columns = m.row // self.head_dim, self.group, self.columns
+        whole, rest = divmod(group, fit)
 
-                def row_of(steps: int, row: object, queries: int = queries) -> None:
-                    with p.loop(steps * queries):
-                        p.command("MAC_ABK", opsize=self.columns, mask=mask, row=row)  # type: ignore[arg-type]
-                        p.command("RD_MAC", gpr=0, mask=mask)
+        def row_of(steps: int, row: Any, step: Any, query: Any, queries: int) -> None:
+            """The steps that share a row; ``step`` is the number of the first."""
+            with p.loop(steps) as one:
+                with p.loop(queries) as q:
+                    p.command("MAC_ABK", opsize=columns, mask=self.mask, row=row, column=self.column + columns * one,
+                              **self._slot)
+                    p.command("RD_MAC", mask=self.mask, gpr=self.target + m.channels * (
+                        group * (step + one) + query + q))
 
-                full, last = divmod(self.steps, self.steps_per_row)
+        for turns, before, queries in ((whole, 0, fit), (1 if rest else 0, whole * fit, rest)):
+            with p.loop(turns) as turn:
+                query = before + fit * turn
+                self._inputs(p, queries * columns, self.source + columns * query, columns * group)
+                per_row = self.steps_per_row
+                if self.by_tokens:
+                    with p.loop(Tokens(per_row * m.units)) as row:
+                        row_of(per_row, self.base + self.stride * row, per_row * row, query, queries)
+                    continue
+                full, last = divmod(self.steps, per_row)
                 with p.loop(full) as row:
-                    row_of(self.steps_per_row, self.base + row)
+                    row_of(per_row, self.base + self.stride * row, per_row * row, query, queries)
                 if last:
-                    row_of(last, self.base + full)
+                    row_of(last, self.base + self.stride * full, per_row * full, query, queries)
         return p
 
 
@@ -298,35 +326,41 @@ class Context(_Attention):
                     slot * self.run + at)
         return channel, bank, self.base + number, at
 
-    def _part_inputs(self, p: Program, columns: int) -> None:
+    def _part_inputs(self, p: Program, columns: int, gpr: Any) -> None:
+        """Runs of tokens of all parts, or of all heads that are worked on together."""
+        m, registers = self.module, self.run // self.module.lanes
         if self.partition == "head":
-            self._inputs(p, columns)
+            self._inputs(p, columns, gpr, registers * self.steps * self.group)
             return
-        each = max(self.module.channels // self.parts, 1)
-        for part in range(min(self.parts, self.module.channels)):
-            p.command("WR_GB", opsize=columns, gpr=0, mask=channel_mask(each, part * each))
+        each = max(m.channels // self.parts, 1)
+        for part in range(min(self.parts, m.channels)):
+            p.command("WR_GB", opsize=columns, gpr=gpr + registers * part, mask=channel_mask(each, part * each))
 
     @cached_property
     def program(self) -> Program:
-        p, mask = Program(), self.mask
-        rest = self.tokens - (self.steps - 1) * self.parts * self.run
-        last = ceil(ceil(rest, self.parts), self.module.lanes)
-        full = self.run // self.module.lanes
+        p, m = Program(), self.module
+        full = self.run // m.lanes
         often = self.partition == "head" or self.group > 1 or self.passes > 1
 
-        def runs(count: int, columns: int, first: int) -> None:
+        def runs(count: int | Tokens, columns: int, first: int) -> None:
             with p.loop(count) as step:
-                with p.loop(self.group):
-                    self._part_inputs(p, columns)
+                with p.loop(self.group) as query:
+                    self._part_inputs(p, columns, self.source + full * self.parts * (
+                        (first + step) * self.group + query))
                     with p.loop(self.passes) as one:
-                        p.command("MAC_ABK", opsize=columns, mask=mask, row=self.base + first + step * self.passes + one)
+                        p.command("MAC_ABK", opsize=columns, mask=self.mask, column=self.column,
+                                  row=self.base + self.stride * ((first + step) * self.passes + one), **self._slot)
                         if often:
-                            p.command("RD_MAC", gpr=0, mask=mask)
+                            p.command("RD_MAC", gpr=self.target + m.channels * (self.passes * query + one), mask=self.mask)
 
-        runs(self.steps - 1, full, 0)
-        runs(1, last, (self.steps - 1) * self.passes)
+        if self.by_tokens:
+            runs(Tokens(self.parts * self.run), full, 0)
+        else:
+            rest = self.tokens - (self.steps - 1) * self.parts * self.run
+            runs(self.steps - 1, full, 0)
+            runs(1, ceil(ceil(rest, self.parts), m.lanes), self.steps - 1)
         if not often:
-            p.command("RD_MAC", gpr=0, mask=mask)
+            p.command("RD_MAC", gpr=self.target, mask=self.mask)
         return p
 
 

@@ -12,7 +12,7 @@ A step of the pipeline lasts as long as its slowest stage, since the host starts
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -106,8 +106,15 @@ class AttentionUnit:
 
     def operators(self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1) -> tuple[Score, Context]:
         """Score and context of ``together`` heads at once."""
-        shape = (self.module, self.partition, tokens, model.head_dim, group, heads, together)
-        return Score(*shape), Context(*shape, run=self.run(model.head_dim))
+        shape = (model.head_dim, group, heads, together)
+        score = Score(self.module, self.partition, tokens, *shape)
+        context = Context(self.module, self.partition, tokens, *shape, run=self.run(model.head_dim))
+        if self.partition == "token" and self.spec.features.lazy_allocation:
+            # Loops that the dispatcher counts by tokens can't end within a row: what is too much is multiplied too.
+            row, run = score.steps_per_row * self.module.units, context.parts * context.run
+            score = replace(score, tokens=ceil(tokens, row) * row)
+            context = replace(context, tokens=ceil(tokens, run) * run)
+        return score, context
 
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """One layer for ``requests`` with ``heads`` key/value heads each on a module."""

@@ -76,7 +76,7 @@ BAD_ARGUMENTS = {
     "no model": ("eval gpu-only", r"--model"),
     "unknown model": ("eval gpu-only --model llama-3-70", r"unknown model 'llama-3-70'; did you mean 'llama-3-70b'\?"),
     "missing model": ("eval gpu-only --model nowhere.json", r"nowhere.json: no such file"),
-    "unknown system": ("eval gpu --model llama-3-70b", r"unknown system 'gpu'; did you mean 'gpu-only'\?"),
+    "unknown system": ("eval gpu-onli --model llama-3-70b", r"unknown system 'gpu-onli'; did you mean 'gpu-only'\?"),
     "batch 0": (f"{GPU} --batch 0", r"--batch: must be at least 1, not 0"),
     "batch beyond capacity": (f"{GPU} --batch 9999", r"needs \d+ bytes.*largest batch that fits is \d+"),
     "context beyond capacity": (f"{PIM} --context 10000000", r"the longest context .* \d+ tokens"),

@@ -1,0 +1,93 @@
+"""``bankside compile``: a model to the programs of a system's modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bankside.constraints.errors import ConfigError
+
+__all__ = ["compile_result", "compile_text"]
+
+
+def compile_result(model: str, system: str, *, tokens: int, operator: str | None = None, listing: bool = False,
+                   output: str | None = None) -> dict[str, Any]:
+    """Result of ``bankside compile --json``. With ``output`` the words of the program are written there, 32 bits each, the
+    lowest byte first.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown model, system or operator, a system without modules, or a program that its buffers do not hold.
+    """
+    from dataclasses import asdict
+
+    from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
+    from bankside.constraints.workspace import write_files
+    from bankside.models.llm import load_model
+    from bankside.models.lolpim.compiler import compile_model
+    from bankside.models.program.encoding import encode_program
+    from bankside.models.program.encoding import listing as lines_of
+    from bankside.models.systems import load_system
+
+    shape = load_model(model)
+    loaded: Any = load_system(system)
+    if loaded.kind != "lol-pim":
+        raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: lol-pim, "
+                          "aimx-pim)")
+    compiled = compile_model(loaded, shape, tokens, operator)
+    result: dict[str, Any] = {
+        "schema": 1, "model": shape.name, "system": loaded.name, "tokens": tokens,
+        "parallelism": {"tensor": loaded.tp, "pipeline": loaded.pp}, "layers": compiled.layers,
+        "patterns": compiled.patterns, "operators": [asdict(row) for row in compiled.rows],
+        "registers": compiled.registers, "virtual_rows": compiled.virtual_rows, "warnings": compiled.warnings}
+    if compiled.program.body and (loaded.spec.features.lazy_allocation or listing or output is not None):
+        if loaded.unit.partition == "token":
+            config = DpaDispatcherConfig()
+            if compiled.virtual_rows > config.table_entries:
+                raise ConfigError(f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "
+                                  "table of the "
+                                  f"dispatcher has {config.table_entries}")
+            words = encode_program(compiled.program, config.encoding, layer=True)
+            result["program"] = {"lines": len(words), "bytes": int(words.nbytes), "buffer_bytes": config.command_bytes}
+            if listing:
+                result["program"]["listing"] = list(lines_of(words, config.encoding))
+            if output is not None:
+                path = Path(output)
+                write_files(path.parent, {path.name: words.astype("<u4").tobytes()})
+                result["program"]["file"] = output
+        elif output is not None:
+            raise ConfigError(f"{loaded.name} has no dispatcher for the words of a program")
+        else:
+            result["program"] = {"listing": str(compiled.program).splitlines()}
+    return result
+
+
+def compile_text(result: dict[str, Any]) -> str:
+    """The execution table, and the program if it was asked for."""
+    split = result["parallelism"]
+    out = [f"{result['model']} on {result['system']}, tensor {split['tensor']}, pipeline {split['pipeline']}: one layer of "
+           f"{result['layers']} of a stage, one request of {result['tokens']} tokens, one module"]
+    out += [f"warning: {text}" for text in result["warnings"]]
+    out += [f"recognised: {'; '.join(result['patterns'])}", ""]
+    head = ("operator", "where", "shape", "partition", "communication", "commands", "cycles", "us")
+    rows = [head]
+    for row in result["operators"]:
+        commands = ", ".join(f"{count} {name}" for name, count in row["commands"].items())
+        rows.append((row["operator"], row["where"], row["shape"], row["partition"], row["communication"], commands or "-",
+                     "-" if row["cycles"] is None else str(row["cycles"]), f"{row['microseconds']:.2f}"))
+    widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+    for row in rows:
+        out.append("  ".join(text.rjust(width) if k >= 6 else text.ljust(width)
+                             for k, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip())
+    program = result.get("program")
+    if program and "lines" in program:
+        out += ["", f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "
+                    "bytes of the "
+                    f"command buffer; {result['registers']} registers; a request of the longest context has "
+                    f"{result['virtual_rows']} rows"]
+        if "file" in program:
+            out.append(f"written to {program['file']}")
+    if program and "listing" in program:
+        out += ["", *program["listing"]]
+    return "\n".join(out)

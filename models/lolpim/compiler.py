@@ -1,0 +1,291 @@
+"""From a model's shape to what a LoL-PIM module executes: operators recognised, partitioned, written as programs.
+
+The modules of a stage run the same program on their shares. Rows of weights are physical, one layer after the other;
+rows of keys and values are the request's own (the dispatcher looks them up), numbered so that a request that grows
+adds rows at the end: keys ``((row step x groups of heads + group) x layers + layer)``, values behind those of the
+longest context, ``((run x heads + head) x layers + layer)``. What the hub and the links do is in the table, not in the
+program: the paper gives no commands for it. Neither is the write of the new key and value, whose row follows from the
+token, which loops can't say: the host issues it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...constraints.errors import ConfigError, nearest
+from ..llm import ModelShape
+from ..program import Affine, Command, Loop, Program, Stage
+from ..program.nodes import Node, Tokens, shift
+from .partition import Append, Context, Gemv, Score, ceil
+
+__all__ = ["Compiled", "Row", "compile_model", "patterns"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the execution table: an operator of one layer, for one request, on one module.
+
+    Attributes
+    ----------
+    where : ``channels``, ``hub`` or ``links``
+    shape : what is computed
+    partition : what the modules, and the channels and banks of one, share out
+    communication : what moves into and out of channels, or over links, in bytes
+    commands : of the program by name, once for all channels that they are for
+    cycles : of the memory's clock; None for what the channels do not do
+    """
+
+    operator: str
+    where: str
+    shape: str
+    partition: str
+    communication: str
+    commands: Mapping[str, int]
+    cycles: int | None
+    microseconds: float
+
+
+@dataclass
+class Compiled:
+    """A model on a system.
+
+    Attributes
+    ----------
+    patterns : what was recognised in the model
+    layers : of the fullest stage
+    rows : execution table of one layer
+    program : of one layer for one request, by tokens where the system allots lazily; its outermost loop is over the layers
+    registers : of the hub that the program uses, 16 elements each
+    virtual_rows : of a request of the longest context
+    """
+
+    patterns: list[str]
+    layers: int
+    rows: list[Row]
+    program: Program
+    registers: int
+    virtual_rows: int
+    warnings: list[str] = field(default_factory=list)
+
+
+def patterns(model: ModelShape) -> list[str]:
+    """What of a model decides how it is compiled."""
+    out = ["multi-head attention" if model.group == 1 else
+           f"GQA: {model.group} queries share a key/value head" if model.kv_heads > 1 else "multi-query attention"]
+    if model.gated:
+        out.append("SwiGLU: product of two projections" if model.activation in ("silu", "swish") else
+                   f"gated {model.activation}: product of two projections")
+    else:
+        out.append(f"FFN of two matrices with {model.activation}, by the units' table")
+    if model.sliding_window:
+        out.append(f"sliding window of {model.sliding_window} tokens")
+    return out
+
+
+def _moved(body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], Affine]) -> tuple[Node, ...]:
+    """``body`` below ``depth`` loops, with ``offsets`` added to operands, by command and operand."""
+    def visit(nodes: Sequence[Node]) -> tuple[Node, ...]:
+        out: list[Node] = []
+        for node in nodes:
+            if isinstance(node, Command):
+                out.append(Command(node.op, {name: value + offsets[node.op, name] if (node.op, name) in offsets else value
+                                             for name, value in node.operands}))
+            elif isinstance(node, Loop):
+                out.append(Loop(node.count, visit(node.body)))
+            elif isinstance(node, Stage):
+                out.append(Stage(node.name, visit(node.body)))
+        return tuple(out)
+
+    return visit(tuple(shift(body, depth, {})))
+
+
+def _simple(body: Sequence[Node], gone: tuple[int, ...] = ()) -> tuple[Node, ...]:
+    """Without loops of one iteration or none; ``gone``: levels around that were such."""
+    out: list[Node] = []
+    depth = len(gone)
+    for node in body:
+        if isinstance(node, Command):
+            out.append(Command(node.op, {name: Affine(value.base, tuple(
+                stride for level, stride in enumerate(value.strides) if level >= depth or not gone[level]))
+                for name, value in node.operands}))
+        elif isinstance(node, Stage):
+            inner = _simple(node.body, gone)
+            if inner:
+                out.append(Stage(node.name, inner))
+        elif isinstance(node, Loop):
+            once = not isinstance(node.count, Tokens) and node.count <= 1
+            inner = () if once and not node.count else _simple(node.body, (*gone, int(once)))
+            out.extend(inner if once else [Loop(node.count, inner)])
+    return tuple(out)
+
+
+def _bytes(vectors: int) -> str:
+    return f"{2 * vectors} B"
+
+
+def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | None = None) -> Compiled:
+    """Compile ``model`` for a system of modules (:class:`bankside.models.systems.lol_pim.LolPimSystem`).
+
+    Parameters
+    ----------
+    tokens : of the request that the table is for, the new one included
+    operator : only this one's row and part of the program
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the model can't be split as the system says, there is no such operator, or the program needs more registers than
+        the hub has.
+    """
+    system.check(model)
+    unit, module, spec = system.unit, system.module, system.spec
+    timer = unit.timer
+    heads, group = system.heads(model)
+    layers = max(system.stages(model))
+    attended = int(model.attended(tokens))
+    warnings = []
+    if tokens > model.max_context:
+        warnings.append(f"{tokens} tokens exceed the {model.max_context} positions that {model.name} was made for")
+    lazy = spec.features.lazy_allocation and unit.partition == "token"
+    rows: list[Row] = []
+    parts: list[tuple[str, tuple[Node, ...]]] = []
+    hub, tp = unit.hub_seconds, system.tp
+    hidden, dim = model.hidden_size, model.head_dim
+
+    def add_hub(name: str, shape: str, seconds: float) -> None:
+        partition = "each module" if name in ("norms", "residuals") else \
+            "by head" if name in ("rotary", "softmax") else "by column"
+        rows.append(Row(name, "hub", shape, partition, "none", {}, None, seconds * 1e6))
+
+    def add(name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1,
+            single: bool = False) -> None:
+        timed = timer.time(op, single)
+        counts = {key: times * count for key, count in op.program.counts().items()}
+        rows.append(Row(name, "channels", shape, partition, communication, counts, times * timed.cycles,
+                        times * timed.seconds * 1e6))
+
+    # Registers of the hub: the vector that comes in, what linear layers give, queries, scores, results.
+    source, target = 0, ceil(hidden, module.lanes)
+    gemvs = dict(system.gemvs(model))
+    weight_rows = sum(one.rows for one in gemvs.values())
+    widest = max(ceil(one.per_unit * module.units, module.lanes) for one in gemvs.values())
+    queries = target
+    scores = target + widest
+    results = scores + ceil(unit.module.units * ceil(attended, module.units) * group, module.lanes)
+    second = results + module.channels * heads * group  # the other of two projections whose product is taken
+    registers = second + (widest if model.gated else 0)
+
+    def gemv(name: str) -> None:
+        one = gemvs[name]
+        whole = "rows (outputs)" if name in ("qkv", "ffn_gate", "ffn_up") else "columns (inputs)"
+        one = Gemv(module, one.inputs, one.outputs, 1, one.base, source if whole.startswith("rows") else results,
+                   second if name == "ffn_up" and model.gated else target)
+        add(name, Gemv(module, one.inputs, one.outputs, 1, one.base), f"{one.inputs} x {one.outputs}",
+            f"1/{tp} of {whole}; outputs over {module.units} banks",
+            f"in {_bytes(one.inputs)}, out {_bytes(one.outputs)} x {one.spans} spans")
+        parts.append((name, _moved(one.program.body, 1, {("MAC_ABK", "row"): Affine(0, (weight_rows,))})))
+
+    add_hub("norms", f"2 x {hidden}", 2 * hub(hidden, spec.hub.norm_passes))
+    gemv("qkv")
+    linear = system._linear(model, 1)
+    if "rotary" in linear:
+        add_hub("rotary", f"{heads * (group + 1)} x {dim}", float(linear["rotary"].time_s))
+    append = Append(module, unit.partition, 1, dim, 1, heads)
+    add("kv_append", append, f"2 x {heads} x {dim}", "key to one bank, value over banks", f"in {_bytes(2 * heads * dim)}",
+        single=True)
+    together = 1 if unit.partition == "token" else min(heads, module.channels)
+    turns = ceil(heads, together)
+    score, context = unit.operators(model, heads, group, attended, together)
+    by = "keys by token" if unit.partition == "token" else "a head per channel, keys by token over its banks"
+    add("attention_score", score, f"{heads} x ({group} x {dim}) x {attended}", by,
+        f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}", turns)
+    add_hub("softmax", f"{heads * group} x {attended}", hub(heads * group * attended, spec.hub.softmax_passes))
+    by = "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "") if \
+        unit.partition == "token" else "a head per channel, values by dimension over its banks"
+    add("attention_context", context, f"{heads} x ({group} x {attended}) x {dim}", by,
+        f"in {_bytes(heads * group * attended)}, out {_bytes(heads * group * dim)}", turns)
+    virtual_rows = 0
+    if unit.partition == "token":
+        attention, virtual_rows = _attention(unit, model, heads, group, attended, layers, lazy, queries, scores, results,
+                                             operator)
+        parts.append((operator if operator in ("attention_score", "attention_context") else "attention", attention))
+    else:
+        parts += [(name, (Loop(turns, _moved(part.program.body, 2, {})),))
+                  for name, part in (("attention_score", score), ("attention_context", context))]
+
+    def reduce(name: str) -> None:
+        if tp > 1:
+            seconds = system.all_reduce_seconds(hidden * 2)
+            rows.append(Row(name, "links", f"{hidden}", f"{tp} modules", f"sum of {_bytes(hidden)} each", {}, None,
+                            seconds * 1e6))
+
+    gemv("out_projection")
+    reduce("attention_allreduce")
+    for name in ("ffn_gate", "ffn_up"):
+        if name in gemvs:
+            gemv(name)
+    if "ffn_gate_product" in linear:
+        add_hub("ffn_gate_product", f"{model.intermediate_size // tp}", float(linear["ffn_gate_product"].time_s))
+    gemv("ffn_down")
+    reduce("ffn_allreduce")
+    add_hub("residuals", f"2 x {hidden}", 2 * hub(hidden))
+
+    if operator is not None:
+        names = [row.operator for row in rows]
+        if operator not in names:
+            raise ConfigError(nearest("operator", operator, names))
+        rows = [row for row in rows if row.operator == operator]
+        parts = [part for part in parts if part[0] == operator]
+    most = 512 * 1024 // 32
+    if registers > most:
+        raise ConfigError(f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; "
+                          f"it has {most}")
+    stages = [Stage(name, _simple(body, (0,))) for name, body in parts if body]
+    return Compiled(patterns(model), layers, rows, Program([Loop(layers, tuple(stages))] if stages else []), registers,
+                    virtual_rows, warnings)
+
+
+def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int, layers: int, lazy: bool, queries: int,
+               scores: int, results: int, only: str | None) -> tuple[tuple[Node, ...], int]:
+    """Score and context of each head of a module, below the loop over layers; virtual rows of the longest request. The
+    scores of a head take the registers of those before; ``only``: one of the two."""
+    module, dim = unit.module, model.head_dim
+    fit = module.row // dim
+    shape: Any = (module, "token", tokens, dim, group, heads)
+    longest = Score(module, "token", int(model.attended(model.max_context)), dim, group, heads)
+    groups = ceil(heads, fit)
+    key_rows = longest.rows * layers
+    run = unit.run(dim)
+    packed = max(module.row // run, 1)
+    if packed != fit and not packed >= heads <= fit:  # heads that share a row must be those of the loops
+        packed = 1
+    value_groups = ceil(heads, packed)
+    score = Score(*shape, stride=groups * layers, source=queries, target=scores, by_tokens=lazy)
+    context = Context(*shape, stride=value_groups * layers, base=key_rows, source=scores, target=results, by_tokens=lazy,
+                      run=run)
+    value_rows = ceil(int(model.attended(model.max_context)), context.parts * run) * context.passes * value_groups * layers
+    per_head = score.columns * score.steps_per_row
+
+    size = min(fit, heads)
+
+    def below(program: Program, before: int, row: tuple[int, int], column: int, gpr: tuple[str, int]) -> tuple[Node, ...]:
+        """A head's program below the loops over layers, groups of heads and heads; ``before``: groups that are done."""
+        op, step = gpr
+        return _moved(program.body, 3, {
+            ("MAC_ABK", "row"): Affine(before * row[0], (1, *row)), ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
+            (op, "gpr"): Affine(before * size * step, (0, size * step, step))})
+
+    value_row = (layers, 0) if packed > 1 else (size * layers, layers)
+    out: list[Node] = []
+    whole, rest = divmod(heads, size)
+    for count, before, inside in ((whole, 0, size), (1 if rest else 0, whole, rest)):
+        nodes: tuple[Node, ...] = ()
+        if only != "attention_context":
+            nodes += below(score.program, before, (layers, 0), per_head, ("WR_GB", group * score.columns))
+        if only != "attention_score":
+            nodes += below(context.program, before, value_row, run // module.lanes if packed > 1 else 0,
+                           ("RD_MAC", group * module.channels * context.passes))
+        out.append(Loop(count, (Loop(inside, nodes),)))
+    return tuple(out), key_rows + value_rows

@@ -1,0 +1,98 @@
+"""`bankside compile`: execution tables, programs of a dispatcher, errors."""
+
+import json
+
+import numpy as np
+import pytest
+from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from bankside.models.llm import load_model
+from bankside.models.lolpim.compiler import compile_model
+from bankside.models.program.encoding import canonical, decode_program, encode_program
+from bankside.models.systems import load_system
+
+from bankside.cli import main
+
+
+def compiled_json(capsys, *arguments):
+    assert main(["compile", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("model,tokens", [("qwen1.5-7b", 300), ("qwen1.5-7b", 16384), ("llama-3.1-70b", 5000),
+                                          ("mpt-7b-storywriter", 2049), ("opt-6.7b", 2000)])
+def test_programs_do_what_the_table_says(model, tokens):
+    """The program, bound to the tokens, has the table's commands for each layer, and its encoding gives it back."""
+    system, shape = load_system("lol-pim"), load_model(model)
+    compiled = compile_model(system, shape, tokens)
+    wanted = {}
+    for row in compiled.rows:
+        for name, count in row.commands.items():
+            if row.operator != "kv_append":
+                wanted[name] = wanted.get(name, 0) + count * compiled.layers
+    assert compiled.program.bind(tokens).counts() == wanted
+    encoding = DpaDispatcherConfig().encoding
+    words = encode_program(compiled.program, encoding, layer=True)
+    assert decode_program(words, encoding, layers=compiled.layers) == canonical(compiled.program)
+
+
+def test_operators_do_not_share_what_they_must_not():
+    """Weights of all operators and layers in rows of their own, each row's columns once; keys and values too."""
+    system, shape = load_system("lol-pim", {"parallelism.tensor": 4, "parallelism.pipeline": 32}), load_model("qwen1.5-7b")
+    compiled = compile_model(system, shape, 3000)
+    weights, kept = set(), set()
+    for op, at in compiled.program.bind(3000).expand():
+        if op == "MAC_ABK":
+            place = {(at["row"], column) for column in range(at.get("column", 0), at.get("column", 0) + at["opsize"])}
+            where = kept if "slot" in at else weights
+            assert not where & place
+            where |= place
+    rows = {row for row, _ in weights}
+    assert rows == set(range(compiled.layers * sum(gemv.rows for _, gemv in system.gemvs(shape))))
+    assert max(row for row, _ in kept) < compiled.virtual_rows
+
+
+def test_scores_of_a_growing_request_begin_the_same():
+    """A program's rows for more tokens are those for fewer and further ones: what is there stays where it is."""
+    compiled = compile_model(load_system("lol-pim"), load_model("qwen1.5-7b"), 4096)
+
+    def rows(tokens):
+        return {at["row"] for op, at in compiled.program.bind(tokens).expand() if op == "MAC_ABK" and "slot" in at}
+
+    assert rows(300) < rows(2049) < rows(9000)
+
+
+def test_table_and_files(tmp_path, capsys):
+    result = compiled_json(capsys, "llama-3.1-8b", "--tokens", "8192", "--listing", "-o", str(tmp_path / "layer.bin"))
+    assert result["patterns"][:2] == ["GQA: 4 queries share a key/value head", "SwiGLU: product of two projections"]
+    names = [row["operator"] for row in result["operators"]]
+    assert names == ["norms", "qkv", "rotary", "kv_append", "attention_score", "softmax", "attention_context",
+                     "out_projection", "attention_allreduce", "ffn_gate", "ffn_up", "ffn_gate_product", "ffn_down",
+                     "ffn_allreduce", "residuals"]
+    words = np.fromfile(tmp_path / "layer.bin", "<u4")
+    assert words.nbytes == result["program"]["bytes"] and len(result["program"]["listing"]) == result["program"]["lines"]
+    assert main(["compile", "mpt-7b-storywriter", "--operator", "ffn_up", "--listing"]) == 0
+    text = capsys.readouterr().out
+    assert "FFN of two matrices with gelu" in text and "Dyn-Loop" in text and "qkv" not in text
+    assert main(["compile", "qwen1.5-7b", "--system", "aimx-pim", "--listing"]) == 0
+    assert "stage attention_context" in capsys.readouterr().out
+
+
+def test_a_file_of_a_model(tmp_path, capsys):
+    card = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 32, "num_attention_heads": 8,
+            "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 1000, "max_position_embeddings": 8192}
+    (tmp_path / "config.json").write_text(json.dumps(card))
+    result = compiled_json(capsys, str(tmp_path), "--tokens", "9000")
+    assert result["warnings"] == [f"9000 tokens exceed the 8192 positions that {tmp_path.name} was made for"]
+
+
+@pytest.mark.parametrize("arguments,message", [
+    (("qwen1.5-7b", "--system", "gpu-gddr"), "gpu-gddr has no modules that programs are compiled for"),
+    (("qwen1.5-7b", "--operator", "qvk"), "did you mean 'qkv'"),
+    (("qwen1.5-7b", "--system", "aimx-pim", "-o", "x.bin"), "aimx-pim has no dispatcher"),
+    (("gpt2-xl",), "tensor parallelism of 8 does not divide the model's 25 attention heads"),
+    (("llama-3.1-70b", "--tokens", "60000"), "registers of the hub, 32 bytes each; it has 16384"),
+])
+def test_errors_are_one_line(arguments, message, capsys):
+    assert main(["compile", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1

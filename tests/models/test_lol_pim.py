@@ -1,0 +1,318 @@
+"""LoL-PIM's systems: places of keys and values, programs, room, time of a step, splits."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.memory import load_memory
+from bankside.models.llm import load_model
+from bankside.models.lolpim.allocation import Allocator, decode
+from bankside.models.lolpim.module import ModuleTimer, lockstep
+from bankside.models.lolpim.partition import Append, Context, Gemv, Module, Score
+from bankside.models.lolpim.search import best, legal_splits, search, sized, utilisation
+from bankside.models.memory.aim import FrontEnd, channel_mask
+from bankside.models.memory.aim_pingpong import PingPong
+from bankside.models.program import Program
+from bankside.models.systems import evaluate, load_system
+from bankside.models.systems.lol_pim import pipelined
+
+MODULE = Module()
+
+
+@pytest.fixture(scope="module")
+def timers():
+    memory = load_memory("gddr6-aim")
+    return [ModuleTimer(memory, MODULE, ping_pong=two) for two in (False, True)]
+
+
+# Places ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("partition,heads,dim,tokens", [
+    ("token", 32, 128, 700), ("token", 3, 128, 5000), ("token", 16, 64, 300), ("head", 40, 128, 700), ("head", 5, 64, 300)])
+def test_keys_have_places_of_their_own(partition, heads, dim, tokens):
+    score = Score(MODULE, partition, tokens, dim, heads=heads)
+    places = [score.place(token, head) for token in range(tokens) for head in range(heads)]
+    assert len(set(places)) == len(places)
+    for channel, bank, _, column in places:
+        assert channel < 16 and bank < 16 and column % score.columns == 0 and column + score.columns <= 64
+    rows = {row for _, _, row, _ in places}
+    assert max(rows) < score.rows * (-(-heads // 16) if partition == "head" else 1)
+    if partition == "head":  # each head in one channel
+        assert all(len({score.place(t, h)[0] for t in range(tokens)}) == 1 for h in range(heads))
+    else:                    # 256 tokens in a row step, one in each bank
+        assert len({score.place(t, 1)[:2] for t in range(256)}) == 256
+
+
+@pytest.mark.parametrize("partition,heads,dim,run", [("token", 6, 128, 1024), ("token", 8, 128, 128), ("token", 3, 64, 256),
+                                                     ("token", 2, 256, 1024), ("head", 18, 128, 1024)])
+def test_values_have_places_of_their_own(partition, heads, dim, run):
+    context = Context(MODULE, partition, 2500, dim, heads=heads, run=run)
+    tokens = [*range(0, 2500, 61), *range(1016, 1032)]
+    places = {context.place(t, k, h) for t in tokens for k in range(dim) for h in range(heads)}
+    assert len(places) == len(set(tokens)) * dim * heads
+    assert all(c < 16 and b < 16 and at < 1024 for c, b, _, at in places)
+    # All dimensions of a token are read by one command of every bank.
+    if partition == "token":
+        assert len({context.place(9, k)[:2] for k in range(dim)}) == min(dim, 256)
+
+
+@pytest.mark.parametrize("partition", ["token", "head"])
+def test_products_are_with_the_rows_of_the_keys(partition):
+    """The rows that a program opens are those of one head's keys (in its channel), each as often as it holds tokens."""
+    score = Score(MODULE, partition, 3000, 128, heads=16, together=1 if partition == "token" else 16)
+    wanted = {}
+    for token in range(3000):
+        channel, bank, row, column = score.place(token)
+        if (channel, bank) == (0, 0):
+            wanted[row] = wanted.get(row, 0) + 1
+    rows = [at["row"] for op, at in score.program.expand() if op == "MAC_ABK"]
+    assert {row: rows.count(row) for row in set(rows)} == wanted
+
+
+@pytest.mark.parametrize("inputs,outputs", [(4096, 4096), (1376, 4096), (128, 1000), (1024, 255), (2500, 300)])
+def test_matrix_products_read_every_weight_once(inputs, outputs):
+    gemv = Gemv(MODULE, inputs, outputs)
+    seen = set()
+    columns = 0
+    for op, at in gemv.program.expand():
+        if op == "WR_GB":
+            columns += at["opsize"]
+        elif op == "MAC_ABK":
+            first = at.get("column", 0)
+            for column in range(first, first + at["opsize"]):
+                assert column < 64 and (at["row"], column) not in seen
+                seen.add((at["row"], column))
+    assert columns == -(-inputs // 16)
+    assert len(seen) == -(-inputs // 16) * -(-outputs // 256)
+    assert {row for row, _ in seen} == set(range(gemv.rows))
+
+
+# Time --------------------------------------------------------------------------------------------------------------------
+
+
+def test_programs_are_timed_by_the_engine(timers):
+    """The timer adds nothing to the machine's cycles; inputs of some channels take the path of all."""
+    p = Program()
+    for part in (0, 8):
+        p.command("WR_GB", opsize=64, gpr=64 * part, mask=channel_mask(8, part))
+    p.command("MAC_ABK", opsize=64, mask=MODULE.mask, row=3)
+    p.command("RD_MAC", gpr=0, mask=MODULE.mask)
+    context = Context(MODULE, "token", 2048)
+    assert lockstep(context.program, MODULE.mask).counts() == p.counts()
+    for timer, machine in zip(timers, (FrontEnd(), PingPong(FrontEnd())), strict=True):
+        own = Program()
+        own.command("WR_GB", opsize=128, gpr=0, mask=MODULE.mask)
+        own.extend(Program(p.body[2:]))
+        timed = timer.time(context)
+        assert timed.cycles == machine.time(own).cycles
+        assert timed.seconds == pytest.approx(timed.cycles * 0.5e-9)
+        assert timed.commands["WRGB"] == 64 * 16       # each channel got 64
+        assert timed.energy_pj["io"] == 32 * 44 * (64 * 16 + 16)
+
+
+def test_what_two_sets_of_buffers_gain(timers):
+    """Shapes of Qwen1.5-7B at 16384 tokens; figures of the documentation."""
+    gains = []
+    for op in (Score(MODULE, "token", 16384, heads=32), Context(MODULE, "token", 16384, heads=32),
+               Gemv(MODULE, 4096, 11008), Gemv(MODULE, 11008, 4096)):
+        one, two = (timer.time(op).cycles for timer in timers)
+        gains.append(1 - two / one)
+    assert np.round(gains, 3).tolist() == [0.335, 0.476, 0.202, 0.205]
+
+
+def test_a_head_after_the_other():
+    """Against every event in order."""
+    rng = np.random.default_rng(1)
+    for turns in (1, 2, 3, 7):
+        score, softmax, context = rng.random(3)
+        order = sorted([(("s", i), (2 * i, 0)) for i in range(turns)] + [(("c", i), (2 * i + 2, 1)) for i in range(turns)],
+                       key=lambda entry: entry[1])
+        channel, hub, done = 0.0, 0.0, {}
+        for (kind, i), _ in order:
+            if kind == "s":
+                channel += score
+                hub = done[i] = max(hub, channel) + softmax
+            else:
+                channel = max(channel, done[i]) + context
+        assert pipelined(turns, score, softmax, context) == pytest.approx(channel)
+    assert pipelined(5, 1.0, 0.5, 2.0) == 5 * 3.0     # hidden, but for nothing: the next head's score is before the context
+    assert pipelined(1, 1.0, 0.5, 2.0) == 3.5
+
+
+def test_a_step_is_the_sum_of_its_parts():
+    model = load_model("qwen1.5-7b")
+    for name in ("lol-pim", "aimx-pim"):
+        result = evaluate(name, model, context=5000, batch=20, output_tokens=3, records=None)
+        assert sum(result.breakdown_ms.values()) == pytest.approx(result.tpot_ms)
+        assert result.throughput_tok_s == pytest.approx(20 / result.tpot_ms * 1e3)
+        system = load_system(name)
+        assert result.tpot_ms == pytest.approx(1e3 * np.mean([
+            system.choose(model, 20, 5001)[0] / system.stage_seconds(model, result.parallelism["micro_batch"], 5001)
+            * system.stage_seconds(model, result.parallelism["micro_batch"], t) for t in (5000, 5001, 5002)]))
+        energy = sum(v for v in result.energy_breakdown_mj.values() if not isinstance(v, str))
+        assert energy == pytest.approx(result.energy_mj_per_token)
+
+
+def test_linear_layers_of_a_step(timers):
+    """One layer of 2 of a stage, tensor 8: matrices of 1/8, from the timer; pipeline full with one request a stage."""
+    model = load_model("qwen1.5-7b")
+    result = evaluate("lol-pim", model, context=4096, batch=16, records=None)
+    shapes = {"qkv": (4096, 1536), "out_projection": (512, 4096), "ffn_gate": (4096, 1376), "ffn_down": (1376, 4096)}
+    for name, shape in shapes.items():
+        cycles = timers[1].time(Gemv(MODULE, *shape)).cycles
+        assert result.breakdown_ms[name] == pytest.approx(16 * 2 * cycles * 0.5e-6)
+    # 4096 numbers of 2 bytes: a module's link, and between nodes the node's; in rings over 8 modules.
+    assert result.breakdown_ms["pipeline_transfer"] == pytest.approx(16 * 1e3 * 8192 * (1 / 64e9 + 1 / 10e9))
+    assert result.breakdown_ms["ffn_allreduce"] == pytest.approx(16 * 2 * 1e3 * 8192 * 2 * 7 / 8 / 64e9)
+    append = timers[0].time(Append(MODULE, "token", 1, heads=4)).cycles
+    assert result.breakdown_ms["kv_append"] == pytest.approx(16 * 2 * append * 0.5e-6)
+
+
+def test_bubbles():
+    model = load_model("qwen1.5-7b")
+    few, full = (evaluate("lol-pim", model, context=4096, batch=batch, records=None) for batch in (4, 16))
+    assert few.tpot_ms == full.tpot_ms and "12 of 16 steps of the pipeline are bubbles" in few.notes[0]
+
+
+@pytest.mark.parametrize("feature", ["token_parallel", "ping_pong"])
+def test_each_technique_helps_where_heads_are_few(feature):
+    model = load_model("qwen1.5-72b")
+    overrides = {f"features.{name}": False for name in ("token_parallel", "lazy_allocation", "ping_pong")}
+    base, own = (evaluate("lol-pim", model, context=16384, batch=8, records=None, overrides=overrides | change)
+                 for change in ({}, {f"features.{feature}": True}))
+    assert own.tpot_ms < base.tpot_ms
+
+
+def test_contexts_of_their_own():
+    """Equal contexts on the grid give the evaluation's time; a longer one among them holds up its step of the pipeline."""
+    system, model = load_system("lol-pim"), load_model("qwen1.5-7b")
+    even = system.step_seconds(model, np.full(16, 8192))
+    assert even == pytest.approx(evaluate("lol-pim", model, context=8192, batch=16, records=None).tpot_ms * 1e-3)
+    assert system.step_seconds(model, np.r_[np.full(15, 8192), 16384]) == pytest.approx(
+        system.step_seconds(model, np.full(16, 16384)))
+
+
+# Room --------------------------------------------------------------------------------------------------------------------
+
+
+def test_chunks_come_with_tokens():
+    allocator = Allocator(4, 256)
+    assert allocator.grow(1, 300) and allocator.grow(2, 256)
+    assert allocator.grow(1, 512) and allocator.table[1] == [0, 1] and not allocator.grow(3, 257)
+    assert allocator.grow(1, 513) and allocator.table[1] == [0, 1, 3]   # not one after the other
+    assert not allocator.grow(2, 257) and allocator.table[2] == [2]
+    allocator.release(1)
+    assert allocator.grow(2, 257) and sorted(allocator.free + allocator.table[2]) == [0, 1, 2, 3]
+
+
+def test_room_is_counted_in_rows():
+    system, model = load_system("lol-pim"), load_model("qwen1.5-7b")
+    capacity = system.capacity(model, 16384, 1, 1)
+    rows = 2 * sum(gemv.rows for _, gemv in system.gemvs(model))      # two layers of a stage
+    assert capacity.available_bytes_per_device == 8 << 30 and capacity.weight_bytes_per_device == rows * (512 << 10)
+    one = 16384 * 2 * 4 * 128 * 2 * 2                                 # K and V, 4 heads, 2 layers
+    assert capacity.kv_bytes_per_device == one
+    assert capacity.largest_batch == (capacity.available_bytes_per_device - capacity.weight_bytes_per_device) // one
+    # Static allocation reserves the 32768 tokens of the model: half the requests.
+    # And a head's share of a layer is in one channel: 16 of them, two requests, at a time.
+    turn = 16 * 32768 * 2 * 128 * 2
+    assert load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch == 2 * (
+        (capacity.available_bytes_per_device - capacity.weight_bytes_per_device) // turn)
+
+
+def test_lazy_allocation_takes_more_requests():
+    model = load_model("qwen1.5-7b")
+    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", steps=48)
+                    for name in ("lol-pim", "aimx-pim"))
+    assert lazy.batch > 1.8 * static.batch
+    assert static.batch == load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch
+
+
+# Splits ------------------------------------------------------------------------------------------------------------------
+
+
+def test_utilisation_is_that_of_table_8():
+    """The paper's rates give its percentages."""
+    table = {("qwen1.5-7b", 4): ((1833, 15.1), (2455, 20.2), (3668, 30.1)),
+             ("qwen1.5-14b", 5): ((1309, 15.4), (1737, 20.5), (2553, 30.1)),
+             ("qwen1.5-72b", 16): ((737, 12.8), (1211, 21.1), (1740, 30.3))}
+    for (model, nodes), pairs in table.items():
+        for rate, percent in pairs:
+            assert 100 * utilisation(load_model(model), rate, nodes, 16362) == pytest.approx(percent, abs=0.051)
+
+
+def test_all_splits_are_tried():
+    model = load_model("qwen1.5-14b")
+    system = sized("lol-pim", 320)
+    splits = [(one.tp, one.pp) for one in legal_splits(system, model)]
+    assert splits == [(1, 40), (2, 20), (4, 10), (8, 5)]             # 5, 10, 20 and 40 do not divide the FFN
+    found = search(system, model, "musique", steps=16)
+    assert sorted(one.parallelism for one in found) == splits
+    assert [one.tokens_per_s for one in found] == sorted((one.tokens_per_s for one in found), reverse=True)
+
+
+def test_systems_of_a_size():
+    model = load_model("qwen1.5-7b")
+    assert sized("lol-pim", 256).modules == 32 and sized("gpu-gddr", 256).spec.gpu.count == 4
+    hybrid = sized("gpu-lol-pim", 256)
+    assert hybrid.spec.gpu.count == 2 and hybrid.modules_per_gpu == 8
+    assert best(hybrid, model, "musique", steps=16).tokens_per_s > best(sized("gpu-aimx-pim", 256), model, "musique",
+                                                                        steps=16).tokens_per_s
+    with pytest.raises(ConfigError, match=r"^lol-pim can't have 100 GB$"):
+        sized("lol-pim", 100)
+
+
+# Errors ------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_told(tmp_path):
+    big, small = load_model("qwen1.5-72b"), load_model("qwen1.5-7b")
+    two_nodes = {"node.nodes": 2, "parallelism.tensor": 8, "parallelism.pipeline": 2}
+    cases = [
+        ("lol-pim", big, {"context": 100, "batch": 1}, two_nodes,
+         r"^qwen1.5-72b on lol-pim: the weights need \d+ bytes \(8.\d GiB\) on the fullest of 16 modules, 8589934592 "),
+        ("aimx-pim", small, {"context": 16384, "batch": 500}, {},
+         r"room for 32768 tokens is reserved for each request\); the largest batch that fits is 6\d$"),
+        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 3},
+         r"^lol-pim: tensor 3 times pipeline 16 must be the 128 modules$"),
+        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 2, "parallelism.pipeline": 64},
+         r"^pipeline parallelism of 64 exceeds the model's 32 layers$"),
+        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 128, "parallelism.pipeline": 1},
+         r"^tensor parallelism of 128 does not divide the model's 32 attention heads$"),
+        ("lol-pim", small, {"context": 0, "batch": 1}, {}, r"^context must be a whole number in 1\.\."),
+        ("gpu-aimx-pim", big, {"context": 16384, "batch": 100}, {}, r"does not fit the modules \(room for 32768 tokens"),
+    ]
+    for system, model, load, overrides, message in cases:
+        with pytest.raises(ConfigError, match=message):
+            evaluate(system, model, records=None, overrides=overrides, **load)
+    result = evaluate("lol-pim", small, context=40000, batch=1, records=None)
+    assert "context 40000 exceeds the 32768 positions that qwen1.5-7b was made for" in result.notes
+    path = tmp_path / "config.json"
+    card = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 8,
+            "intermediate_size": 4096, "vocab_size": 1000, "max_position_embeddings": 4096, "torch_dtype": "float32"}
+    path.write_text(json.dumps(card))
+    with pytest.raises(ConfigError, match=r"the units take numbers of 2 bytes"):
+        evaluate("lol-pim", load_model(path), context=10, batch=1, records=None)
+
+
+def test_it_can_be_served():
+    from bankside.models.serving.engine import Policy, serve
+    from bankside.models.serving.systems import served_system
+    from bankside.models.serving.workloads import draw
+
+    model = load_model("qwen1.5-7b")
+    for name in ("lol-pim", "gpu-lol-pim"):
+        system = served_system(name, model, records=None)
+        done = serve(system, draw("musique", 3, 1), Policy())
+        assert len(done.finished_s) == 3 and np.all(done.finished_s > 0), name
+
+
+def test_every_combination_of_techniques_runs():
+    model = load_model("llama-3.1-8b")
+    for token, lazy, two in itertools.product((False, True), repeat=3):
+        overrides = {"features.token_parallel": token, "features.lazy_allocation": lazy, "features.ping_pong": two}
+        result = evaluate("lol-pim", model, context=3000, batch=4, records=None, overrides=overrides, refresh=True)
+        assert result.tpot_ms > 0
