@@ -44,6 +44,7 @@ class PamRuConfig(Strict):
     scratch_bytes: int = Field(default=512, ge=2, le=1 << 20, description="accumulators of O")
     staging_beats: int = Field(default=16, ge=2, le=1024, description="beats of O that wait for their weight")
     max_head_dim: int = Field(default=128, ge=1, le=4096, description="largest head dimension")
+    lane_depth: int = Field(default=1, ge=0, le=8, description="registers within a lane's adder")
     clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -156,5 +157,5 @@ class PamRuConfig(Strict):
 PRESETS: dict[str, PamRuConfig] = {
     "pam-hbm": PamRuConfig(),
     "pam-ddr": PamRuConfig(source_lanes=4, score_format="fp16", clock_mhz=500.0),
-    "pam-ssd": PamRuConfig(sources=8, clock_mhz=1000.0),
+    "pam-ssd": PamRuConfig(sources=8, lane_depth=2, clock_mhz=1000.0),
 }

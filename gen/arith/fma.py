@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from amaranth import *
+from amaranth.lib import data
 
 from ...constraints.formats import FloatFormat
 from .bits import AND_OR, XOR, add_rows, booth_products, compress, leading_zero_count, partial_products, wire
 from .pipeline import operator
 
-__all__ = ["fma"]
+__all__ = ["add_product", "addend_distance", "exact_product", "fma", "product_layout"]
 
 #: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
 BOOTH_PRECISION = 10
@@ -58,8 +59,99 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
         if len(value) != of.width:
             raise ValueError(f"Operand {name} must be {of.width} bits wide as {of.name} is, not {len(value)}")
     window = _Window.of(fmt, acc, bool(flush_to_zero))
-    _unpack(p, *operands, window)
+    _unpack(p, window, **dict(zip("abc", operands, strict=True)))
     p.beside(lambda p: _multiply(p, window), lambda p: _align(p, window))
+    _add(p, window)
+    _normalise(p, window)
+    return _round(p, window)
+
+
+def product_layout(fmt, acc):
+    """What :func:`exact_product` hands to :func:`add_product`."""
+    return data.StructLayout({
+        "significand": 2 * fmt.precision,
+        "exponent": _Window.of(fmt, acc, False).distance_bits,
+        "sign": 1,
+        "zero": 1,
+        "inf": 1,
+        "nan": 1,
+    })
+
+
+@operator
+def exact_product(p, a, b, *, fmt, acc, flush_to_zero=False):
+    """``a * b``, exact: the first part of :func:`fma`, for an addend that comes later.
+
+    Parameters
+    ----------
+    a, b : value of ``fmt.width`` bits
+        ``b`` is recoded (Booth): of many products with one factor in common, that one should be ``b``.
+    fmt, acc : :class:`FloatFormat`
+        Formats of the factors, and of the addend.
+    flush_to_zero : bool
+        Subnormal factors count as zeros.
+
+    Returns
+    -------
+    value as wide as ``product_layout(fmt, acc)``
+    """
+    m, window = p.module, _Window.of(fmt, acc, bool(flush_to_zero))
+    _fields(p, window, a=Value.cast(a), b=Value.cast(b))
+    p.cut(4)
+    p.exponent = p.a_exponent + p.b_exponent + window.distance_constant
+    _multiply(p, window)
+    rows = [[(row[k], 0.0) for row in (p.product_row_0, p.product_row_1)] for k in range(2 * fmt.precision)]
+    out = product_layout(fmt, acc)
+    p.product = Cat(*add_rows(m, rows, name="product_sum"), p.exponent[:out["exponent"].width],
+                    p.a_sign ^ p.b_sign, p.a_zero | p.b_zero, p.a_inf | p.b_inf,
+                    p.a_nan | p.b_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf))
+    return p.product
+
+
+def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, name=""):
+    """A product for :func:`add_product`: the distance of its addend in the place of the exponent.
+
+    ``c_exponent`` : biased exponent field of the addend, 0 for zeros. It may come a cycle before the addend does.
+    """
+    layout = product_layout(fmt, acc)
+    view = data.View(layout, product)
+    if not flush_to_zero:
+        c_exponent = Cat(c_exponent[0] | ~c_exponent.any(), c_exponent[1:])
+    columns = [[(value[k], 0.0) for value in (view.exponent, ~c_exponent) if k < len(value)]
+               for k in range(layout["exponent"].width)]
+    place = layout["exponent"]
+    return Cat(product[:place.offset], *add_rows(m, columns, name=f"{name}distance"), product[place.offset + place.width:])
+
+
+@operator
+def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
+    """``product + c``, rounded once: the last part of :func:`fma`.
+
+    Parameters
+    ----------
+    product : value as wide as ``product_layout(fmt, acc)``
+        From :func:`addend_distance`.
+    c : value of ``acc.width`` bits
+    fmt, acc : :class:`FloatFormat`
+        Formats of the factors, and of addend and result.
+    flush_to_zero : bool
+        As of :func:`fma`.
+
+    Returns
+    -------
+    value of ``acc.width`` bits
+    """
+    window = _Window.of(fmt, acc, bool(flush_to_zero), early=True)
+    view = data.View(product_layout(fmt, acc), product)
+    p.keep(product_row_0=Cat(view.significand, Const(0, 1)), distance=view.exponent[:-1],
+           above=view.exponent[-1] | view.zero, product_sign=view.sign)
+    _fields(p, window, c=Value.cast(c))
+    p.subtract = p.product_sign ^ p.c_sign
+    p.inf = view.inf | p.c_inf
+    p.inf_sign = Mux(p.c_inf, p.c_sign, p.product_sign)
+    p.nan = view.nan | p.c_nan | (view.inf & p.c_inf & p.subtract)
+    p.cut(4)
+    _shift_addend(p, window)
     _add(p, window)
     _normalise(p, window)
     return _round(p, window)
@@ -93,9 +185,10 @@ class _Window:
     flush: bool
     guard: int
     drop: int
+    early: bool = False  #: the product comes as one number, before the addend
 
     @classmethod
-    def of(cls, fmt, acc, flush):
+    def of(cls, fmt, acc, flush, early=False):
         factor, result = fmt.precision, acc.precision
         guard = max(0, result + 1 - (2 * factor - 2))
         if not flush:
@@ -104,7 +197,7 @@ class _Window:
         # Where the addend is not apart, the sum leads at place 2 p or above. Below its last place and the product's
         # there is nothing.
         lowest = max(2 * factor - result, min(0, 2 * factor + 2 - result))
-        return cls(fmt, acc, flush, guard, max(0, min(result, lowest + guard)))
+        return cls(fmt, acc, flush, guard, max(0, min(result, lowest + guard)), early)
 
     @property
     def low(self):
@@ -125,11 +218,25 @@ class _Window:
         return (self.acc.bias - 2 * self.fmt.bias - 2 * self.fmt.fraction_bits
                 + 2 * self.fmt.precision + 1 + self.acc.precision)
 
+    # How far the addend's first digit is below the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
 
-def _unpack(p, a, b, c, window):
+    @property
+    def distance_constant(self):
+        return self.bias + 1 - (1 << self.acc.exponent_bits)
+
+    @property
+    def distance_bits(self):
+        lowest = 2 + self.bias - (self.acc.exponent_max - 1)
+        highest = 2 * (self.fmt.exponent_max - 1) + self.bias
+        return max((lowest - 2).bit_length(), highest.bit_length()) + 1
+
+
+def _fields(p, window, **operands):
+    """Fields of the operands a and b (factors) and c (addend)."""
     m = p.module
     flush = window.flush
-    for name, bits, fmt in (("a", a, window.fmt), ("b", b, window.fmt), ("c", c, window.acc)):
+    for name, bits in operands.items():
+        fmt = window.acc if name == "c" else window.fmt
         fraction, exponent = bits[:fmt.fraction_bits], bits[fmt.fraction_bits:fmt.width - 1]
         normal = wire(m, exponent.any(), f"{name}_normal")
         empty = wire(m, ~fraction.any(), f"{name}_empty")
@@ -143,6 +250,11 @@ def _unpack(p, a, b, c, window):
             f"{name}_inf": special & empty,
             f"{name}_nan": special & ~empty,
         })
+
+
+def _unpack(p, window, **operands):
+    m = p.module
+    _fields(p, window, **operands)
     p.product_sign = p.a_sign ^ p.b_sign
     p.product_zero = p.a_zero | p.b_zero
     p.subtract = p.product_sign ^ p.c_sign
@@ -167,25 +279,24 @@ def _multiply(p, window):
 
 
 def _align(p, window):
-    """The addend shifted to its place in the window; biased exponent of the highest of the ``near`` places."""
-    m, fmt, acc = p.module, window.fmt, window.acc
-    precision = acc.precision
-
-    # How far the addend's first digit is below the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
-    lowest = 2 + window.bias - (acc.exponent_max - 1)
-    highest = 2 * (fmt.exponent_max - 1) + window.bias
-    size = max((lowest - 2).bit_length(), highest.bit_length()) + 1
-    constant = window.bias + 1 - (1 << acc.exponent_bits)
+    """How far the addend is below the top of the window, and the addend there."""
     columns = []
-    for k in range(size):
+    for k in range(window.distance_bits):
         late = 0.0 if k else XOR
         columns.append([(value[k], late) for value in (p.a_exponent, p.b_exponent, ~p.c_exponent) if k < len(value)])
-        if constant >> k & 1:
+        if window.distance_constant >> k & 1:
             columns[-1].append((Const(1, 1), 0.0))
-    distance = Cat(add_rows(m, compress(p, columns, name="distance"), name="distance"))
+    distance = Cat(add_rows(p.module, compress(p, columns, name="distance"), name="distance"))
     p.above = distance[-1] | p.product_zero
     p.distance = distance[:-1]
     p.cut(10)
+    _shift_addend(p, window)
+
+
+def _shift_addend(p, window):
+    """The addend shifted to its place in the window; biased exponent of the highest of the ``near`` places."""
+    m = p.module
+    precision = window.acc.precision
 
     # By short distances first, while the word is short; then by all longer ones at once.
     step = 0
@@ -257,8 +368,9 @@ def _add(p, window):
     m, low = p.module, window.low
     p.first = p.c_exponent + p.reach
     columns = [[(wire(m, p.aligned[k] ^ p.subtract, f"addend_{k}"), 0.0)] for k in range(low)] + [[]]
+    rows = (p.product_row_0,) if window.early else (p.product_row_0, p.product_row_1)
     for k in range(window.guard, low + 1):
-        columns[k] += [(row[k - window.guard], 0.0) for row in (p.product_row_0, p.product_row_1)]
+        columns[k] += [(row[k - window.guard], 0.0) for row in rows]
     high = p.aligned[low:]
     # A carry ripples up through ones, a borrow through zeros.
     p.ripple = _ripples(m, high ^ p.subtract.replicate(len(high)), "ripple")

@@ -4,9 +4,7 @@ from amaranth import *
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..blocks.stream import StreamRegister
-
-__all__ = ["PartialKind", "PartialPort", "partial_layout", "word_layout"]
+__all__ = ["PartialKind", "PartialPort", "beat_layout", "partial_layout"]
 
 
 class PartialKind(enum.Enum, shape=2):
@@ -28,23 +26,23 @@ def partial_layout(config, lanes):
     })
 
 
-def word_layout(config):
-    """``lanes`` elements of O on their way through the unit; ``final`` with ``last``."""
-    return data.StructLayout({"data": config.lanes * config.io.width, "last": 1, "final": 1})
+def beat_layout(config):
+    """Elements of O that a source sends in a beat; ``final`` with ``last``."""
+    return data.StructLayout({"data": config.source_lanes * config.io.width, "last": 1, "final": 1})
 
 
 class PartialPort(wiring.Component):
-    """Takes partial results apart: m, scale and l into registers, O into words of ``lanes`` elements.
+    """Takes partial results apart: m, scale and l into registers; beats of O pass through.
 
-    Timing: one beat per clock. ``known`` rises two cycles after the first beat was accepted, while words may follow; it
-    falls with the last word.
+    Timing: one beat per clock. ``known`` rises two cycles after the first beat was accepted, and falls with the last one
+    of O. Beats of O take no cycle.
 
     Members
     -------
     i : ``In(stream.Signature(partial_layout))``
     known : ``Out(1)``
-        ``m``, ``scale`` and ``l`` are those of the partial result whose words come on ``o``.
-    o : ``Out(stream.Signature(word_layout))``
+        ``m``, ``scale`` and ``l`` are those of the partial result whose beats come on ``o``.
+    o : ``Out(stream.Signature(beat_layout))``
     """
 
     def __init__(self, config):
@@ -55,16 +53,13 @@ class PartialPort(wiring.Component):
             "m": Out(config.score.width),
             "scale": Out(config.scale_bits),
             "l": Out(config.acc.width),
-            "o": Out(stream.Signature(word_layout(config))),
+            "o": Out(stream.Signature(beat_layout(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        m.submodules.register = register = StreamRegister(partial_layout(config, config.source_lanes))
-        wiring.connect(m, source=wiring.flipped(self.i), register=register.i)
-        beat = register.o
-
+        beat = self.i
+        m.d.comb += [self.o.p.data.eq(beat.p.data), self.o.p.last.eq(beat.p.last), self.o.p.final.eq(beat.p.final)]
         with m.FSM():
             with m.State("MAXIMUM"):
                 m.d.comb += beat.ready.eq(1)
@@ -77,23 +72,7 @@ class PartialPort(wiring.Component):
                 with m.If(beat.valid):
                     m.next = "OUTPUT"
             with m.State("OUTPUT"):
-                m.d.comb += [self.known.eq(1), self.o.p.last.eq(beat.p.last), self.o.p.final.eq(beat.p.final)]
-                if config.gather == 1:
-                    m.d.comb += [self.o.valid.eq(beat.valid), beat.ready.eq(self.o.ready), self.o.p.data.eq(beat.p.data)]
-                else:
-                    width = config.source_lanes * config.io.width
-                    parts = Signal((config.gather - 1) * width, reset_less=True)
-                    have = Signal(range(config.gather))
-                    whole = Signal()
-                    m.d.comb += [
-                        whole.eq(have == config.gather - 1),
-                        self.o.valid.eq(beat.valid & whole),
-                        self.o.p.data.eq(Cat(parts, beat.p.data)),
-                        beat.ready.eq(~whole | self.o.ready),
-                    ]
-                    with m.If(beat.valid & beat.ready):
-                        m.d.sync += have.eq(Mux(whole, 0, have + 1))
-                        m.d.sync += parts.eq(Cat(parts, beat.p.data)[width:])
-                with m.If(self.o.valid & self.o.ready & beat.p.last):
+                m.d.comb += [self.known.eq(1), self.o.valid.eq(beat.valid), beat.ready.eq(self.o.ready)]
+                with m.If(beat.valid & beat.ready & beat.p.last):
                     m.next = "MAXIMUM"
         return m

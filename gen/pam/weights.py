@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith import compare, negative_power, scaled_difference
+from .lane import delayed
 
 __all__ = ["WeightUnit"]
 
@@ -16,8 +17,8 @@ class WeightUnit(wiring.Component):
     fraction from them: the whole part moves their exponents, exactly, and the fraction stays in ``scale``. So one
     exponential per partial result is enough, and nothing that was accumulated is multiplied or rounded again.
 
-    Timing: an operand in cycle t gives its weight in cycle t + ``LATENCY``. ``free`` says whether an exponential unit can
-    take an operand; each has one at a time, for ``EXP_CYCLES``.
+    Timing: an operand in cycle t gives its weight in cycle t + ``LATENCY``; one in ``INTERVAL`` cycles, while ``free``.
+    The exponential units take turns.
 
     Members
     -------
@@ -36,10 +37,11 @@ class WeightUnit(wiring.Component):
     """
 
     DIFFERENCE = 4
-    POWER = 2
-    #: Cycles for which an exponential unit is taken by an operand.
-    EXP_CYCLES = POWER + 1
-    LATENCY = 2 + DIFFERENCE + EXP_CYCLES
+    POWER = 1
+    #: Cycles from one operand to the next.
+    INTERVAL = 4
+    #: Comparator, difference, its sum with the scale, running scale, steps, exponential unit.
+    LATENCY = 1 + (DIFFERENCE + 1) + 3 + (1 + POWER)
 
     def __init__(self, config):
         self._config = config
@@ -65,30 +67,18 @@ class WeightUnit(wiring.Component):
         score, io, table = config.score, config.io, config.table
         fraction = table.fraction_bits
 
-        def delayed(value, name, cycles, keep=False):
-            for cycle in range(cycles):
-                r = Signal(value.shape(), name=f"{name}_{cycle + 1}", reset_less=not keep)
-                m.d.sync += r.eq(value)
-                value = r
-            return value
-
-        # Which unit takes the operand, and for how long it is taken.
-        units = config.exponential_units
-        turn = Signal(range(max(units, 2)))
-        rests = Array(Signal(range(self.EXP_CYCLES), name=f"rest_{n}") for n in range(units))
         taken = self.start | self.normalise
-        m.d.comb += self.free.eq(rests[turn] == 0)
-        for n, rest in enumerate(rests):
-            with m.If(taken & (turn == n)):
-                m.d.sync += rest.eq(self.EXP_CYCLES - 1)
-            with m.Elif(rest != 0):
-                m.d.sync += rest.eq(rest - 1)
+        rest = Signal(range(self.INTERVAL))
+        m.d.comb += self.free.eq(rest == 0)
         with m.If(taken):
-            m.d.sync += turn.eq(Mux(turn == units - 1, 0, turn + 1))
+            m.d.sync += rest.eq(self.INTERVAL - 1)
+        with m.Elif(rest != 0):
+            m.d.sync += rest.eq(rest - 1)
 
         # Cycle 1: the comparator, around the running maximum.
-        valid_1, norm_1 = delayed(self.start, "valid_1", 1, keep=True), delayed(self.normalise, "norm_1", 1, keep=True)
-        m_1, first_1 = delayed(self.m, "m_1", 1), delayed(self.first, "first_1", 1)
+        valid_1 = delayed(m, self.start, "valid", 1, reset=True)
+        norm_1 = delayed(m, self.normalise, "norm", 1, reset=True)
+        m_1, first_1 = delayed(m, self.m, "m", 1), delayed(m, self.first, "first", 1)
         run = Signal(score.width)
         m.d.comb += run.eq(Mux(norm_1, 0, Mux(first_1, score.negative_infinity, self.maximum)))
         _, _, greater, unordered = compare(m, m_1, run, fmt=score, name="comparator_")
@@ -112,56 +102,77 @@ class WeightUnit(wiring.Component):
         ]
 
         # Cycles 2 to 6: the difference of the maxima.
-        scaled, saturated = scaled_difference(m, delayed(high, "high", 1), delayed(low, "low", 1), score=score, table=table,
-                                              depth=self.DIFFERENCE, name="difference_")
         cycles = self.DIFFERENCE + 1
-        valid_6 = delayed(valid_1, "valid_6", cycles, keep=True)
-        norm_6 = delayed(norm_1, "norm_6", cycles, keep=True)
-        greater_6, restart_6, none_6, bad_6, odd_6, first_6 = (delayed(value, f"{name}_6", cycles) for value, name in (
-            (greater, "greater"), (restart, "restart"), (none, "none"), (bad, "bad"), (odd, "odd"), (first_1, "first")))
-        scale_6 = delayed(self.scale, "scale", cycles + 1)
+        difference, saturated = scaled_difference(m, delayed(m, high, "high", 1), delayed(m, low, "low", 1), score=score,
+                                                  table=table, depth=self.DIFFERENCE, name="difference_")
+        valid_6 = delayed(m, valid_1, "valid_6", cycles, reset=True)
+        norm_6 = delayed(m, norm_1, "norm_6", cycles, reset=True)
+        greater_6, restart_6, none_6, bad_6, odd_6, first_6 = (
+            delayed(m, value, f"{name}_6", cycles) for name, value in {
+                "greater": greater, "restart": restart, "none": none, "bad": bad, "odd": odd, "first": first_1}.items())
+        # The scale waits beside in registers that load once for each operand.
+        scale_1, scale_5 = (Signal(signed(config.scale_bits), name=n, reset_less=True) for n in ("scale_1", "scale_5"))
+        with m.If(taken):
+            m.d.sync += scale_1.eq(Mux(self.normalise, 0, self.scale))
+        with m.If(delayed(m, taken, "taken", self.INTERVAL, reset=True)):
+            m.d.sync += scale_5.eq(scale_1)
 
-        # Cycle 6: the running scale.
-        far, start_over = Signal(), Signal()
-        m.d.comb += far.eq(saturated | odd_6)
-        m.d.comb += start_over.eq(restart_6 | (far & greater_6))
+        # Cycle 7: what the scales differ by.
+        scaled = delayed(m, difference, "scaled", 1)
+        valid_7, norm_7 = delayed(m, valid_6, "valid_7", 1, reset=True), delayed(m, norm_6, "norm_7", 1, reset=True)
+        greater_7, first_7 = delayed(m, greater_6, "greater_7", 1), delayed(m, first_6, "first_7", 1)
+        far_7 = delayed(m, saturated | odd_6, "far_7", 1)
+        over_7 = delayed(m, restart_6 | ((saturated | odd_6) & greater_6), "over_7", 1)
+        none_7, bad_7 = delayed(m, none_6, "none_7", 1), delayed(m, bad_6 & ~norm_6, "bad_7", 1)
         wide = signed(max(config.scale_bits, len(scaled) + 1) + 2)
-        less, behind, below, kept = (Signal(wide, name=n) for n in ("less", "behind", "below", "kept"))
-        m.d.comb += [
-            less.eq(scale_6 - scaled),
-            behind.eq(Mux(greater_6, scale_6, less)),
-            below.eq(self.total_scale - Mux(greater_6, scale_6 + scaled, less)),
-            kept.eq(Mux(below[-1], below[:fraction], below)),
-        ]
-        # Up to the next whole number.
-        whole = Signal(len(below) - fraction)
-        m.d.comb += whole.eq(Mux(below[-1], -(below >> fraction), 0))
-        steps = Signal(10)
-        m.d.comb += steps.eq(Mux(start_over | whole[10:].any(), 1023, Mux(far, 0, whole[:10])))
-        with m.If(valid_6):
-            with m.If(start_over):
-                m.d.sync += self.total_scale.eq(scale_6)
-            with m.Elif(~far):
-                m.d.sync += self.total_scale.eq(kept + behind)
-        exponent = Signal(len(below) - 1)
-        m.d.comb += exponent.eq(Mux(norm_6, scaled, Mux(start_over, 0, kept)))
+        key = Signal(wide)
+        minus = ~greater_7
+        m.d.comb += key.eq(scale_5 + (Cat(scaled, 0) ^ minus.replicate(len(scaled) + 1)).as_signed() + minus)
 
-        # Cycles 7 to 9: the exponential units.
-        at_6 = delayed(turn, "turn", cycles + 1)
-        at_9 = delayed(at_6, "turn_9", self.EXP_CYCLES)
+        # Cycle 8: how far the scale of the accumulators lies below that.
+        key_8 = delayed(m, key, "key_8", 1)
+        behind_8 = delayed(m, Mux(greater_7 | over_7, scale_5, key), "behind_8", 1)
+        valid_8, norm_8 = delayed(m, valid_7, "valid_8", 1, reset=True), delayed(m, norm_7, "norm_8", 1, reset=True)
+        far_8, over_8 = delayed(m, far_7, "far_8", 1), delayed(m, over_7, "over_8", 1)
+        below, kept = Signal(wide), Signal(unsigned(len(key) - 1))
+        m.d.comb += [
+            below.eq(self.total_scale - key_8),
+            kept.eq(Mux(norm_8, key_8, Mux(over_8, 0, Mux(below[-1], below[:fraction], below)))),
+        ]
+
+        # Cycle 9: the running scale, and steps up to the next whole number.
+        kept_9, behind_9 = delayed(m, kept, "kept_9", 1), delayed(m, behind_8, "behind_9", 1)
+        floor_9 = delayed(m, below[fraction:].as_signed(), "floor_9", 1)
+        valid_9, norm_9 = delayed(m, valid_8, "valid_9", 1, reset=True), delayed(m, norm_8, "norm_9", 1, reset=True)
+        far_9, over_9 = delayed(m, far_8, "far_9", 1), delayed(m, over_8, "over_9", 1)
+        with m.If(valid_9 & (over_9 | ~far_9)):
+            m.d.sync += self.total_scale.eq(kept_9 + behind_9)
+        whole = Signal(len(floor_9))
+        m.d.comb += whole.eq(-floor_9)
+        steps = Signal(10)
+        with m.If(over_9 | (floor_9[-1] & whole[10:].any())):
+            m.d.comb += steps.eq(1023)
+        with m.Elif(floor_9[-1] & ~far_9):
+            m.d.comb += steps.eq(whole)
+
+        # From cycle 10 on: the exponential units.
+        units, cycles = config.exponential_units, 1 + self.POWER
+        turn = Signal(range(max(units, 2)))
+        with m.If(valid_9 | norm_9):
+            m.d.sync += turn.eq(Mux(turn == units - 1, 0, turn + 1))
         powers = []
         for n in range(units):
-            operand = Signal(len(exponent), name=f"operand_{n}", reset_less=True)
-            with m.If((valid_6 | norm_6) & (at_6 == n)):
-                m.d.sync += operand.eq(exponent)
+            operand = Signal(len(kept_9), name=f"operand_{n}", reset_less=True)
+            with m.If((valid_9 | norm_9) & (turn == n)):
+                m.d.sync += operand.eq(kept_9)
             powers.append(negative_power(m, operand, table=table, depth=self.POWER, name=f"power_{n}_"))
-        zero_6 = ~norm_6 & (none_6 | (far & ~start_over))
-        zero_9, bad_9 = delayed(zero_6, "zero_9", self.EXP_CYCLES), delayed(bad_6 & ~norm_6, "bad_9", self.EXP_CYCLES)
+        zero_9 = ~norm_9 & (delayed(m, none_7, "none_9", 2) | (far_9 & ~over_9))
+        zero, bad = delayed(m, zero_9, "zero", cycles), delayed(m, bad_7, "bad", 2 + cycles)
         m.d.comb += [
-            self.weight.eq(Mux(bad_9, io.nan, Mux(zero_9, 0, Array(powers)[at_9]))),
-            self.valid.eq(delayed(valid_6, "valid_9", self.EXP_CYCLES, keep=True)),
-            self.normalised.eq(delayed(norm_6, "norm_9", self.EXP_CYCLES, keep=True)),
-            self.steps.eq(delayed(steps, "steps_9", self.EXP_CYCLES)),
-            self.is_first.eq(delayed(first_6, "first_9", self.EXP_CYCLES)),
+            self.weight.eq(Mux(bad, io.nan, Mux(zero, 0, Array(powers)[delayed(m, turn, "taken_by", cycles)]))),
+            self.valid.eq(delayed(m, valid_9, "valid_end", cycles, reset=True)),
+            self.normalised.eq(delayed(m, norm_9, "norm_end", cycles, reset=True)),
+            self.steps.eq(delayed(m, steps, "steps_end", cycles)),
+            self.is_first.eq(delayed(m, first_7, "first_end", 2 + cycles)),
         ]
         return m

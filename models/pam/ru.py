@@ -156,7 +156,7 @@ def reduce_partials(config: PamRuConfig, partials: Partial, *, normalise: bool) 
     Notes
     -----
     Each merge is one fused multiply-add per element (weight times O, plus the accumulator moved by a power of two),
-    rounded to ``acc_format``. The output is rounded to ``format`` once, and with ``normalise`` once more behind the
+    rounded to ``acc_format``; in that of l subnormal numbers count as 0. The output is rounded to ``format`` once, and with ``normalise`` once more behind the
     multiplication by 1 / l.
     """
     io, acc = config.io, config.acc
@@ -169,7 +169,7 @@ def reduce_partials(config: PamRuConfig, partials: Partial, *, normalise: bool) 
         wide = convert(weight, io, acc)
         old_l = np.zeros_like(state.l) if n == 0 else shift(state.l, steps, acc)
         old_o = np.zeros_like(state.o) if n == 0 else shift(state.o, steps[..., None], acc)
-        state = _State(top, new_scale, fma(wide, l[n], old_l, acc),
+        state = _State(top, new_scale, fma(wide, l[n], old_l, acc, flush_to_zero=True),
                        fma(weight[..., None], o[n], old_o, io, acc=acc))
     return _finish(config, state, normalise)
 
@@ -200,9 +200,9 @@ def _finish(config: PamRuConfig, state: _State, normalise: bool) -> Reduced:
 def _log_sum(config: PamRuConfig, m: np.ndarray, scale: np.ndarray, ln: np.ndarray) -> np.ndarray:
     acc = config.acc
     whole = from_integer(scale >> (config.table.fraction_bits - config.log_scale_bits), acc)
-    part = fma(whole, np.full_like(ln, config.log_constant), convert(ln, config.log, acc), acc)
+    part = fma(whole, np.full_like(ln, config.log_constant), convert(ln, config.log, acc), acc, flush_to_zero=True)
     one = np.full_like(ln, acc.bias << acc.fraction_bits)
-    return fma(part, one, convert(m, config.score, acc), acc)
+    return fma(part, one, convert(m, config.score, acc), acc, flush_to_zero=True)
 
 
 def merged(config: PamRuConfig, partials: Partial) -> np.ndarray:

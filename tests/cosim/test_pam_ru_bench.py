@@ -13,9 +13,8 @@ from bankside.cli import main
 from bankside.generate import verilog
 from bankside.selection import select
 
-#: Four lanes of BF16, three sources, accumulators of 16 elements: every part of the unit, and soon built.
-TINY = ["lanes=4", "source_lanes=4", "sources=3", "max_head_dim=16", "scratch_bytes=32", "format=bf16", "acc_format=bf16",
-        "score_format=bf16", "log_format=bf16", "staging_beats=16"]
+#: Four lanes, three sources, accumulators of 16 elements: every part of the unit, and soon built.
+TINY = ["lanes=4", "source_lanes=4", "sources=3", "max_head_dim=16", "scratch_bytes=64", "score_format=fp16"]
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +48,23 @@ def test_a_beat_every_clock(unit):
     figures = [outcome.episode_cycles(n) for n in range(len(numbers))]
     assert [f["ideal_cycles"] for f in figures] == [4 * n for n in numbers]
     lost = [f["merge_cycles"] - f["ideal_cycles"] for f in figures]
-    assert max(lost) - min(lost) <= 12 and lost[-1] < 16  # the weights' latency, once
+    assert max(lost) <= 3  # the first m and l, and the clock in which the unit starts
     assert len({f["drain_cycles"] for f in figures}) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ru")
+@pytest.mark.parametrize("sets", [
+    pytest.param(["acc_format=fp16"], id="acc-fp16"),
+    pytest.param(["format=bf16", "acc_format=bf16", "score_format=bf16", "log_format=bf16"], id="bf16"),
+    pytest.param(["lanes=8", "lane_depth=2", "sources=1", "exponential_units=1"], id="gather-deep-one-source"),
+    pytest.param(["lane_depth=0", "log_format=fp32"], id="shallow"),
+])
+def test_other_formats_and_sizes(sets):
+    selection = select("pam-ru", sets=[*TINY, *sets])
+    rng = np.random.default_rng(4)
+    outcome = simulate(selection.config, verilog(selection), stress_merges(selection.config, rng, 2 * len(KINDS)), stalls=0.3)
+    assert outcome.mismatches == 0, outcome.first_mismatch
 
 
 @pytest.mark.slow
@@ -58,7 +72,7 @@ def test_a_beat_every_clock(unit):
 def test_planted_error_is_reported(unit):
     """Accumulators that are not moved when a larger maximum comes."""
     config, text = unit
-    wrong, count = re.subn(r"(assign steps_1 = |steps_1 <= )(?!10'h000)[^;]*;", r"\g<1>10'h000;", text)
+    wrong, count = re.subn(r"(assign steps = )[^;]*;", r"\g<1>11'h000;", text)
     assert count
     rng = np.random.default_rng(3)
     outcome = simulate(config, wrong, [[random_merge(config, [2, 2, 2], 8, rng, kind="rising")]])

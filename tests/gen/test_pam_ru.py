@@ -1,9 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """The reduction unit's parts in Amaranth's simulator: weights bit for bit, and the control of the whole unit.
 
-The arithmetic of the lanes is that of ``gen/arith`` and has tests of its own; for the control it is replaced by integer
-operations that tell every order and every missed or doubled beat apart, so that the whole unit simulates in seconds. The
-real unit is compared bit for bit in ``tests/cosim/test_pam_ru_bench.py``.
+For the control the lanes are replaced by integer operations that tell every order and every missed or doubled beat apart,
+so that the whole unit simulates in seconds. The real unit is compared bit for bit in
+``tests/cosim/test_pam_ru_bench.py``.
 """
 
 import numpy as np
@@ -12,8 +12,10 @@ from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
 from bankside.gen.pam import ru as ru_module
+from bankside.gen.pam.lane import ReductionLane, delayed
 from bankside.gen.pam.partial_port import PartialKind, PartialPort
 from bankside.gen.pam.ru import PamRu
+from bankside.gen.pam.sum_unit import SumUnit
 from bankside.gen.pam.weights import WeightUnit
 from bankside.models.numerics import from_float64
 from bankside.models.pam.ru import weights
@@ -63,7 +65,7 @@ def test_weights_bit_for_bit(name, fields):
 
     async def testbench(ctx):
         at = 0
-        for cycle in range(len(items) * 4 + 40):
+        for cycle in range(len(items) * 6 + 40):
             go = at < len(items) and ctx.get(dut.free) and (cycle < 30 or rng.random() < 0.7)
             m, scale, first = items[at] if go else (score.nan, -1, 1)
             for port, value in ((dut.start, bool(go)), (dut.m, m), (dut.scale, scale), (dut.first, first)):
@@ -79,9 +81,7 @@ def test_weights_bit_for_bit(name, fields):
 
     simulate(dut, testbench)
     assert [s + WeightUnit.LATENCY for s in starts] == strobes
-    # With one unit an operand every EXP_CYCLES, with as many units as that one every clock.
-    gap = WeightUnit.EXP_CYCLES if config.exponential_units == 1 else 1
-    assert np.diff(starts)[:5].tolist() == [gap] * 5
+    assert np.diff(starts)[:5].tolist() == [WeightUnit.INTERVAL] * 5
     assert got == expected
 
 
@@ -90,17 +90,16 @@ def test_weights_bit_for_bit(name, fields):
 
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_port_takes_partial_results_apart(lanes):
-    """Beats of 4 or of 16 elements become the same words; m, scale and l stand beside them until the last."""
+    """Beats of O pass; m, scale and l stand beside them until the last."""
     config = PamRuConfig(source_lanes=lanes, score_format="fp16")
     rng, dut = np.random.default_rng(2), PartialPort(config)
     beats, expected = [], []
     width = lanes * 16
     for n, words in enumerate((1, 3, 2)):
         m, scale, total = (int(x) for x in rng.integers(0, 1 << 16, 3))
-        data = [int.from_bytes(rng.bytes(32), "little") for _ in range(words)]
+        data = [int.from_bytes(rng.bytes(width // 8), "little") for _ in range(words)]
         beats += [m | scale << 16 | PartialKind.MAXIMUM.value << width, total | PartialKind.SUM.value << width]
-        parts = [word >> (k * width) & ((1 << width) - 1) for word in data for k in range(config.gather)]
-        beats += [part | (k == len(parts) - 1) << (width + 2) | (n == 2) << (width + 3) for k, part in enumerate(parts)]
+        beats += [part | (k == words - 1) << (width + 2) | (n == 2) << (width + 3) for k, part in enumerate(data)]
         expected += [(m, scale, total, word, k == words - 1, n == 2) for k, word in enumerate(data)]
     got = []
 
@@ -126,32 +125,36 @@ def test_port_takes_partial_results_apart(lanes):
 # Control ----------------------------------------------------------------------------------------------------------------
 
 
+class IntegerLane(ReductionLane):
+    """3 times the accumulator plus O, whatever the weight."""
+
+    def elaborate(self, platform):
+        m = Module()
+        number = Mux(self.again, delayed(m, self.rounded, "rounded", self.AGAIN - 3), self.o)
+        product = delayed(m, delayed(m, number, "element", 1), "product", 1)
+        held = Signal(len(self.old))
+        m.d.sync += [held.eq(Mux(self.back, self.result, self.old)), self.rounded.eq(held)]
+        total = Mux(delayed(m, self.alone, "alone", 1), product, 3 * held + product)[:len(held)]
+        m.d.comb += self.result.eq(delayed(m, total, "total", self.config.lane_depth))
+        return m
+
+
+class NoSum(SumUnit):
+    def elaborate(self, platform):
+        return Module()
+
+
 @pytest.fixture
 def integers(monkeypatch):
-    """Multiply-add: 3 times the accumulator plus O, whatever the weight; no conversion, no logarithm."""
-    def registers(m, value, depth, name):
-        for n in range(depth):
-            r = Signal(len(value), name=f"{name}r{n}", reset_less=True)
-            m.d.sync += r.eq(value)
-            value = r
-        return value
-
-    def fma(m, a, b, c, *, fmt, acc=None, depth, name):
-        width = (acc or fmt).width
-        return registers(m, Mux(c == 0, b, (3 * c + b)[:width])[:width], depth, name)
-
-    monkeypatch.setattr(ru_module, "fma", fma)
-    monkeypatch.setattr(ru_module, "convert",
-                        lambda m, bits, *, source, target, name: Cat(bits, Const(0, 32))[:target.width])
-    monkeypatch.setattr(ru_module, "logarithm", lambda m, a, *, fmt, depth, name: registers(m, a, depth, name))
-    monkeypatch.setattr(ru_module, "_shift", lambda m, bits, steps, fmt, name: bits)
+    monkeypatch.setattr(ru_module, "ReductionLane", IntegerLane)
+    monkeypatch.setattr(ru_module, "SumUnit", NoSum)
 
 
 def folded(values):
     """What the stand-in for the multiply-add makes of a sequence."""
     total = values[0]
     for value in values[1:]:
-        total = (3 * total + value) % (1 << 16) if total else value
+        total = (3 * total + value) % (1 << 16)
     return total
 
 
@@ -159,7 +162,7 @@ def folded(values):
     pytest.param({}, id="three-sources"),
     pytest.param({"sources": 1}, id="one-source"),
     pytest.param({"sources": 2, "staging_beats": 2, "exponential_units": 1}, id="small-queues"),
-    pytest.param({"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128}, id="gather"),
+    pytest.param({"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128, "lane_depth": 2}, id="gather"),
 ])
 def test_order_and_beats(integers, fields):
     """Every beat once, in the order of the sources, with any stalls; short partial results do not overtake their own sum.
