@@ -35,6 +35,9 @@ BLOCK_TOKENS = 16
 #: Contexts at which the energy of a decode step is taken; between and beyond them it is a straight line.
 ENERGY_AT = (512, 4096)
 
+#: Tokens of a prefill at which the energy of its linear layers is taken.
+PREFILL_ENERGY_AT = (16, 4096)
+
 #: Factors of batch and tokens between points at which systems with placement are asked for their energy.
 ENERGY_STEPS = (2.0, 2.0**0.5)
 
@@ -84,6 +87,7 @@ class GpuServed:
         self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int, int], float] = {}
         self._energy_memo: dict[int, list[dict[str, float]]] = {}
+        self._line_memo: dict[str, dict[str, tuple[float, float]]] = {}
         ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
         flops, count = ([sum(getattr(op, what) for op in one) for one in ops] for what in ("flops", "bytes"))
         gpu = system.spec.gpu
@@ -161,13 +165,28 @@ class GpuServed:
         return out
 
     def _prefill_energy(self, count: int, rows: int) -> dict[str, float]:
-        """Without attention; of all devices."""
+        """Without attention, of all devices: what the tokens cost and what the rows that give logits do. Straight
+        lines, but for cache tiles of less than 16 tokens."""
+        out: dict[str, float] = {}
+        for what, number in (("body", count), ("head", rows)):
+            if what not in self._line_memo:
+                few, many = (self._operators_energy(what, at) for at in PREFILL_ENERGY_AT)
+                step = PREFILL_ENERGY_AT[1] - PREFILL_ENERGY_AT[0]
+                self._line_memo[what] = {name: (few[name], (many[name] - few[name]) / step) for name in few}
+            for name, (pj, each) in self._line_memo[what].items():
+                out[name] = out.get(name, 0.0) + pj + each * (number - PREFILL_ENERGY_AT[0])
+        return out
+
+    def _operators_energy(self, what: str, count: int) -> dict[str, float]:
+        """Of ``count`` tokens through layers and embedding, or to logits."""
         system, model, out = self.system, self.model, dict[str, float]()
-        parts = [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"]
-        parts += [(op, 1) for op in (*embedding_operators(model, count), *head_operators(model, rows, system.tp))]
+        parts = [(op, 1) for op in head_operators(model, count, system.tp)] if what == "head" else \
+            [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"] \
+            + [(op, 1) for op in embedding_operators(model, count)]
         costs = [(system.roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
                   system.roofline.operator(op), times) for op, times in parts]
-        costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
+        if what == "body":
+            costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
         for cost, times in costs:
             for name, pj in cost.energy_pj.items():
                 out[name] = out.get(name, 0.0) + float(pj) * times * system.tp

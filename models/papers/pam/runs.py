@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...llm import load_model
+from ...llm import ModelShape, load_model
 from ...serving import Workload, draw, served_system
 from ...serving.steady import SteadyState, best_within, steady_state
-from ...systems import evaluate, load_system
+from ...systems import load_system
+from ...systems.gpu import GpuSystem
 from ...systems.results import Evaluation
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
@@ -47,15 +48,23 @@ def context_of(evidence: Evidence, workload: str) -> int:
     return round(float(prompt.mean() + output.mean() / 2))
 
 
+def prepared(evidence: Evidence, system: str, model: str, overrides: Mapping[str, Any] | None = None
+             ) -> tuple[GpuSystem, ModelShape]:
+    """A system that has its measurements for a model; :exc:`MissingRecord` at once if it lacks one."""
+    loaded, shape = load_system(system, overrides), load_model(MODELS[model])
+    loaded.prepare(shape, evidence.records, False)
+    return loaded, shape
+
+
 def run(evidence: Evidence, system: str, model: str, context: int, batch: int,
         overrides: Mapping[str, Any] | None = None) -> Evaluation:
     """One decode step of a system."""
     key = ("run", system, model, context, batch, tuple(sorted((overrides or {}).items())))
 
     def made() -> Evaluation:
+        loaded, shape = prepared(evidence, system, model, overrides)
         evidence.progress(f"{system}, {model}: {batch} requests of {context} tokens")
-        return evaluate(system, load_model(MODELS[model]), context=context, batch=batch, records=evidence.records,
-                        overrides=overrides)
+        return loaded.evaluate(shape, context=context, batch=batch, records=evidence.records)
 
     return evidence.once(key, made)
 
@@ -138,9 +147,8 @@ def state(evidence: Evidence, model: str, context: int, batch: int, steps: int,
     key = ("state", model, context, batch, steps, tuple(sorted((overrides or {}).items())))
 
     def made() -> list[Any]:
+        system, shape = prepared(evidence, "pam", model, overrides)
         evidence.progress(f"pam, {model}: {steps} steps of {batch} requests of {context} tokens")
-        shape, system = load_model(MODELS[model]), load_system("pam", overrides)
-        system.prepare(shape, evidence.records, False)
         node = Node(system, shape, np.full(batch, context, np.int64), steps)  # type: ignore[arg-type]
         node.settle()
         return [node.step() for _ in range(steps)]
