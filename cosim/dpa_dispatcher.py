@@ -267,8 +267,9 @@ def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequenc
                      tag=np.where(flat[:, 0] == config.host_address(Host.START), START, WRITE))
     targets = np.diff(np.array([(0, 0), *counts]), axis=0)
     slack = 1.0 if not stalls else 6.0 / (1.0 - stalls) ** 2
-    run = play(verilog, top, ports(config), {"host": items}, {"command": targets[:, 0], "done": targets[:, 1]},
-               stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed, waves=waves,
+    run = play(verilog + _without_status(config, top), f"{top}_streams", ports(config), {"host": items},
+               {"command": targets[:, 0], "done": targets[:, 1]}, stalls={port.name: stalls for port in ports(config)},
+               lazy=lazy, seed=seed, waves=waves,
                limit=int((len(flat) + 4 * len(commands) + config.table_entries) * slack + 100_000))
     notes, wrong, first = list(run.faults), len(run.faults), None
     for name, want in expected.items():
@@ -282,6 +283,17 @@ def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequenc
             first = first or f"{name} {at}: got {shown[0]}, expected {shown[1]}"
     return Outcome(config, run, len(commands) + len(ends), wrong, first or (notes[0] if notes else None),
                    [] if wrong else _runs(run, model, targets), [end.code for end in model.done], notes)
+
+
+def _without_status(config: DpaDispatcherConfig, top: str) -> str:
+    """The unit with its streams alone, which are what the bench connects."""
+    declared, pins = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)", ".status(status)"]
+    for port in ports(config):
+        here, there = ("input", "output") if port.is_input else ("output", "input")
+        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
+                     f"{there} {port.name}__ready"]
+        pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
+    return f"\nmodule {top}_streams ({', '.join(declared)});\n  wire [2:0] status;\n  {top} dut ({', '.join(pins)});\nendmodule\n"
 
 
 def _runs(run: StreamRun, model: Dispatcher, targets: np.ndarray) -> list[dict[str, int]]:
@@ -328,12 +340,13 @@ class _Requests:
         return [(self.name(s), self.tokens[s], self.rows[s]) for s in range(slot, self.config.slots)]
 
 
-def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0
-                ) -> tuple[list[list[Write]], list[np.ndarray]]:
+def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0,
+                most: int = 2000) -> tuple[list[list[Write]], list[np.ndarray]]:
     """Random requests and programs, one epoch for each program; and what the programs' own expansion says.
 
-    While a run is under way the host writes the next program, to the other half of the buffer. ``damage`` is the chance of a
-    program that is not as it was encoded (what it issues is not said, then: an empty array).
+    Programs go to the two halves of the buffer in turn, so that one may be written while the one before runs. ``damage`` is
+    the chance of a program that is not as it was encoded (what it issues is not said, then: an empty array). Programs have at
+    most ``most`` commands, damaged ones pass at most ten times as many lines.
     """
     requests = _Requests.random(config, rng, 9)
     epochs: list[list[Write]] = [requests.writes()]
@@ -344,7 +357,7 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
         slot = int(rng.integers(config.slots))
         seen = requests.seen_from(slot)[:3]
         program = random_program(config, rng, [tokens for _, tokens, _ in seen], len(requests.rows[0]))
-        if sum(program.bind([tokens for _, tokens, _ in seen]).counts().values()) > 2000:
+        if sum(program.bind([tokens for _, tokens, _ in seen]).counts().values()) > most:
             continue
         try:
             words = encode_program(program, config.encoding, first=config.lines - half)
@@ -353,7 +366,7 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
         bad = rng.random() < damage
         if bad:
             words = damaged(config, words, rng)
-            trial = Dispatcher(config, most_lines=20_000)
+            trial = Dispatcher(config, most_lines=10 * most)
             try:
                 for write in [*requests.writes(), *load(config, words), start(config, 0, slot)]:
                     trial.write(*write)
@@ -377,10 +390,10 @@ def growth(config: DpaDispatcherConfig, rng: np.random.Generator, steps: int) ->
     if other:
         writes += set_request(config, 1, 2, first, 4, rows[1:2])
     for step in range(steps):
-        writes.append(start(config, 0, 0))
-        tokens = first + step + 1
         if other:
             writes.append(start(config, 0, 1))
+        writes.append(start(config, 0, 0))
+        tokens = first + step + 1
         if tokens == TOKENS_PER_ROW + 1:
             writes += [*map_rows(config, 1, [rows[2]]), set_size(config, 0, 2)]
             if other:
@@ -422,6 +435,7 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
         (encoded(Loop(2, (Command("EWADD", opsize=0, gpr0=Affine(0, (-1,)), gpr1=0),))), 0, 0),
         (encoded(Command("SYNC"), Command("MAC_ABK", opsize=1, mask=mask, row=0, slot=config.slots - 1)), 1, 0),
         (encoded(Command("SYNC"), Loop(3, (Command("MAC_ABK", opsize=1, mask=mask, row=Affine(0, (1,)), slot=0),))), 0, 0),
+        (encoded(row, Command("MAC_ABK", opsize=1, mask=mask, row=2, slot=0)), 0, 0),
         (encoded(row, Command("MAC_ABK", opsize=1, mask=mask, row=1, slot=0)), 0, 0),
     ]
     if config.token_bits > config.count_bits:
@@ -475,8 +489,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
 
     request.progress("building the Verilated model")
     full = run("scores and shapes at full speed", main, waves=request.waves)
-    stalled, expected = random_runs(config, rng, 60)
-    outcomes = {"full_rate": full, "stalls": run("random programs with stalls", stalled, stalls=0.35)}
+    random, expected = random_runs(config, rng, 60)
+    # In one epoch: the host writes the next program while one runs.
+    outcomes = {"full_rate": full, "stalls": run("random programs with stalls", [sum(random, [])], stalls=0.35)}
     outcomes["lazy_output"] = run("outputs that wait to be asked", random_runs(config, rng, 20)[0], stalls=0.1, lazy=True)
     outcomes["growth"] = run("a request that grows", [growth(config, rng, 8)], stalls=0.2)
     outcomes["errors"] = run("errors", every_error(config), stalls=0.2)

@@ -58,6 +58,8 @@ class DpaDispatcher(wiring.Component):
         Commands.
     done : ``Out(stream.Signature(done_layout(config)))``
         Ends of runs.
+    status : ``Out(3)``
+        Registers: a run is under way; an error is to be cleared; a released slot's entries are being invalidated.
     """
 
     #: What each port is for.
@@ -80,6 +82,8 @@ class DpaDispatcher(wiring.Component):
             "payload": "a run is over and its commands are taken",
             "fields": {"code": "0, or what was wrong", "line": "line of the end, or where it was wrong"},
         },
+        "status": {"payload": "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are being "
+                              "invalidated"},
     }
 
     def __init__(self, config):
@@ -90,6 +94,7 @@ class DpaDispatcher(wiring.Component):
             "host": In(stream.Signature(host_layout(config))),
             "command": Out(stream.Signature(command_layout(config))),
             "done": Out(stream.Signature(done_layout(config))),
+            "status": Out(3),
         })
 
     @property
@@ -190,6 +195,8 @@ class DpaDispatcher(wiring.Component):
         m.d.comb += buffer_write.addr.eq(line)
         with m.If(does & is_word & (line < config.lines) & (place < config.line_words)):
             m.d.comb += buffer_write.en.eq(1 << place)
+
+        m.d.comb += self.status.eq(Cat(busy, failed, releasing))
 
         # ---- Lines ---------------------------------------------------------------------------------------------------
         m.d.comb += [

@@ -70,7 +70,7 @@ class LoopSequencer(wiring.Component):
     slots : ``In``
         Configuration, an array of :func:`slot_layout`.
     layer, layers : ``In``
-        Current layer and number of layers.
+        Current layer and number of layers; these and the numbers of tokens are sampled at the start.
     address : ``Out``
         Line to be read at the next edge with ``en``.
     words : ``In``
@@ -110,6 +110,13 @@ class LoopSequencer(wiring.Component):
             "line": range(lines + 1), "base": range(levels + 1), "skip": range(prefixes + 1), "end": range(lines),
             "last": config.count_bits, "index": config.count_bits, "final": 1}), name=f"loop_{k}") for k in range(levels)]
 
+        # What the host writes for the next run while this one is under way does not change it.
+        tokens = [Signal(signed(config.token_bits + 1), name=f"tokens_{s}") for s in range(config.slots)]
+        layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
+        with m.If(self.start):
+            m.d.sync += [layer.eq(self.layer), layers.eq(self.layers)]
+            m.d.sync += [tokens[s].eq(self.slots[s].tokens) for s in range(config.slots)]
+
         # ---- The command ---------------------------------------------------------------------------------------------
         is_end, is_more = Signal(), Signal()
         known = Signal()
@@ -143,20 +150,19 @@ class LoopSequencer(wiring.Component):
             ]
             by = Signal(by_tokens, name=f"by_{k}")
             whose = Signal(bits(config.slots) + 1 + 1, name=f"whose_{k}")
-            owner = Signal(slot_layout(config), name=f"owner_{k}")
+            many = Signal(signed(config.token_bits + 1), name=f"many_{k}")
             owned = Signal(name=f"owned_{k}")
             last = Signal(signed(max(config.token_bits + 1, len(word.value), config.count_bits + 1) + 2), name=f"last_{k}")
             end = Signal(range(2 * lines + 2), name=f"end_{k}")
             m.d.comb += [
                 by.eq(word.value),
                 whose.eq(self.run_slot + by.slot),
-                owned.eq(0),
-                last.eq(Mux(word.by_tokens, (owner.tokens >> by.shift) + by.offset, word.value - 1)),
+                last.eq(Mux(word.by_tokens, (many >> by.shift) + by.offset, word.value - 1)),
                 end.eq(line + word.length - 1),
             ]
             for s in range(config.slots):
                 with m.If(whose == s):
-                    m.d.comb += [owner.eq(self.slots[s]), owned.eq(self.slots[s].valid)]
+                    m.d.comb += [many.eq(tokens[s]), owned.eq(self.slots[s].valid)]
             fault = Signal(4, name=f"fault_{k}")
             with m.If(word.length == 0):
                 m.d.comb += fault.eq(DispatchError.BODY)
@@ -216,7 +222,7 @@ class LoopSequencer(wiring.Component):
                 self.item.modifiers[j].valid.eq(used),
                 self.item.modifiers[j].target.eq(word.target),
                 self.item.modifiers[j].stride.eq(word.stride),
-                self.item.modifiers[j].index.eq(self.layer),
+                self.item.modifiers[j].index.eq(layer),
             ]
             for k in range(levels):
                 with m.If(word.level == k):
@@ -238,7 +244,7 @@ class LoopSequencer(wiring.Component):
             m.d.comb += code.eq(DispatchError.NESTING)
         with m.Elif(wrong.any()):
             m.d.comb += code.eq(DispatchError.MODIFIER)
-        with m.Elif(by_layer.any() & (self.layer >= self.layers)):
+        with m.Elif(by_layer.any() & (layer >= layers)):
             m.d.comb += code.eq(DispatchError.LAYER)
         with m.Elif(is_end & (within != 0)):
             m.d.comb += code.eq(DispatchError.BODY)
@@ -308,13 +314,18 @@ class LoopSequencer(wiring.Component):
 
         if platform == "formal":
             proper = [(depth <= levels, "no more loops are open than there are levels"),
-                      (line <= lines, "the line exists, or is the one behind the last")]
-            for k in range(levels):
-                is_open = ~self.running | (k >= depth)
-                proper.append((is_open | (loops[k].end >= line), f"loop {k} ends at or behind the line"))
-                proper.append((is_open | (loops[k].index <= loops[k].last), f"loop {k} has an iteration left"))
-                proper.append((is_open | (loops[k].final == (loops[k].index == loops[k].last)), f"loop {k} knows its last"))
-                if k:
-                    proper.append((is_open | (loops[k].end <= loops[k - 1].end), f"loop {k} ends within the one around it"))
-            m.d.comb += [Assert(what, f"LoopSequencer: {name}") for what, name in proper]
+                      (line <= lines, "the line exists, or is the one behind the last"),
+                      (fetched | (depth == 0), "a run begins outside of all loops")]
+            for k, loop in enumerate(loops):
+                outer = loops[k - 1] if k else None
+                proper += [((k >= depth) | what, f"loop {k} {name}") for what, name in (
+                    (loop.end >= line, "ends at or behind the line"),
+                    (loop.end < lines, "ends in the buffer"),
+                    (loop.line <= line, "began at or before the line"),
+                    (loop.index <= loop.last, "has an iteration left"),
+                    (loop.final == (loop.index == loop.last), "knows its last iteration"),
+                    (loop.base + loop.skip == k + 1, "begins anew with the loops around it open"),
+                    (Const(1) if outer is None else (loop.end <= outer.end) & (loop.line >= outer.line),
+                     "lies within the one around it"))]
+            m.d.comb += [Assert(~self.running | what, f"LoopSequencer: {name}") for what, name in proper]
         return m

@@ -146,15 +146,16 @@ def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int
 
 def _place(lines: list[_Line], line: _Line, begun: list[_Begin], encoding: ProgramEncoding) -> None:
     """Append a command; what of its loops and modifiers does not fit its line goes into lines before it."""
-    loops, modifiers, room = list(begun), line.modifiers, encoding.prefix_words
-
     def append(line: _Line) -> None:
         for begin in line.loops:
             begin.line = len(lines)
         lines.append(line)
 
-    while len(loops) + len(modifiers) > room:
-        more = _Line(MORE, loops[:room], modifiers[:max(0, room - len(loops))])
+    loops, modifiers, room = list(begun), line.modifiers, encoding.prefix_words
+    while (beyond := len(loops) + len(modifiers) - room) > 0:
+        # As little as can be: loops, best of all the outermost alone, since its iterations begin behind this line.
+        taken = (beyond - 1) % room + 1
+        more = _Line(MORE, loops[:taken], modifiers[:max(0, taken - len(loops))])
         loops, modifiers = loops[len(more.loops):], modifiers[len(more.modifiers):]
         append(more)
     line.loops, line.modifiers = loops, modifiers
