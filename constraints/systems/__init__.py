@@ -13,7 +13,7 @@ from pydantic import Field
 from ..document import Strict
 
 __all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "DieBudget", "Features", "GpuEnergy",
-           "GpuSpec", "GpuSystemSpec", "HostLinks", "InterfaceBudget", "LinkSpec", "LogicNode", "Nodes",
+           "GpuSpec", "GpuSystemSpec", "HostLinks", "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes",
            "OffloadSystemSpec", "OffloadTier", "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
            "Placement", "Ratios", "RatioTable", "Scheduling", "Sparsity", "StackSpec", "TieredSystemSpec",
            "UnitChoice"]
@@ -50,7 +50,7 @@ class GpuSpec(Strict):
     """One GPU as a roofline."""
 
     name: str
-    count: int = _count("GPUs of the system")
+    count: int = _count("GPUs of a node")
     peak_tflops: float = _positive("dense FP16/BF16 tensor throughput")
     bandwidth_gb_s: float = _positive("external memory bandwidth of one GPU")
     compute_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the peak that GEMMs reach")
@@ -97,6 +97,15 @@ class LinkSpec(Strict):
     source: str
 
 
+class Network(Strict):
+    """Between nodes: every GPU has a link of its own, to the GPU of the same number in each other node."""
+
+    gb_s_per_gpu: float = Field(ge=0, strict=False, description="bandwidth of a GPU's link, one direction")
+    latency_us: float = Field(ge=0, le=1e6, strict=False, description="of a message")
+    pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of a message")
+    source: str
+
+
 class GpuEnergy(Strict):
     """Energy of a GPU. Static power is not part of it."""
 
@@ -119,6 +128,8 @@ class GpuSystemSpec(Strict):
     parallelism: Parallelism
     link: LinkSpec
     energy: GpuEnergy
+    nodes: int = Field(default=1, ge=1, le=1 << 12, description="nodes of so many GPUs, with all their memories")
+    network: Network | None = Field(default=None, description="between nodes")
 
 
 class Band(Strict):

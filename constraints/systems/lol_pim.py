@@ -38,6 +38,7 @@ class HubSpec(Strict):
 
     lanes: int = _count("elements of a cycle")
     clock_mhz: float = _positive("its clock")
+    registers_kb: int = _count("vector registers (GPR), in KiB")
     softmax_passes: int = _count("maximum, exponential with its sum, division")
     norm_passes: int = _count("sum of squares, scaling")
     rotary_passes: int = _count("two products and a sum of queries and keys, where positions are rotary")

@@ -238,7 +238,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             raise ConfigError(nearest("operator", operator, names))
         rows = [row for row in rows if row.operator == operator]
         parts = [part for part in parts if part[0] == operator]
-    most = 512 * 1024 // 32
+    most = (spec.hub.registers_kb << 10) // 32
     if registers > most:
         raise ConfigError(f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; "
                           f"it has {most}")

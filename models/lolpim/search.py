@@ -8,7 +8,7 @@ from ...constraints.errors import ConfigError
 from ..llm import ModelShape, layer_operators
 from .allocation import Decoding, decode
 
-__all__ = ["best", "legal_splits", "search", "sized", "utilisation"]
+__all__ = ["best", "legal_splits", "search", "sized", "utilisation", "with_features"]
 
 #: Peak of a node of 2048 units, 16 multiply-accumulates a nanosecond each.
 NODE_FLOPS = 2048 * 32e9
@@ -46,6 +46,13 @@ def with_split(system: Any, tensor: int, pipeline: int) -> Any:
         return system.split(tensor, pipeline)
     parallelism = system.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
     return type(system)(system.name, system.spec.model_copy(update={"parallelism": parallelism}))
+
+
+def with_features(system: Any, **features: bool) -> Any:
+    """A system of modules with techniques switched on or off."""
+    spec = system.spec
+    return type(system)(system.name, spec.model_copy(update={"features": spec.features.model_copy(update=features)}),
+                        system.memory)
 
 
 def legal_splits(system: Any, model: ModelShape) -> list[Any]:

@@ -18,7 +18,7 @@ from .verdict import is_bound, judge
 __all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of"]
 
 #: Papers that have checks.
-CHECKED = ("pam",)
+CHECKED = ("pam", "lol-pim")
 
 #: Times that a claim may be tried, each because something that it asked for has been made.
 MAX_TURNS = 64
@@ -75,11 +75,11 @@ class Row:
 @lru_cache
 def checks_of(paper: str) -> Mapping[str, Check]:
     """Checks of a paper by claim; none for a paper that has none."""
-    if paper != "pam":
+    if paper not in CHECKED:
         return {}
-    from .pam import CHECKS
+    from importlib import import_module
 
-    return CHECKS
+    return import_module(f"{__package__}.{paper.replace('-', '_')}").CHECKS
 
 
 def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,

@@ -1,0 +1,57 @@
+"""What several checks of LoL-PIM share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...llm import load_model
+from ...lolpim.allocation import Decoding
+from ...lolpim.search import search, sized
+from ...systems import load_system
+from ..evidence import Checks, Evidence, NotCheckable
+
+__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "decoded", "splits", "system_of", "techniques"]
+
+CHECKS = Checks()
+
+#: Models of Table 1 by the names of the claims. LongChat-13B has no built-in shape.
+MODELS = {"Qwen1.5-1.8B": "qwen1.5-1.8b", "MPT-7B-story": "mpt-7b-storywriter", "Qwen1.5-7B": "qwen1.5-7b",
+          "Llama3.1-8B": "llama-3.1-8b", "Qwen1.5-14B": "qwen1.5-14b", "Qwen1.5-72B": "qwen1.5-72b",
+          "Llama3.1-70B": "llama-3.1-70b"}
+
+#: Techniques of Table 8: token-parallel partitioning, lazy allocation, two sets of buffers.
+TECHNIQUES = ("token_parallel", "lazy_allocation", "ping_pong")
+
+
+def system_of(evidence: Evidence, name: str) -> Any:
+    """A built-in system."""
+    return evidence.once(("system", name), lambda: load_system(name))
+
+
+def techniques(nodes: int, *on: str) -> Any:
+    """LoL-PIM with these techniques alone."""
+    return load_system("lol-pim", {"node.nodes": nodes, "parallelism.tensor": 8 * nodes, "parallelism.pipeline": 1,
+                                   **{f"features.{name}": name in on for name in TECHNIQUES}})
+
+
+def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str = "musique") -> list[Decoding]:
+    """Decoding of a model on nodes with these techniques, each legal split, the fastest first."""
+    def run() -> list[Decoding]:
+        evidence.progress(f"LoL-PIM: {model} on {nodes} nodes with {', '.join(on) or 'no technique'}")
+        return search(techniques(nodes, *on), load_model(model), workload)
+
+    return evidence.once(("lol-pim", model, nodes, on, workload), run)
+
+
+def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Decoding:
+    """The fastest split of a built-in system of a size, Musique."""
+    def run() -> Decoding:
+        evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB")
+        return search(sized(system, gigabytes), load_model(model), "musique")[0]
+
+    try:
+        return evidence.once(("lol-pim", system, gigabytes, model), run)
+    except Exception as error:
+        if isinstance(error, NotCheckable):
+            raise
+        raise NotCheckable(str(error)) from None

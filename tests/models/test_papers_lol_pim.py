@@ -1,0 +1,40 @@
+"""Checks of LoL-PIM's claims: which there are, and what those that need no long run find."""
+
+import pytest
+from bankside.models.papers import Evidence, check_claims, checks_of, load_paper
+
+
+@pytest.fixture(scope="module")
+def rows():
+    paper = load_paper("lol-pim")
+    wanted = [claim for claim in paper.claims if claim.id.startswith((
+        "lolpim-hw", "lolpim-spec", "lolpim-dpa-set", "lolpim-dpa-row", "lolpim-dpa-ex", "lolpim-cmd", "lolpim-io",
+        "lolpim-t7b",
+        "lolpim-util", "lolpim-no72", "lolpim-itpp", "lolpim-hfa", "lolpim-lazy", "lolpim-pp", "lolpim-bcast",
+        "lolpim-acc"))]
+    return {row.claim.id: row for row in check_claims(paper, Evidence(None), wanted)}
+
+
+def test_every_check_is_of_a_claim():
+    assert set(checks_of("lol-pim")) <= {claim.id for claim in load_paper("lol-pim").claims}
+
+
+def test_settings_are_the_papers(rows):
+    for name, row in rows.items():
+        if row.claim.kind == "config" and name not in ("lolpim-hw-dispbuf",):
+            assert row.verdict in ("exact", "within"), name
+    assert rows["lolpim-dpa-example"].ours["rows"] == [33, 34]
+    assert rows["lolpim-util-formula"].verdict == "within"
+
+
+def test_what_differs_says_so(rows):
+    assert rows["lolpim-io-qk"].verdict == rows["lolpim-io-sv"].verdict == "within"
+    for name in ("lolpim-io-over", "lolpim-io-ffn1", "lolpim-io-ffn2"):
+        assert rows[name].verdict == "off" and rows[name].why
+
+
+def test_table_8(rows):
+    """Techniques add up as in the paper; its figures within a quarter."""
+    row = rows["lolpim-t7b"]
+    rates = [row.ours[name][0] for name in ("pim", "arch_dpa", "arch_dpa_io")]
+    assert rates == sorted(rates) and row.verdict == "within"
