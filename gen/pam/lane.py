@@ -1,5 +1,7 @@
 """A lane of the reduction unit: the accumulator moved by a power of two, a multiply-add, and the result rounded."""
 
+from types import SimpleNamespace
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -83,7 +85,8 @@ class ReductionLane(wiring.Component):
     """
 
     def __init__(self, config):
-        self.config = config
+        # What a lane depends on: units that differ in the rest have the same one.
+        self.config = SimpleNamespace(io=config.io, acc=config.acc, lane_depth=config.lane_depth)
         #: Cycles from ``o`` to ``result``.
         self.SUM = 2 + config.lane_depth
         # Every other cycle belongs to numbers that come back: an odd number of cycles after those from the accumulators.
