@@ -88,15 +88,19 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
         If Verilator or the compiler rejects the design (with its first error).
     """
     env = simulator_environment()
-    trace: list[str] = []
-    if waves:
-        fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
-        trace = ["--trace-fst", "--trace-structs"] if fst else ["--trace-vcd", "--trace-structs"]
-    command = _command([f"{top}.v", "bench.sv"], trace)
+    command = _command([f"{top}.v", "bench.sv"], _trace(waves))
     return _build(verilog, top, {"bench.sv": bench, "bench.vlt": BENCH_RULES}, command, env, waves)
 
 
-def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str]) -> Path:
+def _trace(waves: bool) -> list[str]:
+    """Options for a waveform; compressed where the library for that is there."""
+    if not waves:
+        return []
+    fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
+    return ["--trace-fst" if fst else "--trace-vcd", "--trace-structs"]
+
+
+def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False) -> Path:
     """Folder with the program ``bench``: the C++ of ``sources`` (name to text, the first is compiled) with the model of the
     module ``bench`` (text ``wrapper``, class ``Vtop``) around the unit ``verilog``; built unless it is there.
 
@@ -104,9 +108,9 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
-               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall",
+               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *_trace(waves),
                *(f"-Wno-{w}" for w in WAIVED), next(iter(sources)), f"{top}.v", "bench.sv"]
-    return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env)
+    return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env, waves)
 
 
 def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], Mapping[str, str]]) -> Path:

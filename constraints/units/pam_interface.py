@@ -41,13 +41,15 @@ class MemorySide(Strict):
     """
 
     format: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="name of the format: hbm, ddr, ssd, or a new one")
-    port_bytes: int = Field(description="bytes of a beat of the data port; an access is one or more beats")
+    port_bytes: int = Field(description="bytes of a beat of the data port, of each chip; an access is one or more beats")
     groups: int = Field(le=1 << 16, description="groups that the interface reaches, of all its channels")
     lockstep: int = Field(description="neighbouring groups that share commands and open rows")
+    chips: int = Field(default=1, description="neighbouring groups that every command reaches, each with bytes of its own: "
+                                              "the chips of a rank (then as many as lockstep), or 1")
     banks: int = Field(le=64, description="banks (dies) of a group")
     rows: int = Field(le=1 << 32, description="rows (pages) of a bank")
     row_bytes: int = Field(le=1 << 24, description="bytes of a row (page)")
-    access_bytes: int = Field(le=1 << 16, description="bytes of one command")
+    access_bytes: int = Field(le=1 << 16, description="bytes of one command, in each chip")
     tile_tokens: int = Field(le=1 << 16, description="tokens of a tile")
     key_run: int = Field(le=1 << 20, description="bytes of a K that lie together")
     value_run: int = Field(le=1 << 20, description="bytes of a V that lie together")
@@ -87,6 +89,8 @@ class MemorySide(Strict):
         if self.port_bytes > self.access_bytes:
             raise ValueError(f"port_bytes of '{self.format}' must be at most its access_bytes ({self.access_bytes}), "
                              f"not {self.port_bytes}")
+        if self.chips not in (1, self.lockstep):
+            raise ValueError(f"chips of '{self.format}' must be 1 or its lockstep ({self.lockstep}), not {self.chips}")
         if self.windows > self.bank_states:
             raise ValueError(f"windows of '{self.format}' must be at most its {self.bank_states} banks, not {self.windows}")
         _ = self.layout  # its own conditions
@@ -99,6 +103,12 @@ class MemorySide(Strict):
                           lockstep=self.lockstep, banks=self.banks, rows=self.rows, row_bytes=self.row_bytes,
                           access_bytes=self.access_bytes, tile_tokens=self.tile_tokens, key_run=self.key_run,
                           value_run=self.value_run, split=self.split, interleave=self.interleave)
+
+    @property
+    def commands(self) -> MemorySide:
+        """The same memory as commands see it: groups that are reached together are one."""
+        return self.model_copy(update={"groups": self.groups // self.chips, "lockstep": self.lockstep // self.chips,
+                                       "chips": 1})
 
     @property
     def bank_states(self) -> int:
@@ -137,14 +147,15 @@ def _side(name: str, **more: Any) -> dict[str, Any]:
 #: One channel of each tier. Cycles are those of the memory files at 1 GHz, rounded up: HBM nRC 63 (48.4 ns), nRRDS 2
 #: (1.5 ns), nFAW 39 (30.0 ns), nRTPL + nRP 27 (20.8 ns), nCWL + nBL + nWR + nRP 48 (36.9 ns); DDR nRC 76 (47.5 ns), nRRDS 4
 #: (2.5 ns), nFAW 26 (16.25 ns), nRTP + nRP 36 (22.5 ns), nCWL + nBL + nWR + nRP 68 (42.5 ns); flash tR 30 us from page to
-#: page when reading. Writes of flash have no guard: a page is programmed when the next one is asked for.
+#: page when reading. A page of flash is programmed (200 us) when another one of its die is asked for: that waits until no
+#: token has come for it in the time that a whole page takes at the bus (16 KiB at 2.4 GB/s).
 _SIDES: dict[str, dict[str, Any]] = {
     "hbm": _side("hbm", port_bytes=32, windows=4, read_bank_cycles=49, write_bank_cycles=49, read_recovery_cycles=21,
                  write_recovery_cycles=37, activate_cycles=2, window_cycles=30),
-    "ddr": _side("ddr", port_bytes=8, windows=2, read_bank_cycles=48, write_bank_cycles=48, read_recovery_cycles=23,
-                 write_recovery_cycles=43, activate_cycles=3, window_cycles=17),
+    "ddr": _side("ddr", port_bytes=8, chips=8, windows=2, read_bank_cycles=48, write_bank_cycles=48,
+                 read_recovery_cycles=23, write_recovery_cycles=43, activate_cycles=3, window_cycles=17),
     "ssd": _side("ssd", port_bytes=32, windows=1, read_bank_cycles=30_000, write_bank_cycles=1, read_recovery_cycles=1,
-                 write_recovery_cycles=1, activate_cycles=1, window_cycles=0),
+                 write_recovery_cycles=6827, activate_cycles=1, window_cycles=0),
 }
 
 SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name, values in _SIDES.items()}
@@ -156,9 +167,10 @@ class PamInterfaceConfig(Strict):
     source: MemorySide = Field(default=SIDES["hbm"], description="memory that is read: a name or a mapping")
     destination: MemorySide = Field(default=SIDES["ddr"], description="memory that is written: a name or a mapping")
     token_bytes: int = Field(default=512, le=1 << 20, description="bytes of a KV token: K and V of one head")
-    buffer_tokens: int = Field(default=16, ge=1, le=1024, description="tokens that the re-layout buffer holds")
-    reorder_depth: int = Field(default=16, ge=1, le=64, description="descriptors among which the next read is chosen")
-    write_depth: int = Field(default=16, ge=1, le=64, description="complete tokens among which the next write is chosen")
+    buffer_tokens: int = Field(default=128, ge=1, le=1024, description="tokens that the re-layout buffer holds")
+    reorder_depth: int = Field(default=16, ge=1, le=64, description="reads among which the next is chosen: tokens, or "
+                                                                    "bundles of tokens that share their commands")
+    write_depth: int = Field(default=16, ge=1, le=64, description="the same of writes")
     hit_limit: int = Field(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
     reads_in_flight: int = Field(default=64, ge=1, le=4096, description="read commands whose data have not all come")
     tag_bits: int = Field(default=16, ge=1, le=64, description="width of the name that a descriptor gives its token")
@@ -166,6 +178,10 @@ class PamInterfaceConfig(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> PamInterfaceConfig:
+        if self.source.chips > 1 and self.destination.chips > 1:
+            raise ValueError("chips must be 1 of the source or of the destination")
+        if self.buffer_tokens % self.chips:
+            raise ValueError(f"buffer_tokens must be a multiple of the {self.chips} chips, not {self.buffer_tokens}")
         for side in (self.source, self.destination):
             try:
                 side.layout.check_token(self.token_bytes)
@@ -178,8 +194,18 @@ class PamInterfaceConfig(Strict):
         return self
 
     @property
+    def chips(self) -> int:
+        """Tokens of a bundle: those at the same slot of groups that share their commands."""
+        return max(self.source.chips, self.destination.chips)
+
+    @property
+    def bundles(self) -> int:
+        """Bundles that the re-layout buffer holds."""
+        return self.buffer_tokens // self.chips
+
+    @property
     def word_bytes(self) -> int:
-        """Width of the re-layout buffer: that of the wider port."""
+        """Width of the re-layout buffer, for each chip: that of the wider port."""
         return max(self.source.port_bytes, self.destination.port_bytes)
 
     @property
@@ -191,6 +217,11 @@ class PamInterfaceConfig(Strict):
         return self.buffer_tokens * self.token_bytes
 
 
+#: What the schedulers choose among: a token of HBM opens eight rows of one bank one after the other, so that many are
+#: needed for the rate of a channel; sixteen bundles fill the buffer; a page of flash has 32 tokens.
+_DEPTH = {"hbm": 32, "ddr": 16, "ssd": 32}
+
 #: Every ordered pair of tiers.
 PRESETS: dict[str, PamInterfaceConfig] = {
-    f"{a}-{b}": PamInterfaceConfig(source=SIDES[a], destination=SIDES[b]) for a, b in permutations(SIDES, 2)}
+    f"{a}-{b}": PamInterfaceConfig(source=SIDES[a], destination=SIDES[b], reorder_depth=_DEPTH[a], write_depth=_DEPTH[b])
+    for a, b in permutations(("hbm", "ddr", "ssd"), 2)}

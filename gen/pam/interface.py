@@ -11,7 +11,7 @@ from ...constraints.units.pam_interface import PamInterfaceConfig
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .scheduler import AccessScheduler, location_layout, place_fields
 
-__all__ = ["PamInterface", "beat_layout", "descriptor_layout"]
+__all__ = ["PamInterface", "beat_layout", "descriptor_layout", "write_layout"]
 
 
 def descriptor_layout(config):
@@ -21,12 +21,20 @@ def descriptor_layout(config):
         **{f"source_{name}": bits for name, bits in source.items()},
         **{f"destination_{name}": bits for name, bits in destination.items()},
         "tag": config.tag_bits,
+        **({"more": 1} if config.chips > 1 else {}),
     })
+
+
+def write_layout(config):
+    """Where a write goes; in which chips, where a command reaches several."""
+    side = config.destination
+    fields = {name: field.shape for name, field in location_layout(side.commands)}
+    return data.StructLayout({**fields, **({"chips": side.chips} if side.chips > 1 else {})})
 
 
 def beat_layout(config):
     """Beat of the data to write, ``last`` of its command."""
-    return data.StructLayout({"data": 8 * config.destination.port_bytes, "last": 1})
+    return data.StructLayout({"data": 8 * config.destination.port_bytes * config.destination.chips, "last": 1})
 
 
 class PamInterface(wiring.Component):
@@ -37,6 +45,11 @@ class PamInterface(wiring.Component):
     buffer where the token's bytes belong. A complete token goes to the receiver's scheduler, which chooses the write
     commands by the destination's map; each is followed on ``write_data`` by its beats, in the order of the commands. When
     the last beat of a token has left, its ``tag`` appears on ``done``.
+
+    Where a command reaches the chips of a rank, a *bundle* of tokens shares it: those at the same slot of the chips'
+    groups. They are described one after the other, all but the last with ``more``; the group but for the chip and the slot
+    in that memory are those of the last. A bundle is read at once, or written when its last token is complete; ``chips``
+    of a write has a 1 for every chip that has a token. It takes as much of the buffer as a full one.
 
     Every byte of every token is written once, at the address that the destination's map says; tokens may overtake each
     other, so what one descriptor writes must not be what another reads or writes before the first is done.
@@ -55,11 +68,11 @@ class PamInterface(wiring.Component):
     -------
     descriptor : ``In(stream.Signature(descriptor_layout(config)))``
         Tokens to move.
-    read : ``Out(stream.Signature(location_layout(config.source)))``
+    read : ``Out(stream.Signature(location_layout(config.source.commands)))``
         Read commands.
-    read_data : ``In(stream.Signature(8 * config.source.port_bytes))``
-        Their data, in the order of the commands.
-    write : ``Out(stream.Signature(location_layout(config.destination)))``
+    read_data : ``In(stream.Signature(8 * config.source.port_bytes * config.source.chips))``
+        Their data, in the order of the commands, the first chip's lowest.
+    write : ``Out(stream.Signature(write_layout(config)))``
         Write commands.
     write_data : ``Out(stream.Signature(beat_layout(config)))``
         Their data, in the order of the commands.
@@ -67,7 +80,7 @@ class PamInterface(wiring.Component):
         Tags of tokens whose last beat has left.
     """
 
-    _PLACE = {"group": "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group, chip; SSD: channel)",
+    _PLACE = {"group": "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: channel)",
               "bank": "bank (die) in the group", "row": "row (page)", "column": "access within the row"}
 
     #: What each port is for.
@@ -80,11 +93,12 @@ class PamInterface(wiring.Component):
                 "destination_group": "group that it is written to",
                 "destination_slot": "its number in that group",
                 "tag": "name for its completion",
+                "more": "the next descriptor is of the same bundle: same commands in the memory with several chips",
             },
         },
         "read": {"payload": "a read command", "fields": _PLACE},
         "read_data": {"payload": "data read, first byte lowest, in the order of the commands"},
-        "write": {"payload": "a write command", "fields": _PLACE},
+        "write": {"payload": "a write command", "fields": {**_PLACE, "chips": "chips that are written"}},
         "write_data": {"payload": "data to write, in the order of the commands",
                        "fields": {"data": "bytes, the first lowest", "last": "last beat of its command"}},
         "done": {"payload": "tag of a token whose last beat has left"},
@@ -96,9 +110,9 @@ class PamInterface(wiring.Component):
         self._config = config
         super().__init__({
             "descriptor": In(stream.Signature(descriptor_layout(config))),
-            "read": Out(stream.Signature(location_layout(config.source))),
-            "read_data": In(stream.Signature(8 * config.source.port_bytes)),
-            "write": Out(stream.Signature(location_layout(config.destination))),
+            "read": Out(stream.Signature(location_layout(config.source.commands))),
+            "read_data": In(stream.Signature(8 * config.source.port_bytes * config.source.chips)),
+            "write": Out(stream.Signature(write_layout(config))),
             "write_data": Out(stream.Signature(beat_layout(config))),
             "done": Out(stream.Signature(config.tag_bits)),
         })
@@ -110,57 +124,85 @@ class PamInterface(wiring.Component):
     @property
     def latency(self):
         """Cycles between events of a token alone in the unit, with all streams ready."""
-        done_latency = StreamFIFO(1, self._config.buffer_tokens).latency
         return {
             "descriptor_to_read": 3,
-            "last_read_data_to_write": done_latency + 4,
+            "last_read_data_to_write": StreamFIFO(1, self._config.bundles).latency + 4,
             "write_to_write_data": 3,
-            "last_write_data_to_done": 1,
+            "last_write_data_to_done": 1 if self._config.destination.chips == 1 else 3,
         }
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        source, destination, tokens = config.source, config.destination, config.buffer_tokens
-        place_bits = (tokens - 1).bit_length()
-        place_shape = unsigned(max(1, place_bits))
-        places = place_fields(destination, config.token_bytes)
-        ticket = data.StructLayout({"place": place_shape, "tag": config.tag_bits})
+        source, destination, chips = config.source, config.destination, config.chips
+        gathers, scatters = destination.chips > 1, source.chips > 1  # bundles at the receiver, at the sender
+        bundle_bits, chip_bits = _log(config.bundles), _log(chips)
+        bundle_shape, chip_shape = unsigned(max(1, bundle_bits)), unsigned(max(1, chip_bits))
+        place_shape = data.StructLayout({"bundle": bundle_shape, "chip": chip_shape})
+        goal_shape = place_fields(destination.commands, config.token_bytes)
+        if not gathers:  # else the tags of a bundle are fetched at its end
+            goal_shape["tag"] = config.tag_bits
+        ticket = data.StructLayout({"place": place_shape, **({} if gathers else {"tag": config.tag_bits})})
 
         m.submodules.sender = sender = AccessScheduler(
-            source, config.token_bytes, config.reorder_depth, place_shape,
+            source.commands, config.token_bytes, config.reorder_depth, place_shape,
             bank_cycles=source.read_bank_cycles, recovery_cycles=source.read_recovery_cycles,
             hit_limit=config.hit_limit)
         m.submodules.receiver = receiver = AccessScheduler(
-            destination, config.token_bytes, config.write_depth, ticket,
+            destination.commands, config.token_bytes, config.write_depth, ticket,
             bank_cycles=destination.write_bank_cycles, recovery_cycles=destination.write_recovery_cycles,
             hit_limit=config.hit_limit)
 
-        # ---- A descriptor takes a place in the buffer ---------------------------------------------------------------
-        used, place = Signal(tokens), Signal(place_shape)
-        for n in reversed(range(tokens)):
-            with m.If(~used[n]):
-                m.d.comb += place.eq(n)
-        available = ~used.all()
+        # ---- A descriptor takes a place in the buffer: that of its chip in a bundle -----------------------------------
+        held = Array(Signal(chips, name=f"held_{n}") for n in range(config.bundles))  # places taken
+        place, fresh, begun = Signal(place_shape), Signal(bundle_shape), Signal()
+        for n in reversed(range(config.bundles)):
+            with m.If(~held[n].any()):
+                m.d.comb += fresh.eq(n)
+        descriptor = self.descriptor.p
+        available = Cat(~one.any() for one in held).any()
         accepted = self.descriptor.valid & self.descriptor.ready
-        m.submodules.targets = targets = Memory(shape=data.StructLayout({**places, "tag": config.tag_bits}),
-                                                depth=tokens, init=[])
-        target_write, target_read = targets.write_port(), targets.read_port()
+        m.d.comb += place.bundle.eq(fresh)
+        last = Const(1)
+        if chips > 1:
+            last = ~descriptor.more
+            bundle = Signal(bundle_shape)
+            m.d.comb += place.chip.eq((descriptor.source_group if scatters else descriptor.destination_group)[:chip_bits])
+            with m.If(begun):
+                m.d.comb += place.bundle.eq(bundle)
+            with m.If(accepted):
+                m.d.sync += [begun.eq(descriptor.more), bundle.eq(place.bundle)]
+            available = available | begun
+        to_sender = last if scatters else Const(1)
         m.d.comb += [
-            sender.i.valid.eq(self.descriptor.valid & available),
-            self.descriptor.ready.eq(sender.i.ready & available),
-            sender.i.p.group.eq(self.descriptor.p.source_group),
-            sender.i.p.slot.eq(self.descriptor.p.source_slot),
+            sender.i.valid.eq(self.descriptor.valid & available & to_sender),
+            self.descriptor.ready.eq((sender.i.ready | ~to_sender) & available),
+            sender.i.p.group.eq(descriptor.source_group[chip_bits if scatters else 0:]),
+            sender.i.p.slot.eq(descriptor.source_slot),
             sender.i.p.ref.eq(place),
-            target_write.en.eq(accepted),
-            target_write.addr.eq(place),
-            target_write.data.group.eq(self.descriptor.p.destination_group),
-            target_write.data.slot.eq(self.descriptor.p.destination_slot),
-            target_write.data.tag.eq(self.descriptor.p.tag),
         ]
-        taken, freed = Signal(tokens), Signal(tokens)
-        m.d.sync += used.eq((used | taken) & ~freed)
-        m.d.comb += taken.eq(Mux(accepted, 1 << place, 0))
+
+        def address(place, whole):
+            """Number of a place, or of its bundle."""
+            return Cat(Const(0, 0) if whole else place.chip[:chip_bits], place.bundle[:bundle_bits])
+
+        def table(name, shape, whole, values):
+            """Memory by place or by bundle, written when a descriptor is taken; its read port."""
+            depth = config.bundles if whole else config.buffer_tokens
+            m.submodules[name] = memory = Memory(shape=shape, depth=depth, init=[])
+            port = memory.write_port()
+            m.d.comb += [port.en.eq(accepted), port.addr.eq(address(place, whole)), Value.cast(port.data).eq(values)]
+            return memory.read_port()
+
+        goal = [descriptor.destination_group[chip_bits if gathers else 0:], descriptor.destination_slot]
+        goal[0] = Cat(goal[0], Const(0, 1))[:goal_shape["group"]]  # at least a bit
+        target = table("targets", data.StructLayout(goal_shape), gathers,
+                       Cat(*goal, *([] if gathers else [descriptor.tag])))
+        taken, freed = (Array(Signal(chips, name=f"{name}_{n}") for n in range(config.bundles))
+                        for name in ("taken", "freed"))
+        m.d.sync += [one.eq((one | more) & ~less) for one, more, less in zip(held, taken, freed, strict=True)]
+        with m.If(accepted):
+            m.d.comb += taken[place.bundle].eq(1 << place.chip)
 
         # ---- Read commands, and what their data are -----------------------------------------------------------------
         flight = data.StructLayout({"access": len(sender.o.p.access), "last": 1, "place": place_shape})
@@ -176,111 +218,181 @@ class PamInterface(wiring.Component):
         ]
 
         # ---- Re-layout buffer: one port writes what was read, the other reads what is written ------------------------
+        # A memory for each chip, so that a bundle's tokens are accessed at once.
         words, word = config.token_words, 8 * config.word_bytes
-        m.submodules.buffer = buffer = Memory(shape=word, depth=max(2, tokens * words), init=[])
-        fill = buffer.write_port(granularity=8 * source.port_bytes)
-        drain = buffer.read_port()
+        fills, drains = [], []
+        for n in range(chips):
+            m.submodules[f"buffer_{n}" if chips > 1 else "buffer"] = buffer = Memory(
+                shape=word, depth=max(2, config.bundles * words), init=[])
+            fills.append(buffer.write_port(granularity=8 * source.port_bytes))
+            drains.append(buffer.read_port())
 
         def position(place, access, beat, side):
             """Word of the buffer and, in it, the port's share."""
             accesses = side.layout.accesses_of_token(config.token_bytes)
             number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
             lane = _log(config.word_bytes // side.port_bytes)
-            return Cat(number[lane:], place[:place_bits]), number[:lane]
+            return Cat(number[lane:], place.bundle[:bundle_bits]), number[:lane]
 
         beat = Signal(max(1, _log(source.beats)))
         arrives, ends = Signal(), Signal()
         fill_lane = Signal(max(1, _log(config.word_bytes // source.port_bytes)))
         fill_word, lane = position(flying.o.p.place, flying.o.p.access, beat, source)
-        m.submodules.complete = complete = StreamFIFO(place_shape, tokens)
+        came = flying.o.p.place
+        m.submodules.complete = complete = StreamFIFO(place_shape, config.bundles)
         m.d.comb += [
             self.read_data.ready.eq(flying.o.valid),
             arrives.eq(self.read_data.valid & flying.o.valid),
             ends.eq(beat == source.beats - 1),
             flying.o.ready.eq(self.read_data.valid & ends),
-            fill.addr.eq(fill_word),
             fill_lane.eq(lane),
-            fill.data.eq(self.read_data.payload.replicate(config.word_bytes // source.port_bytes)),
-            fill.en.eq(Mux(arrives, 1 << fill_lane, 0)),
-            complete.i.valid.eq(arrives & ends & flying.o.p.last),
-            complete.i.payload.eq(flying.o.p.place),
+            complete.i.p.eq(came),
         ]
+        for n, fill in enumerate(fills):
+            part = self.read_data.payload.word_select(n if scatters else 0, 8 * source.port_bytes)
+            here = arrives if scatters else arrives & (came.chip == n)
+            m.d.comb += [
+                fill.addr.eq(fill_word),
+                fill.data.eq(part.replicate(config.word_bytes // source.port_bytes)),
+                fill.en.eq(Mux(here, 1 << fill_lane, 0)),
+            ]
         with m.If(arrives):
             m.d.sync += beat.eq(Mux(ends, 0, beat + 1))
+        whole = Signal()
+        m.d.comb += whole.eq(arrives & ends & flying.o.p.last)
+        if not gathers:
+            m.d.comb += complete.i.valid.eq(whole)
+        else:
+            # The token that completes a bundle is also its last, as all are described before.
+            missing = Array(Signal(chips, name=f"missing_{n}") for n in range(config.bundles))
+            closed = Array(Signal(name=f"closed_{n}") for n in range(config.bundles))
+            it = Signal(chips)
+            m.d.comb += it.eq(1 << came.chip)
+            finishes = Array(one & (its == it) for one, its in zip(closed, missing, strict=True))
+            m.d.comb += complete.i.valid.eq(whole & finishes[came.bundle])
+            for n in range(config.bundles):
+                m.d.sync += missing[n].eq((missing[n] & ~Mux(whole & (came.bundle == n), it, 0)) | taken[n])
+            with m.If(accepted):
+                m.d.sync += closed[place.bundle].eq(last)
 
-        # ---- A complete token goes to the receiver, with its target --------------------------------------------------
-        waiting, fetch = Signal(), Signal()
+        # ---- What is complete goes to the receiver, with its target ---------------------------------------------------
+        waiting, step = Signal(), Signal()
         whose = Signal(place_shape)
+        following = Signal(place_shape)
         m.d.comb += [
-            fetch.eq(complete.o.valid & (~waiting | receiver.i.ready)),
-            complete.o.ready.eq(~waiting | receiver.i.ready),
-            target_read.en.eq(fetch),
-            target_read.addr.eq(complete.o.payload),
+            step.eq(~waiting | receiver.i.ready),
+            following.eq(complete.o.p),
+            target.en.eq(complete.o.valid & step),
+            target.addr.eq(address(following, gathers)),
+            complete.o.ready.eq(step),
             receiver.i.valid.eq(waiting),
-            receiver.i.p.group.eq(target_read.data.group),
-            receiver.i.p.slot.eq(target_read.data.slot),
-            receiver.i.p.ref.tag.eq(target_read.data.tag),
+            receiver.i.p.group.eq(target.data.group),
+            receiver.i.p.slot.eq(target.data.slot),
             receiver.i.p.ref.place.eq(whose),
         ]
-        with m.If(complete.o.ready):
-            m.d.sync += [waiting.eq(complete.o.valid), whose.eq(complete.o.payload)]
+        if not gathers:
+            m.d.comb += receiver.i.p.ref.tag.eq(target.data.tag)
+        if scatters:
+            chip, final = _members(m, "token", held[complete.o.p.bundle], complete.o.valid & step)
+            m.d.comb += [following.chip.eq(chip), complete.o.ready.eq(step & final)]
+        with m.If(step):
+            m.d.sync += [waiting.eq(complete.o.valid), whose.eq(following)]
 
         # ---- Write commands, and the reading of their data -----------------------------------------------------------
         job = data.StructLayout({"access": len(receiver.o.p.access), "last": 1, "ref": ticket})
         m.submodules.jobs = jobs = StreamFIFO(job, 2)
         m.d.comb += [
             self.write.valid.eq(receiver.o.valid & jobs.i.ready),
-            self.write.p.eq(receiver.o.p.location),
+            *(self.write.p[name].eq(receiver.o.p.location[name]) for name, _ in receiver.o.p.location.shape()),
             jobs.i.valid.eq(receiver.o.valid & self.write.ready),
             jobs.i.p.access.eq(receiver.o.p.access),
             jobs.i.p.last.eq(receiver.o.p.last),
             jobs.i.p.ref.eq(receiver.o.p.ref),
             receiver.o.ready.eq(self.write.ready & jobs.i.ready),
         ]
-        out_shape = data.StructLayout({"beat": beat_layout(config), "final": 1, "tag": config.tag_bits})
+        if gathers:
+            m.d.comb += self.write.p.chips.eq(held[receiver.o.p.ref.place.bundle])
+        out_shape = data.StructLayout({"beat": beat_layout(config), "final": 1, "ref": ticket})
         m.submodules.out = out = StreamRegister(out_shape)
         out_beat = Signal(max(1, _log(destination.beats)))
         take, out_ends, loaded = Signal(), Signal(), Signal()
         loaded_lane = Signal(max(1, _log(config.word_bytes // destination.port_bytes)))
-        loaded_last, loaded_final, loaded_tag = Signal(), Signal(), Signal(config.tag_bits)
+        loaded_last, loaded_final, loaded_ref = Signal(), Signal(), Signal(ticket)
         drain_word, drain_lane = position(jobs.o.p.ref.place, jobs.o.p.access, out_beat, destination)
         moves = ~loaded | out.i.ready
+        parts = [drain.data.word_select(loaded_lane, 8 * destination.port_bytes) for drain in drains]
         m.d.comb += [
             take.eq(jobs.o.valid & moves),
             out_ends.eq(out_beat == destination.beats - 1),
             jobs.o.ready.eq(moves & out_ends),
-            drain.en.eq(take),
-            drain.addr.eq(drain_word),
-            freed.eq(Mux(take & out_ends & jobs.o.p.last, 1 << jobs.o.p.ref.place, 0)),
+            *(drain.en.eq(take) for drain in drains),
+            *(drain.addr.eq(drain_word) for drain in drains),
             out.i.valid.eq(loaded),
-            out.i.p.beat.data.eq(drain.data.word_select(loaded_lane, 8 * destination.port_bytes)),
+            out.i.p.beat.data.eq(Cat(parts) if gathers else Array(parts)[loaded_ref.place.chip[:chip_bits]]),
             out.i.p.beat.last.eq(loaded_last),
             out.i.p.final.eq(loaded_final),
-            out.i.p.tag.eq(loaded_tag),
+            out.i.p.ref.eq(loaded_ref),
         ]
         with m.If(moves):
             m.d.sync += [loaded.eq(jobs.o.valid), loaded_lane.eq(drain_lane), loaded_last.eq(out_ends),
-                         loaded_final.eq(out_ends & jobs.o.p.last), loaded_tag.eq(jobs.o.p.ref.tag)]
+                         loaded_final.eq(out_ends & jobs.o.p.last), loaded_ref.eq(jobs.o.p.ref)]
         with m.If(take):
             m.d.sync += out_beat.eq(Mux(out_ends, 0, out_beat + 1))
 
-        # ---- Data, and the end of a token ---------------------------------------------------------------------------
-        m.submodules.tags = tags = StreamRegister(unsigned(config.tag_bits))
-        wiring.connect(m, tags=tags.o, done=wiring.flipped(self.done))
+        # ---- Data, and the end of a token or bundle -------------------------------------------------------------------
+        m.submodules.ended = ended = StreamRegister(bundle_shape if gathers else unsigned(config.tag_bits))
         m.d.comb += [
-            self.write_data.valid.eq(out.o.valid & (~out.o.p.final | tags.i.ready)),
+            self.write_data.valid.eq(out.o.valid & (~out.o.p.final | ended.i.ready)),
             self.write_data.p.eq(out.o.p.beat),
-            out.o.ready.eq(self.write_data.ready & (~out.o.p.final | tags.i.ready)),
-            tags.i.valid.eq(out.o.valid & out.o.p.final & self.write_data.ready),
-            tags.i.payload.eq(out.o.p.tag),
+            out.o.ready.eq(self.write_data.ready & (~out.o.p.final | ended.i.ready)),
+            ended.i.valid.eq(out.o.valid & out.o.p.final & self.write_data.ready),
+            ended.i.payload.eq(out.o.p.ref.place.bundle if gathers else out.o.p.ref.tag),
         ]
+        if not gathers:
+            wiring.connect(m, ended=ended.o, done=wiring.flipped(self.done))
+            with m.If(take & out_ends & jobs.o.p.last):
+                m.d.comb += freed[jobs.o.p.ref.place.bundle].eq(1 << jobs.o.p.ref.place.chip)
+        else:
+            tag = table("tags", unsigned(config.tag_bits), False, descriptor.tag)
+            m.submodules.out_tags = tags = StreamRegister(unsigned(config.tag_bits))
+            wiring.connect(m, tags=tags.o, done=wiring.flipped(self.done))
+            fetched, fetch = Signal(), Signal()
+            m.d.comb += fetch.eq(~fetched | tags.i.ready)
+            chip, final = _members(m, "tag", held[ended.o.payload], ended.o.valid & fetch)
+            m.d.comb += [
+                tag.en.eq(ended.o.valid & fetch),
+                tag.addr.eq(Cat(chip, ended.o.payload[:bundle_bits])),
+                ended.o.ready.eq(fetch & final),
+                tags.i.valid.eq(fetched),
+                tags.i.payload.eq(tag.data),
+            ]
+            with m.If(fetch):
+                m.d.sync += fetched.eq(ended.o.valid)
+            with m.If(ended.o.valid & fetch & final):
+                m.d.comb += freed[ended.o.payload].eq(-1)
 
         if platform == "formal":
             m.d.comb += [
-                Assert(~accepted | ~used.bit_select(place, 1), "PamInterface: a place given to a token was free"),
+                Assert(~accepted | ~held[place.bundle].bit_select(place.chip, 1),
+                       "PamInterface: a place given to a token was free"),
                 Assert(~complete.i.valid | complete.i.ready, "PamInterface: a complete token finds room"),
             ]
         return m
+
+
+def _members(m, name, mask, step):
+    """Ones of ``mask`` one after the other, lowest first, with each ``step``: number of this one, and whether it is the
+    last. The mask is looked at in the first step."""
+    walking, left, now = Signal(name=f"{name}_walking"), Signal(len(mask), name=f"{name}_left"), Signal(len(mask))
+    number = Signal(range(len(mask)), name=f"{name}_chip")
+    after = now & (now - 1)[:len(mask)]
+    m.d.comb += now.eq(Mux(walking, left, mask))
+    for n in reversed(range(len(mask))):
+        with m.If(now[n]):
+            m.d.comb += number.eq(n)
+    with m.If(step):
+        m.d.sync += [walking.eq(after.any()), left.eq(after)]
+    return number, ~after.any()
 
 
 def _log(size):

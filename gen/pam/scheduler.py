@@ -194,22 +194,20 @@ class AccessScheduler(wiring.Component):
         states = side.bank_states
         bank_open = Array(Signal(name=f"bank_open_{n}") for n in range(states))
         bank_row  = Array(Signal(row_shape, name=f"bank_row_{n}", reset_less=True) for n in range(states))
+        def timer(most, name):
+            return Signal(max(1, most.bit_length()), name=name)
+
         # A timer is at 0 when a choice may be made whose row opens a cycle later.
         rest, recovery, gap, window_rest = (max(0, cycles - 2) for cycles in (
             self._bank_cycles, self._recovery_cycles, side.activate_cycles, side.window_cycles))
-        longest = max(rest, recovery)
-        bank_wait = [Signal(range(longest + 1), name=f"bank_wait_{n}") for n in range(states)]
+        bank_wait = [timer(max(rest, recovery), f"bank_wait_{n}") for n in range(states)]
         bank_free = Array(wait == 0 for wait in bank_wait)
-        waits = [[Signal(range(window_rest + 1), name=f"window_{w}_{k}") for k in range(4)]
+        waits = [[timer(window_rest, f"window_{w}_{k}") for k in range(4)]
                  for w in range(side.windows)] if side.window_cycles else []
-        gaps = [Signal(range(gap + 1), name=f"gap_{w}") for w in range(side.windows)]
-        for timer in (*bank_wait, *gaps):
-            with m.If(timer != 0):
-                m.d.sync += timer.eq(timer - 1)
-        for window in waits:
-            for timer in window:
-                with m.If(timer != 0):
-                    m.d.sync += timer.eq(timer - 1)
+        gaps = [timer(gap, f"gap_{w}") for w in range(side.windows)]
+        for running in (*bank_wait, *gaps, *(one for window in waits for one in window)):
+            with m.If(running != 0):
+                m.d.sync += running.eq(running - 1)
         window_free = Array((gaps[w] == 0) & (waits[w][3] == 0 if waits else 1) for w in range(side.windows))
         window_bits = _bits(side.windows)
 
@@ -258,7 +256,8 @@ class AccessScheduler(wiring.Component):
                 m.d.comb += found[f].eq(pending[n][f] & opened[n] & tags[fragment.part] & right)
             place = Signal(_bits(states), name=f"state_{n}")
             m.d.comb += place.eq(state(bank[n], group[n]))
-            in_use = Cat(lane.busy & (place == state(lane.now.location.bank, lane.now.location.group)) for lane in lanes).any()
+            in_use = Cat(lane.busy & (place == state(lane.now.location.bank, lane.now.location.group))
+                         for lane in lanes).any()
             in_use = in_use | (ahead & (place == state(ahead_bank, ahead_group)))
             free = bank_free[place] & window_free[place[len(place) - window_bits:]] & ~in_use
             allowed = ~(ahead & chosen[n])

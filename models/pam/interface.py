@@ -15,7 +15,7 @@ import numpy as np
 from ...constraints.errors import ConfigError
 from ...constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 
-__all__ = ["Access", "Image", "SchedulerModel", "Tokens", "replay", "transfer"]
+__all__ = ["Access", "Image", "SchedulerModel", "Tokens", "bundles", "replay", "transfer"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,19 @@ def transfer(config: PamInterfaceConfig, source: Image, tokens: Tokens) -> Image
     return Image.of(config.destination, config.token_bytes, tokens.destination_group, tokens.destination_slot, data)
 
 
+def bundles(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
+    """Number of the bundle of each token, ascending: neighbours at the same slot of different chips share their commands,
+    as long as the chips ascend."""
+    chips = config.chips
+    if chips == 1:
+        return np.arange(len(tokens))
+    at = "source" if config.source.chips > 1 else "destination"
+    group, slot = np.asarray(getattr(tokens, f"{at}_group")), np.asarray(getattr(tokens, f"{at}_slot"))
+    new = np.ones(len(tokens), bool)
+    new[1:] = (np.diff(group // chips) != 0) | (np.diff(slot) != 0) | (np.diff(group % chips) <= 0)
+    return np.cumsum(new) - 1
+
+
 @dataclass(frozen=True)
 class Access:
     """One access of a scheduler. ``token`` is the number of the token in order of acceptance."""
@@ -107,7 +120,8 @@ class _Ahead:
 
 @dataclass
 class SchedulerModel:
-    """The scheduler of ``gen.pam.scheduler``, cycle by cycle.
+    """The scheduler of ``gen.pam.scheduler``, cycle by cycle. Where commands reach several chips, ``side`` is the memory
+    as commands see it, and a token stands for a bundle.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from bankside.constraints.units.pam_interface import PamInterfaceConfig
 from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
+from bankside.models.pam.interface import Tokens, bundles
 
 from bankside.cli import main
 from bankside.generate import verilog
@@ -19,9 +20,9 @@ from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 #: Formats of the presets with fewer bank groups, which compile faster: one rank of a pseudo-channel, of a DIMM.
-SIDES = {"hbm": {"format": "hbm", "groups": 4, "windows": 1}, "ddr": {"format": "ddr", "groups": 16, "windows": 1},
+SIDES = {"hbm": {"format": "hbm", "groups": 2, "windows": 1}, "ddr": {"format": "ddr", "groups": 16, "windows": 1},
          "ssd": {"format": "ssd"}}
-SMALL = {"reorder_depth": 4, "write_depth": 4, "buffer_tokens": 6, "reads_in_flight": 16}
+SMALL = {"reorder_depth": 3, "write_depth": 2, "buffer_tokens": 16, "reads_in_flight": 16}
 
 
 @functools.cache
@@ -30,28 +31,47 @@ def unit(source, destination):
     return config, verilog(Selection(UNITS["pam-interface"], None, config))
 
 
-@pytest.mark.parametrize("stalls", [0.0, 0.5])
-def test_migration_round_the_tiers(stalls):
-    """HBM to DDR to SSD to HBM: what one stage wrote is what the next one reads."""
-    outcomes = migrate([unit("hbm", "ddr"), unit("ddr", "ssd"), unit("ssd", "hbm")], 24, stalls=stalls, seed=3)
+@pytest.mark.parametrize("tiers, stalls, count", [
+    pytest.param(("hbm", "ddr", "ssd"), 0.5, 20, id="down"),
+    pytest.param(("hbm", "ddr", "ssd"), 0.0, 64, id="down-full-speed", marks=pytest.mark.slow),
+    pytest.param(("hbm", "ssd", "ddr"), 0.5, 64, id="up", marks=pytest.mark.slow),
+    pytest.param(("hbm", "ssd", "ddr"), 0.0, 64, id="up-full-speed", marks=pytest.mark.slow),
+])
+def test_migration_round_the_tiers(tiers, stalls, count):
+    """HBM to DDR to SSD to HBM, or the other way round: what one stage wrote is what the next one reads."""
+    stages = [unit(a, b) for a, b in zip(tiers, (*tiers[1:], tiers[0]), strict=True)]
+    outcomes = migrate(stages, count, stalls=stalls, seed=3)
     for outcome in outcomes:
         assert outcome.mismatches == 0, outcome.first_mismatch
-        assert outcome.vectors == 24 * 512 // outcome.config.destination.access_bytes
+        assert outcome.vectors == count * 512 // outcome.config.destination.access_bytes
     # `migrate` itself compares the tokens in the last memory with those of the first.
-    assert [o.config.destination.format for o in outcomes] == ["ddr", "ssd", "hbm"]
+    assert [o.config.destination.format for o in outcomes] == [*tiers[1:], tiers[0]]
 
 
 def test_the_slower_memory_sets_the_pace():
-    """HBM to DDR, from row hits to row conflicts: no pattern takes much longer than DDR alone."""
+    """HBM to DDR, from tokens by themselves to row conflicts: not much slower than the slower memory alone. Eight tokens at
+    the same slot of a rank's chips take as long as one."""
     config, text = unit("hbm", "ddr")
     rng = np.random.default_rng(5)
-    for name, least in (("sequential", 0.4), ("spread", 0.6), ("random", 0.5), ("one-bank", 0.9)):
+    times = {}
+    for name, least in (("random", 0.5), ("runs-8", 0.3), ("one-bank", 0.9)):
         tokens = random_tokens(config, name, 64, rng)
         outcome = simulate(config, text, tokens, random_data(64, config, rng))
         assert outcome.mismatches == 0, outcome.first_mismatch
-        assert outcome.destination_own_ns > outcome.source_own_ns
         assert least < outcome.fraction < 1.2, (name, outcome.fraction)
         assert outcome.cpu_ns > outcome.time_ns
+        times[name] = outcome.destination_own_ns
+    assert times["runs-8"] < times["random"] / 4
+
+
+def test_bundles_are_neighbours_at_the_same_slot():
+    config, _ = unit("hbm", "ddr")
+    group, slot = np.array([0, 1, 7, 8, 9, 9, 2, 3]), np.array([5, 5, 5, 5, 5, 6, 6, 6])
+    tokens = Tokens(np.zeros(8, int), np.arange(8), group, slot, np.arange(8))
+    assert bundles(config, tokens).tolist() == [0, 0, 0, 1, 1, 2, 3, 3]
+    for name, sizes in (("random", 1), ("runs-8", 8), ("spread", 8), ("one-bank", 8)):
+        made = random_tokens(config, name, 64, np.random.default_rng(1))
+        assert (np.bincount(bundles(config, made)) == sizes).all()
 
 
 def test_patterns_are_what_they_say():
@@ -78,7 +98,7 @@ def test_a_wrong_address_is_told():
                                                 "token_bytes": 64, "reorder_depth": 2, "write_depth": 2,
                                                 "buffer_tokens": 2})
     text = verilog(Selection(UNITS["pam-interface"], None, config))
-    wrong, count = re.subn(r"^(  assign write__payload = )(.*);$", r"\1\2 ^ 11'h200;", text, flags=re.M)
+    wrong, count = re.subn(r"^(  assign write__payload\[9:8\] = )(.*);$", r"\1\2 ^ 2'h2;", text, flags=re.M)
     assert count == 1
     rng = np.random.default_rng(2)
     tokens, data = random_tokens(config, "runs-8", 16, rng), random_data(16, config, rng)
@@ -98,6 +118,27 @@ def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
     assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 8, "seed": 1}
     assert data["rate_fraction"] == min(1.0, data["patterns"]["random"]["fraction"])
-    assert main(["sim", "pam-interface", "--config", "small.json", "--waves"]) != 0
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told == "bankside: the bench of pam-interface records no waveform: leave out --waves"
+
+
+@pytest.mark.slow
+def test_waveform(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["sim", "pam-interface", "--set", "reorder_depth=2", "--set", "write_depth=2", "--tokens", "4", "--waves",
+                 "--json"]) == 0
+    path = Path(json.loads(capsys.readouterr().out)["waves"])
+    assert path.suffix in (".fst", ".vcd") and path.parent == tmp_path / "out" / "waves" and path.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("options, told", [
+    (["--tokens", "0", "--set", "reorder_depth=1", "--set", "write_depth=1"], "bankside: tokens must be at least 1, not 0"),
+    (["--set", "buffer_tokens=12"], "buffer_tokens must be a multiple of the 8 chips, not 12"),
+    (["--set", "source=hmb"], "'hmb' is no known format (valid: hbm, ddr, ssd)"),
+    (["--set", "source=ddr"], "chips must be 1 of the source or of the destination"),
+    (["--set", "token_bytes=48"], "token_bytes must be a power of two, not 48"),
+    (["--preset", "hbm-dd"], "'hbm-dd'"),
+])
+def test_bad_options_are_told_in_a_line(options, told, capsys, tmp_path):
+    assert main(["sim", "pam-interface", "--records", str(tmp_path), *options]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("bankside: ")]
+    assert len(lines) == 1 and told in lines[0]

@@ -9,14 +9,14 @@ from amaranth.sim import Simulator
 from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 from bankside.gen.pam.interface import PamInterface
 from bankside.gen.pam.scheduler import AccessScheduler
-from bankside.models.pam.interface import Image, SchedulerModel, Tokens, transfer
+from bankside.models.pam.interface import Image, SchedulerModel, Tokens, bundles, transfer
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 
 @st.composite
-def sides(draw, token_bytes, name):
-    """Small memories of every kind of map that tokens of this size fit."""
+def sides(draw, token_bytes, name, together=False):
+    """Small memories of every kind of map that tokens of this size fit; ``together``: commands may reach several chips."""
     def power(low, high):
         return 1 << draw(st.integers(low, high))
 
@@ -30,34 +30,40 @@ def sides(draw, token_bytes, name):
     rows = max(2, 4 * tile * part // (columns * access)) * 2
     groups = power(0, 2)
     banks = power(0, 2)
-    lockstep = min(power(0, 1), groups)
+    lockstep = min(power(0, 2 if together else 1), groups)
     states = groups // lockstep * banks
     cycles = {name: draw(st.sampled_from(values)) for name, values in {
         "read_bank_cycles": [1, 2, 7, 20], "write_bank_cycles": [1, 3, 12], "read_recovery_cycles": [1, 2, 9],
         "write_recovery_cycles": [1, 5, 15], "activate_cycles": [1, 2, 5], "window_cycles": [0, 1, 9, 40]}.items()}
     return MemorySide(
-        format=name, port_bytes=port, groups=groups, lockstep=lockstep, banks=banks, rows=rows,
-        row_bytes=columns * access, access_bytes=access, tile_tokens=tile, key_run=min(power(0, 4), part),
+        format=name, port_bytes=port, groups=groups, lockstep=lockstep, chips=lockstep if together else 1, banks=banks,
+        rows=rows, row_bytes=columns * access, access_bytes=access, tile_tokens=tile,
+        key_run=min(power(0, 4), part),
         value_run=min(power(0, 4), part), split=split, interleave=power(0, 2), windows=min(power(0, 1), states), **cycles)
 
 
 @st.composite
 def configs(draw):
-    token_bytes = 1 << draw(st.integers(1, 5))
-    source, destination = draw(sides(token_bytes, "left")), draw(sides(token_bytes, "right"))
+    token_bytes = 1 << draw(st.integers(1, 4))
+    several = draw(st.sampled_from(["left", "right", None]))
+    source, destination = (draw(sides(token_bytes, name, name == several)) for name in ("left", "right"))
+    chips = max(source.chips, destination.chips)
     return PamInterfaceConfig(source=source, destination=destination, token_bytes=token_bytes,
-                              buffer_tokens=draw(st.integers(1, 5)), reorder_depth=draw(st.integers(1, 4)),
+                              buffer_tokens=draw(st.integers(1, 5 if chips == 1 else 3)) * chips,
+                              reorder_depth=draw(st.integers(1, 4)),
                               write_depth=draw(st.integers(1, 4)), hit_limit=draw(st.sampled_from([1, 2, 5])),
                               reads_in_flight=draw(st.integers(1, 6)), tag_bits=6)
 
 
 def places(side, token_bytes, count, rng):
-    """Distinct random places; most of them neighbours, so that rows are hit."""
+    """Distinct random places; most of them neighbours, so that rows are hit, and some in the same bundle."""
     capacity = side.layout.slots_of_group(token_bytes)
     low = rng.integers(max(1, capacity - 2 * count + 1))
     pool = np.arange(low, min(capacity, low + 2 * count)) if rng.random() < 0.7 else np.arange(capacity)
     flat = (np.arange(side.groups)[:, None] * capacity + pool).ravel()
     chosen = rng.permutation(flat)[:count]
+    if side.chips > 1:
+        chosen = chosen[np.lexsort((chosen // capacity, chosen % capacity))]
     return chosen // capacity, chosen % capacity
 
 
@@ -117,10 +123,13 @@ def play(config, tokens, data, rng, stall):
     image = Image.of(config.source, config.token_bytes, tokens.source_group, tokens.source_slot, data)
     held = dict(zip(image.address.tolist(), image.block, strict=True))
     written, done, commands, answers = [], [], [], []
+    more = np.r_[np.diff(bundles(config, tokens)) == 0, False]
 
-    def address(side, place):
-        flat = (place.group * side.banks + place.bank) * side.rows + place.row
-        return (flat * side.columns + place.column) * side.access_bytes
+    def addresses(side, place):
+        """Of every chip that the command reaches."""
+        for chip in range(side.chips):
+            flat = ((place.group * side.chips + chip) * side.banks + place.bank) * side.rows + place.row
+            yield (flat * side.columns + place.column) * side.access_bytes
 
     limit = 4000 + 300 * len(tokens) * config.token_bytes
 
@@ -128,7 +137,8 @@ def play(config, tokens, data, rng, stall):
         for n in range(len(tokens)):
             while rng.random() < stall:
                 await ctx.tick()
-            ctx.set(dut.descriptor.payload, {name: int(values[n]) for name, values in vars(tokens).items()})
+            item = {name: int(values[n]) for name, values in vars(tokens).items()}
+            ctx.set(dut.descriptor.payload, item | ({"more": int(more[n])} if config.chips > 1 else {}))
             ctx.set(dut.descriptor.valid, 1)
             await ctx.tick().until(dut.descriptor.ready)
             ctx.set(dut.descriptor.valid, 0)
@@ -138,14 +148,15 @@ def play(config, tokens, data, rng, stall):
         while True:
             _, _, moved, place = await ctx.tick().sample(dut.read.valid & dut.read.ready, dut.read.payload)
             if moved:
-                block = held[address(config.source, place)]
-                answers.extend(block.reshape(config.source.beats, -1))
+                blocks = [held.get(a, np.zeros(config.source.access_bytes, np.uint8))
+                          for a in addresses(config.source, place)]
+                answers.extend(np.stack([block.reshape(config.source.beats, -1) for block in blocks], axis=1))
             ctx.set(dut.read.ready, rng.random() >= stall)
 
     async def answer(ctx):
         while True:
             if answers and rng.random() >= stall:
-                ctx.set(dut.read_data.payload, int.from_bytes(bytes(answers.pop(0)), "little"))
+                ctx.set(dut.read_data.payload, int.from_bytes(answers.pop(0).tobytes(), "little"))
                 ctx.set(dut.read_data.valid, 1)
                 await ctx.tick().until(dut.read_data.ready)
                 ctx.set(dut.read_data.valid, 0)
@@ -161,12 +172,14 @@ def play(config, tokens, data, rng, stall):
                 dut.write.valid & dut.write.ready, dut.write.payload, dut.write_data.valid & dut.write_data.ready,
                 dut.write_data.payload, dut.done.valid & dut.done.ready, dut.done.payload)
             if command:
-                commands.append(address(config.destination, place))
+                commands.append([(chip, a) for chip, a in enumerate(addresses(config.destination, place))
+                                 if config.destination.chips == 1 or place.chips >> chip & 1])
             if beat:
-                beats.append(payload.data.to_bytes(config.destination.port_bytes, "little"))
+                raw = payload.data.to_bytes(config.destination.port_bytes * config.destination.chips, "little")
+                beats.append(np.frombuffer(raw, np.uint8).reshape(config.destination.chips, -1))
                 assert payload.last == (len(beats) == config.destination.beats)
                 if payload.last:
-                    written.append((commands[len(written)], b"".join(beats)))
+                    written.extend((a, b"".join(part[chip].tobytes() for part in beats)) for chip, a in commands.pop(0))
                     beats.clear()
             if ended:
                 done.append(tag)

@@ -105,7 +105,8 @@ def test_guards_are_the_times_of_the_memory_files():
             return int(np.ceil(cycles * period / 1e3 - 1e-6))
 
         if name == "ssd":
-            assert (side.read_bank_cycles, side.write_recovery_cycles) == (clocks(n["nR"]), 1)
+            page = clocks(n["nCOL"] * memory.columns)
+            assert (side.read_bank_cycles, side.write_recovery_cycles) == (clocks(n["nR"]), page)
             continue
         close = n["nRP"]
         assert side.read_bank_cycles == side.write_bank_cycles == clocks(n["nRC"])
