@@ -173,9 +173,26 @@ def _area(area: dict[str, Any]) -> str:
 
 def _tier(tier: dict[str, Any]) -> str:
     low, high = tier["with_other_percent"]
-    return (f"{tier['tokens']:,} of {tier['capacity_tokens']:,} tokens, {tier['active_percent']:.1f} % of the active ones, "
-            f"{tier['total_us']:.1f} us a layer; units {low:.1f} to {high:.1f} % of a die, published "
+    units = "units and reduction units" if tier["reduction_mm2"] else "units"
+    text = (f"{tier['tokens']:,} of {tier['capacity_tokens']:,} tokens, {tier['active_percent']:.1f} % of the active ones, "
+            f"{tier['total_us']:.1f} us a layer; {units} {low:.1f} to {high:.1f} % of a die, published "
             f"{tier['published_percent']:g} %")
+    if tier.get("interface_mm2"):
+        low, high = tier["interface_mm2"]
+        text += f"; interface {low:.3f} to {high:.3f} mm2, published {tier['interface_published_mm2']:g}"
+    return text
+
+
+def _reduction(attention: dict[str, Any]) -> list[tuple[str, str]]:
+    """What partial results cost, for a system that merges them in its tiers."""
+    shares = attention.get("reduction")
+    if not shares:
+        return []
+    saved = [f"{name} {tier['partial_results']['saved_percent']['group_to_device']:.1f} %"
+             for name, tier in attention["tiers"].items() if tier["partial_results"]]
+    return [("reduction", f"{shares['share_percent']:.2f} % of attention; as much as {shares['hidden_percent']:.1f} % is "
+                          "hidden behind the units"),
+            ("partial results", f"kept in the arrays by the tree, group to device: {', '.join(saved) or 'none'}")]
 
 
 def evaluation_text(r: dict[str, Any]) -> str:
@@ -190,7 +207,9 @@ def evaluation_text(r: dict[str, Any]) -> str:
     capacity = r["capacity"]
     rows.append(("largest batch", f"{capacity['largest_batch']} at this context"))
     area = r.get("area")
-    rows += [(f"  tier {name}", _tier(tier)) for name, tier in ((r.get("attention") or {}).get("tiers") or {}).items()]
+    attention = r.get("attention") or {}
+    rows += [(f"  tier {name}", _tier(tier)) for name, tier in (attention.get("tiers") or {}).items()]
+    rows += _reduction(attention)
     if area:
         rows.append(("die area", _area(area)))
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))

@@ -27,7 +27,7 @@ KINDS: dict[str, Any] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, Tier
                                                    LolPimSystem, LolPimHybridSystem)}
 
 #: Groups of a GPU system; an override of one of these reaches the base of a system that has a base.
-_BASE_GROUPS = ("gpu", "parallelism", "link")
+_BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network")
 
 
 def system_names() -> list[str]:

@@ -76,7 +76,8 @@ class GpuSystem:
     Raises
     ------
     :exc:`ConfigError`
-        If tensor times pipeline parallelism is not the number of GPUs.
+        If tensor times pipeline parallelism is not the number of GPUs, or a tensor group is no whole part of a node and no
+        whole nodes.
     """
 
     kind = "gpu"
@@ -86,9 +87,16 @@ class GpuSystem:
     def __init__(self, name: str, spec: GpuSystemSpec) -> None:
         self.name, self.spec = name, spec
         self.tp, self.pp = spec.parallelism.tensor, spec.parallelism.pipeline
-        if self.tp * self.pp != spec.gpu.count:
-            raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {spec.gpu.count} GPUs")
-        self.roofline = Roofline(spec.gpu, spec.link, spec.energy)
+        count = spec.gpu.count * spec.nodes
+        if self.tp * self.pp != count:
+            raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {count} GPUs")
+        if max(self.tp, spec.gpu.count) % min(self.tp, spec.gpu.count) and spec.nodes > 1:
+            raise ConfigError(f"{name}: tensor {self.tp} must divide or be a multiple of the {spec.gpu.count} GPUs of a "
+                              "node")
+        network = spec.network if spec.nodes > 1 else None
+        if spec.nodes > 1 and (network is None or not network.gb_s_per_gpu):
+            raise ConfigError(f"{name}: {spec.nodes} nodes need a network with gb_s_per_gpu greater than 0")
+        self.roofline = Roofline(spec.gpu, spec.link, spec.energy, network, min(self.tp, spec.gpu.count))
         #: Requests of all micro-batches of what is being evaluated.
         self._batch = 0
         self._linear: dict[tuple[str, int], np.ndarray] = {}

@@ -92,7 +92,9 @@ class GridLatency:
             capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
             raise ConfigError(self.system._too_large(self.model, -(-tokens // batch), batch, 1, capacity,
                                                      capacity.weight_bytes_per_device + capacity.kv_bytes_per_device))
-        attention, least = self._between(batch, tokens, float(np.std(attended)) * batch / tokens)
+        # In whole numbers: the order of the contexts does not matter
+        spread = math.sqrt(max(batch * int(np.sum(np.square(attended, dtype=np.int64))) - tokens * tokens, 0)) / tokens
+        attention, least = self._between(batch, tokens, spread)
         stages = self.system.linear_seconds(self.model, batch) + self._layers * attention
         return max(self.system.pp * float(np.max(stages)), least)
 

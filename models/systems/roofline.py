@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.systems import GpuEnergy, GpuSpec, LinkSpec, Overhead
+from ...constraints.systems import GpuEnergy, GpuSpec, LinkSpec, Network, Overhead
 from ..llm import Operator
 from .results import Cost
 
@@ -20,10 +20,15 @@ __all__ = ["Roofline"]
 
 
 class Roofline:
-    """Costs on ``gpu`` with links ``link``. Energies are of ONE device; multiply by the devices that do the same."""
+    """Costs on ``gpu`` with links ``link``. Energies are of ONE device; multiply by the devices that do the same.
 
-    def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy) -> None:
-        self.gpu, self.link, self.energy = gpu, link, energy
+    With a ``network`` the GPUs are on several nodes: stages are on different ones, ``senders`` GPUs of a stage each send
+    their part, and an all-reduce over more GPUs than a node has goes over both.
+    """
+
+    def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None = None,
+                 senders: int = 1) -> None:
+        self.gpu, self.link, self.energy, self.network, self.senders = gpu, link, energy, network, senders
         self.flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
         self._bytes_per_s = gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation
 
@@ -48,20 +53,43 @@ class Roofline:
         return Cost(np.maximum(flops / self.flops_per_s, count / self._bytes_per_s),
                     {key: sum(energy[key] for energy in energies) for key in energies[0]})
 
+    def _network_time(self, count: float) -> float:
+        """Seconds to send ``count`` bytes from a GPU to one of another node."""
+        assert self.network is not None
+        return self.network.latency_us * 1e-6 + count / (self.network.gb_s_per_gpu * 1e9)
+
     def transfer_time(self, count: float) -> float:
-        """Seconds to send ``count`` bytes from one GPU to another."""
+        """Seconds to send ``count`` bytes from one stage to the next: between nodes in parts, which the GPUs of the node
+        then exchange."""
+        if self.network is None:
+            return self._link_time(count)
+        return self._network_time(count / self.senders) + (self._link_time(count) if self.senders > 1 else 0.0)
+
+    def _link_time(self, count: float) -> float:
+        """Seconds to send ``count`` bytes from one GPU to another of its node."""
         fit, both = self.link.transfer, self.link.both_ways_gb_s
         fitted = (fit.fixed_ns + fit.ns_per_byte * fit.reference_gb_s / both * count) * 1e-9
         return max(fitted, count / (both * 1e9 / 2))
 
     def transfer(self, count: float) -> Cost:
         """Point-to-point transfer of ``count`` bytes."""
-        return Cost(self.transfer_time(count), {"links": count * self.energy.link_pj_per_byte})
+        energy = {"links": count * self.energy.link_pj_per_byte}
+        if self.network is not None:
+            energy["network"] = count / self.senders * self.network.pj_per_byte
+        return Cost(self.transfer_time(count), energy)
 
     def all_reduce(self, count: float, devices: int) -> Cost:
-        """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is one device's."""
-        return Cost((devices - 1) * self.transfer_time(count / devices),
-                    {"links": count * self.energy.link_pj_per_byte})
+        """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is one device's. Over several nodes: each GPU's
+        part goes round the nodes twice, to be summed and to be shared."""
+        here = min(devices, self.gpu.count) if self.network is not None else devices
+        time = (here - 1) * self._link_time(count / here)
+        energy = {"links": count * self.energy.link_pj_per_byte}
+        if devices > here:
+            assert self.network is not None
+            nodes = devices // here
+            time += 2 * (nodes - 1) * self._network_time(count / here / nodes)
+            energy["network"] = 2 * (nodes - 1) / nodes * count / here * self.network.pj_per_byte
+        return Cost(time, energy)
 
     def _vector(self, fit: Overhead, count: Any) -> Any:
         return (fit.fixed_us + fit.us_per_byte * fit.reference_bandwidth_gb_s / self.gpu.bandwidth_gb_s * count) * 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
-from bankside.models.pam.placement import ABSENT, KvTable, TierShape, fill_lowest
+from bankside.models.pam.placement import ABSENT, KvTable, Moves, TierShape, fill_lowest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +154,56 @@ def test_fastest_tier_first_and_a_request_keeps_to_a_device():
         places = table.places([request])
         in_hbm = places[table.tier[places] == 0]
         assert len(np.unique(table.group[in_hbm] // 4)) == 1     # 4 groups a device
+
+
+def test_decoded_tokens_fill_a_run():
+    """A request's tokens lie in consecutive slots of one group, run by run, prompt or not; requests never share a run."""
+    table = KvTable([TierShape("hbm", 1, 4, 40)], run_tokens=4)
+    table.add([6, 3], [20, 20])
+    for _ in range(7):
+        table.append(np.array([0, 1]))
+        check(table)
+    for request, tokens in ((0, 13), (1, 10)):
+        places = table.places([request])
+        assert len(places) == tokens
+        for begin in range(0, tokens, 4):
+            run = places[begin:begin + 4]
+            assert len(set(table.group[run].tolist())) == 1 and table.slot[run[0]] % 4 == 0
+            assert (np.diff(table.slot[run]) == 1).all()
+
+
+def test_kept_slots_are_given_up_where_they_are_needed():
+    """Two requests keep three slots each; a third takes all of them, and the tier is full to the last token."""
+    table = KvTable([TierShape("hbm", 1, 2, 8)], run_tokens=4)
+    table.add([5, 5], [9, 9])
+    assert table.used() == [10] and table.free(0).sum() == 0
+    table.add([6])
+    check(table)
+    assert table.used() == [16]
+    with pytest.raises(ConfigError, match="1 more than the last tier 'hbm' can take"):
+        table.append(np.array([0]))
+
+
+def test_moved_tokens_take_places_of_their_request():
+    """Five of each request's tokens exchange tiers with five others: whichever are chosen, a request's come to its own
+    places, in order."""
+    shapes = [TierShape(name, 2, 2, 64) for name in ("hbm", "ddr", "ssd")]
+    table = KvTable(shapes, run_tokens=4)
+    table.add([64, 64, 64, 64, 64, 64])
+    table.importance[:table.size] = np.random.default_rng(1).random(table.size)
+    table.schedule(100, 50, 1000)
+    owner, tier = table.owners(), table.tier[:table.size].copy()
+    both = [r for r in range(6) if {0, 1} <= set(tier[table.places([r])].tolist())]
+    down = np.concatenate([np.flatnonzero((owner == r) & (tier == 0))[:5] for r in both])
+    up = np.concatenate([np.flatnonzero((owner == r) & (tier == 1))[:5] for r in both])
+    assert len(both) == 6 and len(up) == len(down) == 30
+    before = {r: sorted(zip(table.group[down[owner[down] == r]].tolist(), table.slot[down[owner[down] == r]].tolist(),
+                            strict=True)) for r in both}
+    table.exchange(Moves(down, up), 0, 1)
+    check(table)
+    for r in both:
+        mine = up[owner[up] == r]
+        assert list(zip(table.group[mine].tolist(), table.slot[mine].tolist(), strict=True)) == before[r]
 
 
 def test_room_left_for_new_tokens():
