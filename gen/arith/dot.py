@@ -7,6 +7,7 @@ import operator as operators
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -20,7 +21,7 @@ from .multiply import BOOTH_PRECISION
 from .pipeline import Pipeline, operator, partition
 from .vector import numbers, pair
 
-__all__ = ["DotAccumulator", "dot"]
+__all__ = ["DotAccumulator", "DotRegisters", "dot"]
 
 #: Gate delays of the accumulation: shift, full adder, carry-propagate adder.
 SUM_LEVELS = 28
@@ -88,7 +89,127 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
     return _rounded(p, geometry, flush_to_zero)
 
 
-class DotAccumulator(wiring.Component):
+class _Accumulation(wiring.Component):
+    """What accumulates beats of products: the datapath, and where its registers go."""
+
+    #: Sums that are kept.
+    _registers = 1
+
+    def _plan(self):
+        """Which cuts before and after the sum hold registers."""
+        m = Module()
+        m._MustUse__silence = True  # thrown away: it only counts the cuts
+        geometry = self._geometry
+        bits = Signal(geometry.lanes * geometry.fmt.width)
+        plan = Pipeline(m)
+        state = self._accumulate(plan, bits, bits, Const(0, 1), Const(0, 1), lambda stage: Const(1, 1))
+        state.pop("done")
+        before = plan._place.levels + [SUM_LEVELS]
+        plan = Pipeline(m)
+        plan.keep(**state)
+        _rounded(plan, geometry, self._flush_to_zero)
+        after = plan._place.levels
+        after = after + [1] + [0] * max(self._depth - len(before) - len(after), 0)
+
+        def longest(levels, registers):
+            ends = [sum(levels[:cut + 1]) for cut in registers] + [sum(levels)]
+            return max(b - a for a, b in zip([0, *ends], ends, strict=False))
+
+        best = None
+        for registers in range(max(0, self._depth - len(after)), min(self._depth, len(before))):
+            front, back = partition(before, registers), partition(after, self._depth - 1 - registers)
+            worst = max(longest(before, front), longest(after, back))
+            if best is None or worst < best[0]:
+                best = worst, front, back
+        return best[1:]
+
+    def _accumulate(self, p, a, b, first, last, valid, register=None):
+        """From the operands to the registers of the sum, which are returned by name with their exponent and flags.
+
+        ``valid(stage)`` says whether there is a beat in a stage, ``register(stage)`` which register it adds to if there are
+        several. ``done``: the sum is wanted.
+        """
+        m, geometry = p.module, self._geometry
+        p.keep(first=first, last=last)
+        lanes = _factors(p, *pair(a, b, geometry.fmt, geometry.fmt), geometry.fmt, self._flush_to_zero)
+        _flags(p, lanes, None)
+        if geometry.exact:
+            _multiply(p, lanes, lanes)
+            columns = _fixed_terms(p, lanes, None, geometry)
+        else:
+            # The largest exponent so far has a loop of its own, some stages before that of the sum.
+            def exponents(p):
+                _largest(p, lanes)
+                p.cut(6)
+                kept = Signal(len(p.largest), name="exponent_kept", reset_less=True)
+                if self._registers > 1:
+                    kept = self._register_file(p, "exponents", len(p.largest), register, init=max(geometry.floor, 0))
+                p.before = Mux(p.first, max(geometry.floor, 0), kept)
+                p.exponent = Mux(p.largest > p.before, p.largest, p.before)
+                if self._registers > 1:
+                    self._write(p, "exponents", p.exponent, valid, register)
+                else:
+                    with m.If(valid(p.stage)):
+                        m.d.sync += kept.eq(p.exponent)
+                p.cut(12)
+                p.distance = _clipped(p, p.exponent - p.before, (geometry.width - 1).bit_length(), "distance")
+
+            _multiply(p, lanes, lanes, exponents)
+            columns = _aligned_terms(p, lanes, None, geometry)
+        rows = compress(p, columns, name="beat", step=STEP)
+        for row in range(2):
+            p[f"row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in rows)
+        p.cut(STEP)
+
+        state = {"value": Signal(geometry.width, name="sum", reset_less=True)}
+        state.update({flag: Signal(name=f"sum_is_{flag}", reset_less=True) for flag in ("nan", "positive", "negative")})
+        state["minus"] = Signal(name="sum_is_minus", reset_less=True)
+        old = state
+        if self._registers > 1:
+            layout = data.StructLayout({name: len(signal) for name, signal in state.items()})
+            old = data.View(layout, self._register_file(p, "sums", layout.size, register))
+        before = old["value"] & ~p.first.replicate(geometry.width)
+        if not geometry.exact:
+            before = before.as_signed() >> p.distance
+        columns = [[(p.row_0[k], 0), (p.row_1[k], 0), (before[k], 12)] for k in range(geometry.width)]
+        total = {"value": _add(m, compress(p, columns, name="next"), None, "next_cpa")}
+        for flag in ("nan", "positive", "negative"):
+            total[flag] = p[flag] | old[flag] & ~p.first
+        total["minus"] = p.minus & (old["minus"] | p.first)
+        if self._registers > 1:
+            self._write(p, "sums", Cat(total[name] for name in state), valid, register)
+        with m.If(valid(p.stage)):
+            m.d.sync += [state[name].eq(value) for name, value in total.items()]
+        if not geometry.exact:
+            exponent = Signal(len(p.exponent), name="sum_exponent", reset_less=True)
+            m.d.sync += exponent.eq(p.exponent)
+            state["top"] = exponent + (1 - geometry.floor)
+        state["done"] = Signal(name="sum_done")
+        m.d.sync += state["done"].eq(valid(p.stage) & p.last)
+        return state
+
+    def _register_file(self, p, name, width, register, init=0):
+        """What the register of the beat in this stage holds: read a stage before, if there is one."""
+        if getattr(p.module, "_MustUse__silence", False):
+            return Signal(width)  # only the cuts are counted
+        memory = Memory(shape=width, depth=self._registers, init=[init] * self._registers)
+        p.module.submodules[f"{name}_file"] = memory
+        self._files[name] = memory.write_port()
+        if p.stage:
+            port = memory.read_port(transparent_for=(self._files[name],))
+            p.module.d.comb += [port.en.eq(1), port.addr.eq(register(p.stage - 1))]
+        else:
+            port = memory.read_port(domain="comb")
+            p.module.d.comb += port.addr.eq(register(0))
+        return port.data
+
+    def _write(self, p, name, value, valid, register):
+        if name in self._files:
+            port = self._files[name]
+            p.module.d.comb += [port.en.eq(valid(p.stage)), port.addr.eq(register(p.stage)), port.data.eq(value)]
+
+
+class DotAccumulator(_Accumulation):
     """Dot products of any length: beats of n products, added up as integers and rounded once.
 
     Products are aligned to the largest one so far, as in :func:`dot`; when a larger one comes, the sum is shifted right
@@ -177,34 +298,6 @@ class DotAccumulator(wiring.Component):
         """Clock cycles from a last beat to the offer of its result, while the queue is empty."""
         return {"result": self._depth + self._queue.latency}
 
-    def _plan(self):
-        """Which cuts before and after the sum hold registers."""
-        m = Module()
-        m._MustUse__silence = True  # thrown away: it only counts the cuts
-        geometry = self._geometry
-        bits = Signal(geometry.lanes * geometry.fmt.width)
-        plan = Pipeline(m)
-        state = self._accumulate(plan, bits, bits, Const(0, 1), Const(0, 1), lambda stage: Const(1, 1))
-        state.pop("done")
-        before = plan._place.levels + [SUM_LEVELS]
-        plan = Pipeline(m)
-        plan.keep(**state)
-        _rounded(plan, geometry, self._flush_to_zero)
-        after = plan._place.levels
-        after = after + [1] + [0] * max(self._depth - len(before) - len(after), 0)
-
-        def longest(levels, registers):
-            ends = [sum(levels[:cut + 1]) for cut in registers] + [sum(levels)]
-            return max(b - a for a, b in zip([0, *ends], ends, strict=False))
-
-        best = None
-        for registers in range(max(0, self._depth - len(after)), min(self._depth, len(before))):
-            front, back = partition(before, registers), partition(after, self._depth - 1 - registers)
-            worst = max(longest(before, front), longest(after, back))
-            if best is None or worst < best[0]:
-                best = worst, front, back
-        return best[1:]
-
     def elaborate(self, platform):
         m = Module()
         m.submodules.queue = queue = self._queue
@@ -223,18 +316,11 @@ class DotAccumulator(wiring.Component):
         ]
         m.d.sync += owed.eq(owed + (accepted & self.i.p.last) - (self.o.valid & self.o.ready))
 
-        def follow(strobe, count, name):
-            stages = [strobe]
-            for stage in range(count):
-                stages.append(Signal(name=f"{name}_s{stage + 1}"))
-                m.d.sync += stages[-1].eq(stages[-2])
-            return stages
-
-        valid = follow(accepted, len(self._front), "valid")
+        valid = _follow(m, accepted, len(self._front), "valid")
         payload = self.i.payload
         state = self._accumulate(Pipeline(m, registers=self._front), Value.cast(payload.a), Value.cast(payload.b),
                                  payload.first, payload.last, valid.__getitem__)
-        done = follow(state.pop("done"), len(self._back), "done")
+        done = _follow(m, state.pop("done"), len(self._back), "done")
         back = Pipeline(m, registers=self._back, name="sum_")
         back.keep(**state)
         back.rounded = _rounded(back, self._geometry, self._flush_to_zero)
@@ -244,58 +330,93 @@ class DotAccumulator(wiring.Component):
         m.d.comb += queue.i.valid.eq(done[-1])
         return m
 
-    def _accumulate(self, p, a, b, first, last, valid):
-        """From the operands to the registers of the sum, which are returned by name with their exponent and flags.
 
-        ``valid(stage)`` says whether there is a beat in a stage. ``done``: the sum is wanted.
-        """
-        m, geometry = p.module, self._geometry
-        p.keep(first=first, last=last)
-        lanes = _factors(p, *pair(a, b, geometry.fmt, geometry.fmt), geometry.fmt, self._flush_to_zero)
-        _flags(p, lanes, None)
-        if geometry.exact:
-            _multiply(p, lanes, lanes)
-            columns = _fixed_terms(p, lanes, None, geometry)
-        else:
-            # The largest exponent so far has a loop of its own, some stages before that of the sum.
-            def exponents(p):
-                _largest(p, lanes)
-                p.cut(6)
-                kept = Signal(len(p.largest), name="exponent_kept", reset_less=True)
-                p.before = Mux(p.first, max(geometry.floor, 0), kept)
-                p.exponent = Mux(p.largest > p.before, p.largest, p.before)
-                with m.If(valid(p.stage)):
-                    m.d.sync += kept.eq(p.exponent)
-                p.cut(12)
-                p.distance = _clipped(p, p.exponent - p.before, (geometry.width - 1).bit_length(), "distance")
+class DotRegisters(_Accumulation):
+    """Dot products accumulated in several registers, as those of a :class:`DotAccumulator`: beats of n products, added up
+    as integers and rounded once.
 
-            _multiply(p, lanes, lanes, exponents)
-            columns = _aligned_terms(p, lanes, None, geometry)
-        rows = compress(p, columns, name="beat", step=STEP)
-        for row in range(2):
-            p[f"row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in rows)
-        p.cut(STEP)
+    Every register keeps the sum itself, so that a sum can go on after beats of others, and after its result was given out.
+    A register that never had a ``first`` beat holds 0.
 
-        state = {"value": Signal(geometry.width, name="sum", reset_less=True)}
-        before = state["value"] & ~p.first.replicate(geometry.width)
-        if not geometry.exact:
-            before = before.as_signed() >> p.distance
-        columns = [[(p.row_0[k], 0), (p.row_1[k], 0), (before[k], 12)] for k in range(geometry.width)]
-        total = {"value": _add(m, compress(p, columns, name="next"), None, "next_cpa")}
-        for flag in ("nan", "positive", "negative"):
-            state[flag] = Signal(name=f"sum_is_{flag}", reset_less=True)
-            total[flag] = p[flag] | state[flag] & ~p.first
-        state["minus"] = Signal(name="sum_is_minus", reset_less=True)
-        total["minus"] = p.minus & (state["minus"] | p.first)
-        with m.If(valid(p.stage)):
-            m.d.sync += [state[name].eq(value) for name, value in total.items()]
-        if not geometry.exact:
-            exponent = Signal(len(p.exponent), name="sum_exponent", reset_less=True)
-            m.d.sync += exponent.eq(p.exponent)
-            state["top"] = exponent + (1 - geometry.floor)
-        state["done"] = Signal(name="sum_done")
-        m.d.sync += state["done"].eq(valid(p.stage) & p.last)
-        return state
+    Timing: a beat in every clock cycle, of any register; ``o_valid`` is set ``depth`` cycles after a ``last`` beat.
+
+    Parameters
+    ----------
+    registers : int
+        2 or more.
+    fmt, lanes, result, window, beats, depth, flush_to_zero
+        As of :class:`DotAccumulator`; ``depth`` 2 or more.
+
+    Members
+    -------
+    valid : ``In(1)``
+        A beat: all other inputs belong to it.
+    register : ``In(range(registers))``
+    first, last : ``In(1)``
+        The sum begins with this beat; it is wanted after it.
+    a, b : ``In(lanes * width)``
+        Lane 0 lowest.
+    o_valid : ``Out(1)``
+    o_register : ``Out(range(registers))``
+    o : ``Out(result.width)``
+
+    Raises
+    ------
+    :exc:`TypeError`
+        If a format is not a :class:`FloatFormat`, or a number not an integer.
+    :exc:`ValueError`
+        If a number is too small.
+    """
+
+    def __init__(self, fmt, lanes, *, registers, result=FP32, window=None, beats=1024, depth=6, flush_to_zero=False):
+        self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
+        self._flush_to_zero = bool(flush_to_zero)
+        self._depth, self._registers = operators.index(depth), operators.index(registers)
+        for name, value in (("Depth", self._depth), ("Registers", self._registers)):
+            if value < 2:
+                raise ValueError(f"{name} must be 2 or more, not {value!r}")
+        self._files = {}
+        self._front, self._back = self._plan()
+        super().__init__({
+            "valid": In(1),
+            "register": In(range(self._registers)),
+            "first": In(1),
+            "last": In(1),
+            "a": In(lanes * fmt.width),
+            "b": In(lanes * fmt.width),
+            "o_valid": Out(1),
+            "o_register": Out(range(self._registers)),
+            "o": Out(result.width),
+        })
+
+    @property
+    def depth(self):
+        return self._depth
+
+    def elaborate(self, platform):
+        m = Module()
+        self._files = {}
+        valid = _follow(m, self.valid, len(self._front), "valid")
+        register = _follow(m, self.register, self._depth, "register", reset_less=True)
+        state = self._accumulate(Pipeline(m, registers=self._front), self.a, self.b, self.first, self.last,
+                                 valid.__getitem__, register.__getitem__)
+        done = _follow(m, state.pop("done"), len(self._back), "done")
+        back = Pipeline(m, registers=self._back, name="sum_")
+        back.keep(**state)
+        back.rounded = _rounded(back, self._geometry, self._flush_to_zero)
+        while back.stage < len(self._back):
+            back.cut()
+        m.d.comb += [self.o.eq(back.rounded), self.o_valid.eq(done[-1]), self.o_register.eq(register[-1])]
+        return m
+
+
+def _follow(m, value, count, name, **options):
+    """The value, and what it was 1 .. count cycles before."""
+    stages = [value]
+    for stage in range(count):
+        stages.append(Signal.like(value, name=f"{name}_s{stage + 1}", **options))
+        m.d.sync += stages[-1].eq(stages[-2])
+    return stages
 
 
 # Operands ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,194 @@
+# amaranth: UnusedElaboratable=no
+"""The hub of a module of AiM memories: registers, multicast to the channels, results of the channels, and the EPU."""
+
+from amaranth import *
+from amaranth.hdl import Assert
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.units.pim_hub import CODES, EPU_COMMANDS, RECEIVING, SENDING, PimHubConfig
+from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.stream import StreamFIFO, StreamRegister
+from .epu import Epu, EpuLane
+
+__all__ = ["PimHub", "hub_command_layout"]
+
+
+def hub_command_layout(config):
+    """A command: its code and operands."""
+    return data.StructLayout(config.field_bits())
+
+
+class PimHub(wiring.Component):
+    """Executes the hub's part of the commands of a module, on a file of registers of ``lanes`` elements.
+
+    Commands begin in order. Transfers (to and from channels and host) and the EPU are one engine each: a command begins
+    when its engine is free, and with ``wait`` when both are. The engines share the registers' two ports: the EPU writes
+    first, transfers read first.
+
+    Timing: a register sent, received or passed through the EPU in every cycle; see :class:`Epu` for its passes.
+
+    The functional model is ``bankside.models.aim.hub.HubModel``, equal bit for bit.
+
+    Source: LoL-PIM section 2.2 and Table 5; the rest is this project's.
+
+    Parameters
+    ----------
+    config : :class:`PimHubConfig`
+
+    Members
+    -------
+    command : ``In(stream.Signature(hub_command_layout(config)))``
+    host_in : ``In(stream.Signature(word))``
+    host_out : ``Out(stream.Signature(word))``
+    result_0 ... : ``In(stream.Signature(word))``
+    data_0 ... : ``Out(stream.Signature(word))``
+    """
+
+    #: Registers on their way to the channels or to the host.
+    PLACES = 4
+
+    def __init__(self, config):
+        if not isinstance(config, PimHubConfig):
+            raise TypeError(f"Configuration must be a PimHubConfig, not {config!r}")
+        self._config = config
+        channels, word = range(config.channels), config.word_bits
+        self.PORTS = {
+            "command": {
+                "payload": "a command",
+                "fields": {
+                    "op": "code of the program encoding or, from 48 on, of this unit; any other does nothing",
+                    "opsize": "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and "
+                              "RMSNORM; 0: nothing is done",
+                    "gpr": "first register; of EWADD and GPR_MUL first operand and destination",
+                    "gpr1": "EWADD, GPR_MUL: second operand; SOFTMAX, LAYERNORM, RMSNORM: destination",
+                    "mask": "channels, bit n is channel n",
+                    "wait": "not before all commands before it are done",
+                },
+            },
+            "host_in": {"payload": "WR_GPR: a register", "fields": {}},
+            "host_out": {"payload": "RD_GPR: a register", "fields": {}},
+            **{f"result_{n}": {"payload": f"result of channel {n}", "fields": {}} for n in channels},
+            **{f"data_{n}": {"payload": f"data for channel {n}", "fields": {}} for n in channels},
+        }
+        super().__init__({
+            "command": In(stream.Signature(hub_command_layout(config))),
+            "host_in": In(stream.Signature(word)),
+            "host_out": Out(stream.Signature(word)),
+            **{f"result_{n}": In(stream.Signature(word)) for n in channels},
+            **{f"data_{n}": Out(stream.Signature(word)) for n in channels},
+        })
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles: an element through a lane of the EPU, and a scalar step."""
+        config = self._config
+        return {"lane": EpuLane(config).LATENCY, "scalar_step": max(config.lane_depth, config.scalar_depth) + 2}
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        word, channels = config.word_bits, config.channels
+        layout = hub_command_layout(config)
+
+        def is_op(command, *names):
+            return Cat(command.op == CODES[name] for name in names).any()
+
+        m.submodules.registers = memory = Memory(shape=word, depth=config.registers, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        m.submodules.epu = epu = Epu(config)
+        m.submodules.commands = commands = StreamRegister(layout)
+        wiring.connect(m, command=wiring.flipped(self.command), commands=commands.i)
+
+        # ---- Dispatch -------------------------------------------------------------------------------------------------
+        command = commands.o.p
+        transfer, busy, step = Signal(layout), Signal(), Signal.like(command.opsize)
+        to_epu, to_transfer, free = Signal(), Signal(), Signal()
+        m.d.comb += [
+            to_epu.eq(is_op(command, *EPU_COMMANDS)),
+            to_transfer.eq(is_op(command, *SENDING, *RECEIVING, "WR_GPR", "RD_GPR") & (command.opsize != 0)),
+            free.eq(Mux(command.wait, ~busy & epu.ready, Mux(to_epu, epu.ready, ~busy))),
+            commands.o.ready.eq(free | ~(to_epu | to_transfer)),
+            epu.start.eq(commands.o.valid & to_epu & free),
+            epu.op.eq(command.op), epu.opsize.eq(command.opsize), epu.gpr.eq(command.gpr), epu.gpr1.eq(command.gpr1),
+        ]
+        with m.If(commands.o.valid & to_transfer & free):
+            m.d.sync += [transfer.eq(command), busy.eq(1), step.eq(0)]
+
+        # ---- Transfers ------------------------------------------------------------------------------------------------
+        sends, receives = is_op(transfer, *SENDING), is_op(transfer, *RECEIVING)
+        loads, gives = is_op(transfer, "WR_GPR"), is_op(transfer, "RD_GPR")
+        sent = data.StructLayout({"item": word, "select": channels})
+        m.submodules.outgoing = outgoing = StreamFIFO(sent, self.PLACES)
+        m.submodules.host_words = host_words = StreamFIFO(word, self.PLACES)
+        m.submodules.multicast = multicast = StreamBroadcast(word, channels)
+        wiring.connect(m, outgoing=outgoing.o, multicast=multicast.i)
+        wiring.connect(m, host_words=host_words.o, host_out=wiring.flipped(self.host_out))
+        for n in range(channels):
+            link(m, getattr(multicast, f"o_{n}"), getattr(self, f"data_{n}"))
+        places = Signal(range(self.PLACES + 1), init=self.PLACES)
+        host_places = Signal(range(self.PLACES + 1), init=self.PLACES)
+
+        results = [getattr(self, f"result_{n}") for n in range(channels)]
+        left = Signal(channels)       # channels whose result has not come
+        lowest = left & -left
+        got, got_word, last = Signal(), Signal(word), Signal()
+        reads, takes, moves = Signal(), Signal(), Signal()
+        m.d.comb += [
+            got.eq((Cat(r.valid for r in results) & lowest[:channels]).any()),
+            got_word.eq(Mux(loads, self.host_in.payload, 0)),
+            reads.eq(busy & (sends & (places != 0) | gives & (host_places != 0))),
+            takes.eq(busy & ~epu.write & Mux(loads, self.host_in.valid, receives & got)),
+            moves.eq(reads | takes),
+            self.host_in.ready.eq(takes & loads),
+        ]
+        for n, result in enumerate(results):
+            m.d.comb += result.ready.eq(takes & receives & lowest[n])
+            with m.If(receives & lowest[n]):
+                m.d.comb += got_word.eq(result.payload)
+        many = is_op(transfer, "WR_GB", "WR_GPR", "RD_GPR")
+        m.d.comb += last.eq(Mux(receives, (left & ~lowest[:channels]) == 0, ~many | (step == transfer.opsize - 1)))
+        with m.If(commands.o.valid & to_transfer & free):
+            m.d.sync += left.eq(command.mask)
+        with m.If(moves):
+            m.d.sync += [step.eq(step + 1), left.eq(left & ~lowest[:channels])]
+        with m.If(busy & (moves & last | receives & (left == 0))):     # a mask of no channels is done at once
+            m.d.sync += busy.eq(0)
+
+        # ---- Registers ------------------------------------------------------------------------------------------------
+        address = Signal(range(config.registers))
+        m.d.comb += [
+            address.eq(transfer.gpr + step),
+            epu.grant.eq(~reads),
+            read.addr.eq(Mux(reads, address, epu.read_address)),
+            epu.read_data.eq(read.data),
+            write.en.eq(epu.write | takes),
+            write.addr.eq(Mux(epu.write, epu.write_address, address)),
+            write.data.eq(Mux(epu.write, epu.write_data, got_word)),
+        ]
+        was_sent, was_given, was_mask = Signal(), Signal(), Signal(channels, reset_less=True)
+        m.d.sync += [was_sent.eq(reads & sends), was_given.eq(reads & gives), was_mask.eq(transfer.mask)]
+        m.d.comb += [
+            outgoing.i.valid.eq(was_sent), outgoing.i.p.item.eq(read.data), outgoing.i.p.select.eq(was_mask),
+            host_words.i.valid.eq(was_given), host_words.i.payload.eq(read.data),
+        ]
+        m.d.sync += [
+            places.eq(places + (outgoing.o.valid & outgoing.o.ready) - (reads & sends)),
+            host_places.eq(host_places + (host_words.o.valid & host_words.o.ready) - (reads & gives)),
+        ]
+        if platform == "formal":
+            m.d.comb += [
+                Assert(~was_sent | outgoing.i.ready, "PimHub: what is sent finds a place"),
+                Assert(~was_given | host_words.i.ready, "PimHub: what is read finds a place"),
+                Assert(~(epu.write & takes), "PimHub: one write at a time"),
+                Assert(places + was_sent + outgoing.level == outgoing.depth,
+                       "PimHub: each place for what is sent is free, reserved, or taken"),
+                Assert(host_places + was_given + host_words.level == host_words.depth,
+                       "PimHub: each place for what the host reads is free, reserved, or taken"),
+            ]
+        return m

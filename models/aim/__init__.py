@@ -1,0 +1,1 @@
+"""Functional models of the units of AiM memories."""

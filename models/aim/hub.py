@@ -1,0 +1,162 @@
+"""Functional model of the hub of AiM memories: the same numbers as the RTL, to the last bit.
+
+Source of what it does: LoL-PIM section 2.2 and Table 5. Passes, formats and rounding are this project's: see the unit's page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.formats import FP32
+from ...constraints.units.pim_hub import CODES, INNER, RECEIVING, SENDING, PimHubConfig
+from ..numerics import (
+    convert,
+    dot_stream,
+    fma,
+    from_integer,
+    maximum,
+    reciprocal,
+    reciprocal_square_root,
+    softmax_exp,
+)
+
+__all__ = ["HubCommand", "HubModel", "layer_norm", "softmax"]
+
+ONE, MINUS_ZERO = np.int64(FP32.bias << FP32.fraction_bits), np.int64(FP32.sign_mask)
+
+
+@dataclass(frozen=True)
+class HubCommand:
+    """A command with its operands, see ``PimHub.PORTS``."""
+
+    op: str
+    opsize: int = 1
+    gpr: int = 0
+    gpr1: int = 0
+    mask: int = 0
+    wait: int = 1
+
+    def channels(self) -> list[int]:
+        """Channels of the mask, the lowest first."""
+        return [n for n in range(self.mask.bit_length()) if self.mask >> n & 1]
+
+
+def _padded(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
+    """A vector as words of all lanes, with zeros behind it."""
+    out = np.zeros(-(-len(x) // config.lanes) * config.lanes, np.int64)
+    out[:len(x)] = x
+    return out.reshape(-1, config.lanes)
+
+
+def _sum(config: PimHubConfig, terms: np.ndarray, *, square: bool = False) -> np.ndarray:
+    """Sum of FP32 numbers, or of their squares, rounded to the inner format first and added up as the lanes do; FP32."""
+    words = _padded(config, convert(terms, FP32, INNER))
+    factors = words if square else np.full_like(words, INNER.bias << INNER.fraction_bits)
+    marks = np.zeros(len(words), bool)
+    first, last = marks.copy(), marks.copy()
+    first[0] = last[-1] = True
+    return dot_stream(words, factors, first, last, fmt=INNER, result=FP32, beats=config.beats)[0]
+
+
+def softmax(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
+    """Bits of ``exp(x - max(x)) / sum``; a NaN in x makes all NaN, and so does nothing but -infinity."""
+    top = np.int64(config.fmt.negative_infinity)
+    for element in _reduced(config, x):
+        top = maximum(top, element, config.fmt)
+    powers = convert(softmax_exp(top, x, config.fmt, config.table), INNER, FP32)
+    factor = reciprocal(_sum(config, powers), fmt=FP32)
+    return convert(fma(powers, factor, MINUS_ZERO, FP32), FP32, config.fmt)
+
+
+def _reduced(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
+    """A vector whose maximum is that of x, of one element: a NaN counts only if there is nothing else."""
+    x = np.asarray(x, np.int64)
+    while len(x) > 1:
+        if len(x) % 2:
+            x = np.append(x, config.fmt.negative_infinity)
+        x = maximum(x[0::2], x[1::2], config.fmt)
+    return x
+
+
+def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> np.ndarray:
+    """Bits of ``(x - mean) / sqrt(variance + epsilon)``; not ``centred``: of x over its root mean square (RMSNORM)."""
+    wide = convert(np.asarray(x, np.int64), config.fmt, FP32)
+    share = reciprocal(from_integer(np.int64(len(x)), FP32, signed=False), fmt=FP32)
+    addend = MINUS_ZERO
+    if centred:
+        addend = fma(_sum(config, wide), share, MINUS_ZERO, FP32) ^ FP32.sign_mask
+    variance = fma(_sum(config, fma(wide, ONE, addend, FP32), square=True), share, np.int64(config.epsilon_bits), FP32)
+    factor = reciprocal_square_root(variance, fmt=FP32)
+    offset = fma(addend, factor, MINUS_ZERO, FP32) if centred else MINUS_ZERO
+    return convert(fma(wide, factor, offset, FP32), FP32, config.fmt)
+
+
+class HubModel:
+    """State of a hub, and what commands do to it. Numbers are int64 arrays of bits.
+
+    Commands take effect in order, as they do in the unit where each that needs the results of another engine has ``wait``.
+
+    Attributes
+    ----------
+    registers : array of shape ``(registers, lanes)``
+    sent : for each channel, words sent to it
+    given : words of RD_GPR
+    """
+
+    def __init__(self, config: PimHubConfig) -> None:
+        self.config = config
+        self.registers = np.zeros((config.registers, config.lanes), np.int64)
+        self.sent: list[list[np.ndarray]] = [[] for _ in range(config.channels)]
+        self.given: list[np.ndarray] = []
+
+    def execute(self, command: HubCommand, words: np.ndarray | None = None) -> None:
+        """Execute a command.
+
+        Parameters
+        ----------
+        words : WR_GPR: of shape ``(opsize, lanes)``; RD_MAC, RD_AF, RD_SBK: of the channels of the mask, in order
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the hub has no such command, or an operand is outside of its field.
+        """
+        config, op = self.config, command.op
+        if op not in CODES:
+            raise ConfigError(nearest("command of the hub", op, CODES))
+        limits = {"opsize": config.max_elements + 1, "gpr": config.registers, "gpr1": config.registers,
+                  "mask": 1 << config.channels}
+        for name, limit in limits.items():
+            if not 0 <= getattr(command, name) < limit:
+                raise ConfigError(f"{op}: {name} must be 0 to {limit - 1}, not {getattr(command, name)}")
+        if not command.opsize:
+            return
+        if op in SENDING:
+            for word in self._words(command.gpr, command.opsize if op == "WR_GB" else 1):
+                for channel in command.channels():
+                    self.sent[channel].append(word)
+        elif op in RECEIVING or op == "WR_GPR":
+            for n, word in enumerate(np.asarray(words)):
+                self.registers[(command.gpr + n) % config.registers] = word
+        elif op == "RD_GPR":
+            self.given += list(self._words(command.gpr, command.opsize))
+        elif op in ("EWADD", "GPR_MUL"):
+            x, y = (convert(self._words(at, command.opsize), config.fmt, FP32) for at in (command.gpr, command.gpr1))
+            total = fma(x, ONE, y, FP32) if op == "EWADD" else fma(x, y, MINUS_ZERO, FP32)
+            self._store(command.gpr, convert(total, FP32, config.fmt))
+        else:
+            x = self._words(command.gpr, -(-command.opsize // config.lanes)).reshape(-1)[:command.opsize]
+            y = softmax(config, x) if op == "SOFTMAX" else layer_norm(config, x, centred=op == "LAYERNORM")
+            self._store(command.gpr1, _padded(config, y))
+
+    def _places(self, first: int, count: int) -> np.ndarray:
+        return (first + np.arange(count)) % self.config.registers
+
+    def _words(self, first: int, count: int) -> np.ndarray:
+        return self.registers[self._places(first, count)].copy()
+
+    def _store(self, first: int, words: np.ndarray) -> None:
+        self.registers[self._places(first, len(words))] = words
