@@ -249,6 +249,16 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path):
     compare("eval", result, absent=("unit.settings",))
 
 
+def test_compile_keys(capsys, tmp_path):
+    compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin")))
+
+
+def test_eval_keys_of_modules(capsys):
+    result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b")
+    compare("eval of modules", {"attention": result.pop("attention")})
+    compare("eval", {**result, "attention": None}, absent=("area", "unit", "attention"))
+
+
 def test_sim_keys(monkeypatch, tmp_path):
     """The keys that the bench and the command write, with the simulator replaced by counts as it would give."""
     def simulate(config, verilog, episodes, **options):
@@ -317,7 +327,8 @@ def tool():
     del sys.modules["unit_tables"]
 
 
-@pytest.mark.parametrize("name", ["presets", "ports", "windows", "exponential"])
+@pytest.mark.parametrize("name", ["presets", "ports", "windows", "exponential", *(
+    f"dispatcher_{part}" for part in ("parameters", "ports", "words", "commands", "errors", "registers"))])
 def test_tables_of_parameters_are_current(tool, name):
     """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
     shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]
