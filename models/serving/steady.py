@@ -140,7 +140,7 @@ def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *,
                 low = batch
             else:
                 high = high or batch
-        batch = min(4 * low, most) if low else first
+        batch = min(2 * low, most) if low else first
         while not high and low < most:
             if at(batch).tpot_s > limit:
                 high = batch
@@ -148,7 +148,7 @@ def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *,
                 low = batch
                 break
             else:
-                low, batch = batch, min(4 * batch, most)
+                low, batch = batch, min(2 * batch, most)
         while not low and high > 1:
             batch = max(high // 4, 1)
             low, high = (batch, high) if at(batch).tpot_s <= limit else (0, batch)

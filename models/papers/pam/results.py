@@ -415,10 +415,9 @@ def motivation(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-sys-rdma")
 def network(evidence: Evidence, claim: str) -> Finding:
-    spec = system_of(evidence, "pam").spec
-    rdma = getattr(spec, "network", None) or getattr(spec, "rdma", None)
+    spec = system_of(evidence, "gpu-only").spec
+    rdma = getattr(spec, "network", None)
     if rdma is None:
         raise NotCheckable("needs several nodes: the systems here are one node each")
-    return Finding({"links": rdma.links, "gbps_each": rdma.gbps_each}, "network between nodes")
-
-
+    return Finding({"links": spec.gpu.count, "gbps_each": 8 * rdma.gb_s_per_gpu},
+                   "network of gpu-only: a link for each GPU of a node")
