@@ -332,7 +332,7 @@ def last_merge(evidence: Evidence, claim: str) -> Finding:
         system.pim = system.pim.model_copy(update={"tiers": [
             tier.model_copy(update={"device_reduction_units": tier.device_reduction_units * (1 + (tier.name == name))})
             for tier in system.pim.tiers]})
-        times[name] = system.step_at(model, 64, 738).merge_s
+        times[name] = system.step_at(model, 1024, 738).merge_s  # many more merges than units
     faster = [name for name in ("hbm", "ddr", "ssd") if times[name] < times["none"]]
     return Finding(faster == ["hbm"], "time of the last merge with twice the reduction units in each tier in turn")
 
@@ -340,14 +340,20 @@ def last_merge(evidence: Evidence, claim: str) -> Finding:
 # Reduction and moves ---------------------------------------------------------------------------------------------------
 
 
+def reduction_runs(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """The attention of a step of each energy run of PAM."""
+    out = {}
+    for model, context, batch in energy_loads(evidence):
+        attention = run(evidence, "pam", model, context, batch).attention
+        assert attention is not None
+        out[f"{model} {batch} x {context}"] = attention
+    return out
+
+
 @CHECKS.of("pam-ru-lat")
 def reduction_share(evidence: Evidence, claim: str) -> Finding:
     """Reduction that nothing hides, and the last merge, over attention: the worst of the loads."""
-    shares = {}
-    for model, context, batch in energy_loads(evidence):
-        step = state(evidence, model, context, batch, 1)[0]
-        exposed = max(max(t.reduce_s - t.local_s, 0.0) / t.total_s for t in step.tiers.values() if t.total_s)
-        shares[f"{model} {batch} x {context}"] = 100 * (exposed + step.merge_s / (step.attention_s + step.merge_s))
+    shares = {name: one["reduction"]["share_percent"] for name, one in reduction_runs(evidence).items()}
     return Finding({"max_percent": max(shares.values())},
                    "reduction beyond the time of the units that it overlaps, and the last merge, over the time of "
                    "attention; the worst of the energy runs",
@@ -356,18 +362,19 @@ def reduction_share(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-ru-xfer")
 def transfers(evidence: Evidence, claim: str) -> Finding:
-    """Partial results on the way from banks to bank groups, to the device's own units and out of it."""
-    saved = {}
-    for model, context, batch in energy_loads(evidence):
-        work = state(evidence, model, context, batch, 1)[0].tiers["hbm"].work
-        hops = work.bank_pairs + work.group_pairs + work.device_pairs
-        saved[f"{model} {batch} x {context}"] = 100 * (1 - hops / (3 * work.bank_pairs))
+    """Partial results on their way through a device: from banks to bank groups, and from these to where all meet."""
+    saved, last = {}, []
+    for name, one in reduction_runs(evidence).items():
+        share = one["tiers"]["hbm"]["partial_results"]["saved_percent"]
+        saved[name] = share["device"]
+        last.append(share["group_to_device"])
     return Finding(float(np.mean(list(saved.values()))),
-                   "partial results of HBM over three hops (bank to group, group to logic die, out), mean of the energy "
-                   "runs; without reduction units each takes all three",
-                   "the paper does not say what it counts; the active tokens of a request are often in one bank of a "
-                   "group, and then the group has nothing to merge. "
-                   + ", ".join(f"{name}: {value:.1f} %" for name, value in saved.items()), MODEL)
+                   "bytes of partial results in HBM from banks to groups and from groups to the logic die, against those without "
+                   "reduction units at the groups; mean of the energy runs",
+                   "the paper does not say which transfers it counts. "
+                   + ", ".join(f"{name}: {value:.1f} %" for name, value in saved.items())
+                   + f"; of what leaves the groups alone {np.mean(last):.0f} %. A unit for four banks saves at most three "
+                   "quarters there, and nothing on the way to it", MODEL)
 
 
 @CHECKS.of("pam-ru-bw")
