@@ -175,7 +175,7 @@ class LoopSequencer(wiring.Component):
             with m.Elif(last >= encoding.most_iterations):
                 m.d.comb += fault.eq(DispatchError.COUNT)
             none = Signal(name=f"none_{k}")
-            m.d.comb += none.eq(last < 0)
+            m.d.comb += none.eq(last[-1])
             # The loop as it is once this line is decoded.
             new = Signal.like(loops[k], name=f"new_{k}")
             later = Signal(name=f"later_{k}")  # nothing of the line is left for its iterations
@@ -194,20 +194,18 @@ class LoopSequencer(wiring.Component):
             faults.append(fault)
             nothing.append(none)
 
-        # The first loop that is at fault or has nothing to do keeps the line from being decoded any further.
+        # The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes on
+        # after a fault does not matter, so the next line does not wait for what finds faults.
         trouble = Signal(4)
         left_out, left_end, out_base = Signal(), Signal(range(lines)), Signal.like(base)  # nothing to do: its end and level
         within = Signal(range(levels + prefixes + 1))
         deep = Signal()
         m.d.comb += [within.eq(base + begun), deep.eq(within > levels)]
-        stopped = header != 0
-        for k in range(levels):
-            with m.If(opens[k] & ~stopped):
-                with m.If(faults[k] != 0):
-                    m.d.comb += trouble.eq(faults[k])
-                with m.Elif(nothing[k]):
-                    m.d.comb += [left_out.eq(1), left_end.eq(news[k].end), out_base.eq(k)]
-            stopped = stopped | (opens[k] & ((faults[k] != 0) | nothing[k]))
+        for k in reversed(range(levels)):
+            with m.If(opens[k] & nothing[k]):
+                m.d.comb += [left_out.eq(1), left_end.eq(news[k].end), out_base.eq(k)]
+            with m.If(opens[k] & (nothing[k] | (faults[k] != 0))):
+                m.d.comb += trouble.eq(faults[k])
 
         # ---- Modifiers -----------------------------------------------------------------------------------------------
         modifier = data.StructLayout({**encoding.modifier_fields, "stride": signed(encoding.stride_bits)})
