@@ -253,7 +253,6 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
     scores of a head take the registers of those before; ``only``: one of the two."""
     module, dim = unit.module, model.head_dim
     fit = module.row // dim
-    shape: Any = (module, "token", tokens, dim, group, heads)
     longest = Score(module, "token", int(model.attended(model.max_context)), dim, group, heads)
     groups = ceil(heads, fit)
     key_rows = longest.rows * layers
@@ -262,9 +261,10 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
     if packed != fit and not packed >= heads <= fit:  # heads that share a row must be those of the loops
         packed = 1
     value_groups = ceil(heads, packed)
-    score = Score(*shape, stride=groups * layers, source=queries, target=scores, by_tokens=lazy)
-    context = Context(*shape, stride=value_groups * layers, base=key_rows, source=scores, target=results, by_tokens=lazy,
-                      run=run)
+    score = Score(module, "token", tokens, dim, group, heads, stride=groups * layers, source=queries, target=scores,
+                  by_tokens=lazy)
+    context = Context(module, "token", tokens, dim, group, heads, base=key_rows, stride=value_groups * layers,
+                      source=scores, target=results, by_tokens=lazy, run=run)
     value_rows = ceil(int(model.attended(model.max_context)), context.parts * run) * context.passes * value_groups * layers
     per_head = score.columns * score.steps_per_row
 
