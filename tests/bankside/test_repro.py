@@ -1,6 +1,9 @@
 """``bankside repro``: rows, table, figures, and errors in one line."""
 
+import importlib.util
 import json
+import re
+from pathlib import Path
 
 import pytest
 from bankside.models.papers import load_paper
@@ -8,6 +11,7 @@ from bankside.models.papers import load_paper
 from bankside import cli, measuring, repro, repro_figures
 from bankside.measuring import Measurer
 
+ROOT = Path(__file__).resolve().parents[2]
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
 
 
@@ -165,6 +169,41 @@ def test_instances_in_the_published_verilog():
                                          ({"a": [1, 2.5], "b": None}, "a [1, 2.5], b -")])
 def test_values_as_text(value, text):
     assert repro.short(value) == text
+
+
+# The page --------------------------------------------------------------------------------------------------------------
+
+
+def claims_page():
+    spec = importlib.util.spec_from_file_location("claims_page", ROOT / "tools" / "claims_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_page(text):
+    """One line a claim with the paper's value and a verdict, and a reason for each that differs."""
+    tool = claims_page()
+    for claim in load_paper("pam").claims:
+        line, = re.findall(rf"^\| `{claim.id}` \| (.*) \|$", text, re.MULTILINE)
+        cells = re.split(r"(?<!\\) \| ", line)
+        assert cells[0] == claim.source and cells[2] == tool.cell(claim.value, claim.unit), claim.id
+        assert cells[-1] in ("exact", "within", "off", "not-checkable")
+        assert (cells[-1] in ("off", "not-checkable")) == bool(
+            re.search(rf"^\* `{claim.id}` \({cells[-1]}\): \S", text, re.MULTILINE)), claim.id
+
+
+def test_the_page_of_claims():
+    """Of made-up verdicts; and the one in the documentation, if it is there, by its structure, not its values."""
+    verdicts = ("exact", "within", "off", "not-checkable")
+    rows = [{"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind, "paper": claim.value,
+             "unit": claim.unit, "ours": None if k % 4 == 3 else claim.value, "ratio": None if k % 4 == 3 else 1.0,
+             "verdict": verdicts[k % 4], "why": "because" if k % 4 > 1 else ""}
+            for k, claim in enumerate(load_paper("pam").claims)]
+    check_page(claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": dict.fromkeys(verdicts, 1)}))
+    page = ROOT / "docs" / "repro-pam.md"
+    if page.exists():
+        check_page(page.read_text())
 
 
 # Figures ---------------------------------------------------------------------------------------------------------------

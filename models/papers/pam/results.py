@@ -369,8 +369,8 @@ def transfers(evidence: Evidence, claim: str) -> Finding:
         saved[name] = share["device"]
         last.append(share["group_to_device"])
     return Finding(float(np.mean(list(saved.values()))),
-                   "bytes of partial results in HBM from banks to groups and from groups to the logic die, against those without "
-                   "reduction units at the groups; mean of the energy runs",
+                   "bytes of partial results in HBM from banks to groups and from groups to the logic die, against those "
+                   "without reduction units at the groups; mean of the energy runs",
                    "the paper does not say which transfers it counts. "
                    + ", ".join(f"{name}: {value:.1f} %" for name, value in saved.items())
                    + f"; of what leaves the groups alone {np.mean(last):.0f} %. A unit for four banks saves at most three "

@@ -1,0 +1,59 @@
+"""Write docs/repro-pam.md: every claim of PAM with our value, as the machine that this runs on has measured it.
+
+    .venv/bin/python tools/claims_page.py               computes the rows (minutes; measurement records are used and made)
+    .venv/bin/python tools/claims_page.py result.json   from the output of `bankside repro pam --json`
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from bankside.constraints.workspace import write_files
+
+from bankside.repro import counts_text, repro, short
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "repro-pam.md"
+
+#: Heading, and the kind of its claims.
+PARTS = (("Results", "measured-by-paper"), ("What the paper derives", "derived"), ("What it chooses", "config"))
+
+
+def cell(value: Any, unit: str | None) -> str:
+    text = "" if value is None else short(value) + (f" {unit}" if unit else "")
+    return text.replace("|", "\\|")
+
+
+def page(result: dict[str, Any]) -> str:
+    """The page of a result of `bankside repro --json`."""
+    lines = [f"# {result['title']}: claim by claim", "",
+             f"What `bankside repro {result['paper']}` says ({counts_text(result)}); [how to read it](repro.md). Made by "
+             "`tools/claims_page.py`; values follow from the sources and from measurements of the generated Verilog, so a "
+             "later version may differ.", ""]
+    for heading, kind in PARTS:
+        rows = [row for row in result["claims"] if row["kind"] == kind]
+        lines += [f"## {heading}", "", "| claim | in | what | paper | ours | ratio | verdict |",
+                  "|---|---|---|---|---|---|---|"]
+        for row in rows:
+            ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
+            lines.append("| " + " | ".join((
+                f"`{row['id']}`", row["source"], cell(row["statement"], None), cell(row["paper"], row["unit"]),
+                cell(row["ours"], row["unit"]), ratio, row["verdict"])) + " |")
+        reasons = [f"* `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
+                   if row["verdict"] in ("off", "not-checkable")]
+        lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    if arguments:
+        result = json.loads(Path(arguments[0]).read_text())
+    else:
+        result = repro("pam", limit_s=3600.0)
+    write_files(PAGE.parent, {PAGE.name: page(result)})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
