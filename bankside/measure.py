@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from bankside.constraints.records import Record
 
 from . import generate
 from .records import RecordFolder, generator_digest
-from .selection import Selection
+from .selection import Selection, select
 from .trace import Outputs, Setting, write_program, write_view
 
 __all__ = ["require_equal", "simulate", "synthesise", "time_step"]
@@ -40,7 +40,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
-    from bankside.cosim.request import SimRequest
+    from bankside.cosim.request import Part, SimRequest
 
     unit = selection.unit
     for name in workload:
@@ -59,11 +59,16 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
             wave_file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{wave_file.parent}: {(error.strerror or str(error)).lower()}") from None
+
+    def part(name: str, preset: str, sets: Sequence[str] = ()) -> Part:
+        other = select(name, preset=preset, sets=sets)
+        return Part(other.config, generate.verilog(other), other.unit.module)
+
     progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection)
     result = unit.run_bench()(SimRequest(
         config=selection.config, verilog=text, module=unit.module, model=unit.functional_model(), workload=workload,
-        seed=seed, waves=wave_file, progress=progress))
+        seed=seed, waves=wave_file, progress=progress, part=part))
     tools = {**generate.tool_versions(), **tool_versions()}
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None

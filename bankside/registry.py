@@ -82,6 +82,7 @@ def _named(path: str) -> Any:
 
 
 _ATTENTION_STEP = {"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128}
+_COMPOSITIONS = "docs/pam-compositions.md"
 _VECTORS = {"vectors": None, "count": 100_000}
 
 
@@ -114,6 +115,38 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
          component="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
          bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload={"tokens": 512},
          published=()),
+    Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
+         module="pam_bank_group",
+         config="bankside.constraints.units.pam_bank_group:PamBankGroupConfig",
+         presets="bankside.constraints.units.pam_bank_group:PRESETS",
+         component="bankside.gen.pam:PamBankGroup", model="bankside.models.pam.compositions:group_attention",
+         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
+    Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
+         "PAM (MICRO 2025) section 5.2.2", module="pam_hbm_slice",
+         config="bankside.constraints.units.pam_hbm_slice:PamSliceConfig",
+         presets="bankside.constraints.units.pam_hbm_slice:PRESETS",
+         component="bankside.gen.pam:PamSlice", model="bankside.models.pam.compositions:slice_attention",
+         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
+    Unit("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
+         "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller",
+         config="bankside.constraints.units.pam_ssd_controller:PamSsdControllerConfig",
+         presets="bankside.constraints.units.pam_ssd_controller:PRESETS",
+         component="bankside.gen.pam:PamSsdController", model="bankside.models.pam.compositions:slice_attention",
+         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS,
+         workload={**_ATTENTION_STEP, "memory": "flash-nand"}, published=()),
+    Unit("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
+         module="pam_reduction_tree",
+         config="bankside.constraints.units.pam_reduction_tree:PamReductionTreeConfig",
+         presets="bankside.constraints.units.pam_reduction_tree:PRESETS",
+         component="bankside.gen.pam:PamReductionTree", model="bankside.models.pam.compositions:reduction_tree",
+         bench="bankside.cosim.pam_compositions:tree_bench", page=_COMPOSITIONS, workload={"head_dim": 128}, published=()),
+    Unit("pam-tier-merge", "last level: merges the results of HBM, DDR and SSD; its bench is a decode step over all three",
+         "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge",
+         config="bankside.constraints.units.pam_tier_merge:PamTierMergeConfig",
+         presets="bankside.constraints.units.pam_tier_merge:PRESETS",
+         component="bankside.gen.pam:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
+         bench="bankside.cosim.pam_decode_step:bench", page=_COMPOSITIONS,
+         workload={"tokens": 512, "head_dim": 128, "shares": "12:3:1", "data": "normal"}, published=()),
     _operator("fp-mul", "FpMul", "floating-point multiplication"),
     _operator("fp-add", "FpAdd", "floating-point addition and subtraction"),
     _operator("fp-fma", "FpFma", "fused multiply-add"),

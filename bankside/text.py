@@ -22,7 +22,31 @@ def _title(result: dict[str, Any]) -> str:
 def simulation_text(r: dict[str, Any]) -> str:
     if "patterns" in r:
         return _transfer_text(r)
-    return _attention_text(r) if "memory_timing" in r else _operator_text(r)
+    if "softmax_gap_cycles" in r:
+        return _attention_text(r)
+    return _operator_text(r) if "differences" in r else _composition_text(r)
+
+
+def _composition_text(r: dict[str, Any]) -> str:
+    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
+    rows = [("compared", f"{r['vectors']} result beats in {len(r['runs'])} runs: {verdict}"),
+            ("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64")]
+    for name, tier in r.get("tiers", {}).items():
+        rows.append((name, f"{tier['tokens']} tokens: {tier['cycles']} cycles at {tier['clock_mhz']:g} MHz "
+                           f"({tier['time_ns']:.0f} ns; the memory takes {tier['memory_time_ns']:.0f} ns), "
+                           f"{tier['reduction_cycles']} of them after the last K and V"))
+    if "tiers" in r:
+        rows.append(("decode step", f"{r['time_ns']:.0f} ns, {100 * r['reduction_share']:.2f} % after the last K and V"))
+    if "utilisation" in r:
+        rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
+                                            f"{r['utilisation']:.4f}"))
+    if "memory_timing" in r:
+        m = r["memory_timing"]
+        rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
+                                                 f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles"))
+    return _title(r) + "\n" + _block([
+        *rows, ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
+        ("record", r["record"] or "not written"), *([("waveform", r["waves"])] if r["waves"] else [])])
 
 
 def _transfer_text(r: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from ..constraints.units.pam_pu import Step
 from ..constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
 from ..constraints.units.pam_ru import PamRuConfig
 from ..constraints.units.pam_ssd_controller import PamSsdControllerConfig
+from ..constraints.units.pam_tier_merge import PamTierMergeConfig
 from ..gen.pam import PamPu
 from ..models.memory import time_program
 from ..models.numerics import to_float64
@@ -29,7 +30,8 @@ from .request import SimRequest
 from .streams import Items, StreamPort, StreamRun, play
 
 __all__ = ["Decode", "Episode", "Outcome", "bench", "check", "memory_arrivals", "ports", "random_decode", "random_partials",
-           "result_beats", "simulate", "spread", "stimulus", "stress_episodes", "tree_bench", "tree_ports", "tree_simulate"]
+           "result_beats", "simulate", "spread", "stimulus", "stress_episodes", "tier_ports",
+           "tree_bench", "tree_ports", "tree_simulate"]
 
 Config = PamBankGroupConfig | PamSsdControllerConfig
 
@@ -341,8 +343,7 @@ def memory_arrivals(config: Config, memory: str, step: Decode) -> tuple[float, l
             arrivals.append(np.ceil(cycles * device.clock_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64))
         return nanoseconds, arrivals
     device = load_memory(memory)
-    gap = PamPu(processing).latency["last_k_to_first_v"]
-    gap_cycles = int(np.ceil(gap / processing.clock_mhz * 1e6 / device.clock_ps))
+    gap_cycles = int(np.ceil(PamPu.SOFTMAX_GAP / processing.clock_mhz * 1e6 / device.clock_ps))
     # All banks read the same rows; one with fewer tokens drops what its neighbours read for their last.
     timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim)], gap_cycles=gap_cycles)
                for count in set(counts)}
@@ -429,6 +430,11 @@ def tree_ports(config: PamReductionTreeConfig) -> list[StreamPort]:
     beat = config.unit.lanes * config.unit.io.width + 4
     return [StreamPort("merge", 1, True), *(StreamPort(f"source_{n}", beat, True) for n in range(config.inputs)),
             StreamPort("result", beat, False)]
+
+
+def tier_ports(config: PamTierMergeConfig) -> list[StreamPort]:
+    """The streams of a merge of tiers."""
+    return tree_ports(PamReductionTreeConfig(unit=config.unit, inputs=3))
 
 
 def random_partials(config: PamReductionTreeConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator,

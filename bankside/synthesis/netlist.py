@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,8 +93,10 @@ def _number(value: Any) -> int:
     return int(value, 2) if isinstance(value, str) else int(value)
 
 
-def read_netlist(text: str | bytes, top: str, known: Any) -> Netlist:
+def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str] = ()) -> Netlist:
     """Read the JSON netlist of module ``top``; ``known`` holds the names of the library's cells.
+
+    What leads into and out of an instance of one of ``boxes`` becomes a port of the netlist, ``INSTANCE.PORT``.
 
     Raises
     ------
@@ -111,7 +113,7 @@ def read_netlist(text: str | bytes, top: str, known: Any) -> Netlist:
     for port in ports:
         if port.direction == "inout":
             raise ConfigError(f"{top}: port {port.name} is bidirectional; synthesis needs inputs and outputs")
-    instances, macros = [], []
+    instances, macros, outside = [], [], []
     unknown: dict[str, str] = {}
     for name, cell in module["cells"].items():
         kind = cell["type"]
@@ -120,6 +122,10 @@ def read_netlist(text: str | bytes, top: str, known: Any) -> Netlist:
         elif kind == MACRO:
             pins = {f"{pin}[{i}]": _net(b) for pin, bits in cell["connections"].items() for i, b in enumerate(bits)}
             macros.append(Instance(name, kind, pins, {k: _number(v) for k, v in cell["parameters"].items()}))
+        elif kind in boxes:
+            away = {"input": "output", "output": "input"}
+            outside += [Port(f"{name}.{port}", away[cell["port_directions"][port]], tuple(_net(b) for b in bits))
+                        for port, bits in cell["connections"].items() if port != "clk"]
         elif kind != "$scopeinfo":
             unknown.setdefault(kind, name)
     if unknown:
@@ -133,7 +139,7 @@ def read_netlist(text: str | bytes, top: str, known: Any) -> Netlist:
         for i, bit in enumerate(bits):
             if isinstance(bit, int) and bit not in names:
                 names[bit] = name if len(bits) == 1 else f"{name}[{i}]"
-    return Netlist(top, ports, tuple(instances), tuple(macros), names)
+    return Netlist(top, (*ports, *outside), tuple(instances), tuple(macros), names)
 
 
 # ---- buffers ----------------------------------------------------------------------------------------------------

@@ -96,10 +96,23 @@ def test_hash_is_stable():
     assert select("pam-pu", preset="pam-ddr").config_hash == hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+COMPOSITIONS = ("pam-bank-group", "pam-hbm-slice", "pam-reduction-tree", "pam-ssd-controller", "pam-tier-merge")
+
+
+def test_keys_of_parts():
+    """A key of a part is set by itself, the rest stays the preset's; the command line that says so gives the same."""
+    chosen = select("pam-bank-group", preset="pam-ddr", sets=["processing.tile_tokens=8", "reduction.staging_beats=4"])
+    assert (chosen.config.processing.tile_tokens, chosen.config.processing.lanes) == (8, 4)
+    words = chosen.arguments.split()
+    again = select(words[0], preset=words[2], sets=words[4::2])
+    assert again == chosen and words[3::2] == ["--set"] * 2
+
+
 def test_every_unit_has_its_five_parts():
     for unit in UNITS.values():
         assert unit.preset_table and all(isinstance(c, unit.config_class) for c in unit.preset_table.values())
         assert callable(unit.generator()) and callable(unit.run_bench())
         module, name = unit.model.split(":")
         assert callable(getattr(__import__(module, fromlist=[name]), name))
-        assert unit.page == ("docs/arithmetic.md" if unit.name.startswith("fp-") else f"docs/{unit.name}.md")
+        shared = "arithmetic" if unit.name.startswith("fp-") else "pam-compositions" if unit.name in COMPOSITIONS else None
+        assert unit.page == f"docs/{shared or unit.name}.md"

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from bankside.constraints.errors import ConfigError
 
-from bankside.synthesis import EFFORTS, from_file, get, netlist, sta, synthesise
+from bankside.synthesis import EFFORTS, flow, from_file, get, netlist, sta, synthesise
 from bankside.synthesis.flow import map_to_cells
+from bankside.synthesis.hierarchy import split
 from bankside.synthesis.liberty import parse
 from bankside.synthesis.memories import macro_model
 
@@ -413,3 +414,99 @@ def test_longest_path_agrees_with_opensta(top, library, tmp_path):
     length = float(arrival[1]) - (float(setup[1]) if setup else 0.0)
     timing = sta.analyse(result.netlist, cells.cells)  # without the load on the ports
     assert timing.critical.length_ns == pytest.approx(length, rel=0.03)
+
+
+# ---- Designs of parts ---------------------------------------------------------------------------------------------------
+
+#: As Amaranth writes it: two stages of a stream with a helper of no stream ports, one in a group, two in the top.
+PARTS = r"""
+module top_half(a, y);
+  input [7:0] a;
+  output [7:0] y;
+  assign y = a + 8'd77;
+endmodule
+
+module \top_stage.inner (d, q);
+  input [7:0] d;
+  output [7:0] q;
+  assign q = d ^ (d << 3);
+endmodule
+
+module top_stage(i__payload, i__valid, clk, o__payload, o__valid);
+  input [7:0] i__payload;
+  input i__valid;
+  input clk;
+  output [7:0] o__payload;
+  output o__valid;
+  reg [7:0] o__payload;
+  reg o__valid;
+  wire [7:0] h, k;
+  top_half half (
+    .a(i__payload), .y(h)
+  );
+  \top_stage.inner  inner (
+    .d(h), .q(k)
+  );
+  always @(posedge clk) begin o__valid <= i__valid; if (i__valid) o__payload <= k - (i__payload >> 1); end
+endmodule
+
+module top_group(i__payload, i__valid, clk, o__payload, o__valid);
+  input [7:0] i__payload;
+  input i__valid;
+  input clk;
+  output [7:0] o__payload;
+  output o__valid;
+  wire [7:0] p;
+  wire v;
+  top_stage stage_0 (
+    .i__payload(i__payload), .i__valid(i__valid), .clk(clk), .o__payload(p), .o__valid(v)
+  );
+  top_stage stage_1 (
+    .i__payload(p), .i__valid(v), .clk(clk), .o__payload(o__payload), .o__valid(o__valid)
+  );
+endmodule
+
+module top(i__payload, i__valid, clk, o__payload, o__valid);
+  input [7:0] i__payload;
+  input i__valid;
+  input clk;
+  output [7:0] o__payload;
+  output o__valid;
+  wire [7:0] p, q;
+  wire v, w;
+  reg [7:0] r;
+  top_group group_0 (
+    .i__payload(i__payload), .i__valid(i__valid), .clk(clk), .o__payload(p), .o__valid(v)
+  );
+  top_stage \stage.1  (
+    .i__payload(p ^ r), .i__valid(v), .clk(clk), .o__payload(q), .o__valid(w)
+  );
+  always @(posedge clk) r <= q;
+  assign o__payload = q;
+  assign o__valid = w;
+endmodule
+"""
+
+
+def test_parts_of_a_design():
+    own, group, stage = split(PARTS, "top")
+    assert [(p.name, p.count, p.boxes) for p in (own, group, stage)] == [
+        ("top", 1, {"top_group", "top_stage"}), ("top_group", 1, {"top_stage"}), ("top_stage", 3, set())]
+    assert stage.text.count("endmodule") == 3 and "module top_half" in stage.text
+    assert "(* blackbox *)" not in stage.text and group.text.count("(* blackbox *)") == 1
+    assert [p.name for p in split(REGISTERS, "registers")] == ["registers"]
+
+
+def test_a_design_of_parts_is_the_sum_of_them(generic):
+    """Three stages are mapped once. Against the flat design: the same flip-flops, and the area within what sizing does:
+    gates are sized for the longest path of each part; a path through two parts is longer there."""
+    parts = synthesise(PARTS, "top", generic)
+    flat = flow._flat(PARTS, "top", generic, "area", 256, None)
+    assert [(p.module, p.count, p.flip_flops) for p in parts.parts] == [
+        ("top", 1, 8), ("top_group", 1, 0), ("top_stage", 3, 9)]
+    assert parts.flip_flops == flat.flip_flops == 35
+    assert parts.area_um2 == pytest.approx(sum(p.area_um2 * p.count for p in parts.parts))
+    assert parts.area_um2 == pytest.approx(sum(generic.cells[name].area_um2 * n for name, n in parts.cells.items()))
+    assert parts.area_um2 == pytest.approx(flat.area_um2, rel=0.15)
+    assert parts.critical_path_ns == max(p.critical_path_ns for p in parts.parts)
+    assert parts.critical_path_ns < flat.critical_path_ns < sum(p.critical_path_ns for p in parts.parts) + 0.1

@@ -1,0 +1,285 @@
+"""Bench of ``pam-tier-merge``: whole decode steps of attention, tokens in HBM, DDR and SSD, every tier's units in RTL.
+
+Each tier is one group of units: a bank group of HBM, a bank group of DDR, a channel of the SSD controller with as many
+units. Each runs at its own clock with K and V arriving when the timing engine says; its result crosses to the clock of
+the tier merge, in RTL too. What one simulation gives is what the next one gets; every result is compared with the
+functional models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..constraints.document import load
+from ..constraints.errors import ConfigError
+from ..constraints.formats import FloatFormat
+from ..constraints.pam_layout import TIERS
+from ..constraints.systems import RATIOS, RatioTable
+from ..constraints.units.pam_bank_group import PamBankGroupConfig
+from ..constraints.units.pam_tier_merge import PamTierMergeConfig
+from ..models.numerics import from_float64, to_float64
+from ..models.pam.compositions import tier_merge
+from ..models.pam.placement import KvTable, TierShape
+from ..models.pam.pu import attention
+from .pam_compositions import Decode, Episode, Outcome, check, memory_arrivals, result_beats, simulate, tier_ports
+from .request import Part, SimRequest
+from .streams import Items
+
+__all__ = ["KINDS", "Case", "Parts", "bench", "corner_cases", "run_cases"]
+
+#: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 65504.
+KINDS = ("normal", "equal", "dominant", "extreme")
+
+#: Clocks of the receiver that a beat takes from one clock to the other: two flip-flops in a row, as is usual.
+CROSSING_CYCLES = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """A decode step: how many tokens, shared over the tiers in these proportions, with this kind of data."""
+
+    tokens: int
+    shares: tuple[int, int, int]
+    kind: str = "normal"
+
+    def slots(self) -> list[int]:
+        """Tokens that each tier has room for, just enough for all; a share of at least one token where it is not 0."""
+        total = sum(self.shares)
+        if min(self.shares) < 0 or not total:
+            raise ConfigError("shares must be three numbers of at least 0, not all 0, not "
+                              + ":".join(map(str, self.shares)))
+        ends = [-(-self.tokens * sum(self.shares[:n + 1]) // total) for n in range(3)]
+        return np.diff([0, *ends]).tolist()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The RTL of each level, with its configuration."""
+
+    hbm: Part
+    ddr: Part
+    ssd: Part
+    merge: Part
+
+    @property
+    def tiers(self) -> dict[str, Part]:
+        return {"hbm": self.hbm, "ddr": self.ddr, "ssd": self.ssd}
+
+
+def placed(case: Case, units: int, page_tokens: int, rng: np.random.Generator) -> list[list[np.ndarray]]:
+    """Tokens of every unit of every tier, in the order of their places there, as the placement model puts them.
+
+    The table holds one request, one device of one group a tier; importance is drawn at random and Algorithm 2 exchanges
+    tokens until the calibrated ratios of the tiers' importances are reached.
+    """
+    table = KvTable([TierShape(name, 1, 1, slots) for name, slots in zip(TIERS, case.slots(), strict=True)])
+    table.add([case.tokens])
+    table.importance[:case.tokens] = rng.exponential(size=case.tokens)
+    ratios = load(RATIOS, RatioTable).models["default"]
+    table.schedule(ratios.x, ratios.y, most=case.tokens)
+    where = table.places()
+    out = []
+    for number, name in enumerate(TIERS):
+        mine = np.flatnonzero(table.tier[where] == number)
+        mine = mine[np.argsort(table.slot[where[mine]])]
+        slot = table.slot[where[mine]].astype(np.int64)
+        # The SSD's pages go to the units in turn, as the layout gives them to dies.
+        layout = TIERS[name].model_copy(update={"banks": units, **({"interleave": page_tokens} if name == "ssd" else {})})
+        bank = layout.place(slot).bank
+        out.append([mine[bank == unit] for unit in range(units)])
+    return out
+
+
+def random_data(case: Case, head_dim: int, io: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Bits of q (scaled), k and v."""
+    q = rng.normal(size=head_dim) * head_dim**-0.5
+    k, v = rng.normal(size=(2, case.tokens, head_dim))
+    if case.kind == "equal" and case.tokens:
+        k[:] = k[0]
+    elif case.kind == "dominant" and case.tokens:
+        k[rng.integers(case.tokens)] = 16 * head_dim**0.5 * q
+    elif case.kind == "extreme":
+        q = np.eye(head_dim)[0]
+        k[:, 0] = rng.choice([-65504.0, 65504.0], case.tokens)
+    return from_float64(q, io), from_float64(k, io), from_float64(v, io)
+
+
+@dataclass
+class StepResult:
+    """One case: figures by level, and the error of the final output against attention in binary64."""
+
+    case: Case
+    tiers: dict[str, dict[str, Any]]
+    merge: dict[str, Any]
+    time_ns: float
+    reduction_ns: float
+    max_abs_error: float
+    rms_error: float
+
+    @property
+    def reduction_share(self) -> float:
+        """Time from the last beat of K and V that any tier takes to the last beat of the result, over all of the time."""
+        return self.reduction_ns / self.time_ns
+
+
+def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int = 1, stalls: float = 0.0,
+              memories: dict[str, str] | None = None) -> tuple[list[StepResult], dict[str, Outcome]]:
+    """Simulate cases: all of them in one simulation of each tier, then all merges in one.
+
+    Parameters
+    ----------
+    stalls : probability that an input is withheld, or an output refused, in a clock
+    memories : memory of each tier; those of ``constraints.pam_layout`` by default
+
+    Returns
+    -------
+    results of the cases, and what was compared by level
+    """
+    rng = np.random.default_rng(seed)
+    units, io = parts.hbm.config.units, parts.hbm.config.processing.io
+    for name, part in parts.tiers.items():
+        if part.config.units != units or part.config.reduction.lanes != parts.merge.config.unit.lanes:
+            raise ConfigError(f"{name}: {part.config.units} units and results of {part.config.reduction.lanes} lanes; "
+                              f"hbm has {units} units, the merge {parts.merge.config.unit.lanes} lanes")
+    page_tokens = parts.ssd.config.processing.tile_tokens
+    data = [random_data(case, head_dim, io, rng) for case in cases]
+    places = [placed(case, units, page_tokens, rng) for case in cases]
+    outcomes, figures = {}, {}
+    memory_ns: dict[str, list[float]] = {}
+    for number, (name, part) in enumerate(parts.tiers.items()):
+        steps = [Decode(q, [k[t] for t in place[number]], [v[t] for t in place[number]], normalise=False)
+                 for (q, k, v), place in zip(data, places, strict=True)]
+        timed = [memory_arrivals(part.config, (memories or {}).get(name, TIERS[name].memory), step) for step in steps]
+        memory_ns[name] = [nanoseconds for nanoseconds, _ in timed]
+        episodes = [Episode([step], arrival=arrival) for step, (_, arrival) in zip(steps, timed, strict=True)]
+        outcomes[name] = simulate(part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number)
+        figures[name] = [_figures(part.config, outcomes[name], n, memory_ns[name][n], sum(step.tokens))
+                         for n, step in enumerate(steps)]
+    outcomes["merge"] = _merge(parts, outcomes, len(cases), seed, stalls)
+
+    out = []
+    clock = parts.merge.config.clock_mhz
+    for n, (case, (q, k, v)) in enumerate(zip(cases, data, strict=True)):
+        tiers = {name: figures[name][n] for name in parts.tiers}
+        end = outcomes["merge"].run.epochs[n].end_cycle + 1
+        time_ns = end / clock * 1e3
+        with np.errstate(all="ignore"):
+            error = np.abs(to_float64(outcomes["merge"].expected[n].o, parts.merge.config.unit.io)
+                           - attention(parts.hbm.config.processing, q, k, v))
+        slowest = max(t["time_ns"] for t in tiers.values())
+        merge = {"clock_mhz": clock, "end_cycle": end, "cycles": end - int(np.floor(slowest * clock / 1e3)),
+                 "time_ns": round(time_ns, 3)}
+        out.append(StepResult(case, tiers, merge, time_ns, time_ns - max(t["local_ns"] for t in tiers.values()),
+                              float(error.max()), float(np.sqrt(np.mean(error**2)))))
+    return out, outcomes
+
+
+def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_ns: float, tokens: int) -> dict[str, Any]:
+    """Cycles of a tier from the first command of its memory on; ``local`` is the part until its last beat of K and V."""
+    log = outcome.run.epochs[number]
+    moved = any(log.moved[name].any() for name in outcome.feeds)
+    local = outcome.edge(number, "last") + 1 if moved else 0
+    end = log.end_cycle + 1
+    ideal = outcome.ideal_cycles(number)
+    return {"tokens": tokens, "clock_mhz": config.clock_mhz, "memory_time_ns": round(memory_ns, 3), "local_cycles": local,
+            "reduction_cycles": end - local, "cycles": end, "stall_cycles": outcome.stall_cycles(number),
+            "utilisation": round(ideal / end, 6), "local_ns": round(local / config.clock_mhz * 1e3, 3),
+            "time_ns": round(end / config.clock_mhz * 1e3, 3)}
+
+
+def _merge(parts: Parts, tiers: dict[str, Outcome], cases: int, seed: int, stalls: float) -> Outcome:
+    """The merge of what the tiers' RTL gave, beat by beat at the cycles at which it came."""
+    config: PamTierMergeConfig = parts.merge.config
+    items: dict[str, Items] = {"merge": Items.of(np.ones((cases, 1), np.uint8), epoch=np.arange(cases))}
+    for number, (name, part) in enumerate(parts.tiers.items()):
+        outcome = tiers[name]
+        beats = outcome.vectors // cases
+        cycle = outcome.run.output_cycles["result"] + 1
+        arrival = np.ceil(cycle * config.clock_mhz / part.config.clock_mhz - 1e-9).astype(np.int64) + CROSSING_CYCLES
+        items[f"source_{number}"] = Items.of(outcome.run.outputs["result"], epoch=np.arange(len(cycle)) // beats,
+                                             cycle=arrival)
+    results = [tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)]
+    blocks = [[result_beats(config.unit, result, True)] for result in results]
+    return check(parts.merge.verilog, parts.merge.module, tier_ports(config), items, blocks, results,
+                 ["source_0", "source_1", "source_2"], stalls=stalls, seed=seed + 3)
+
+
+def corner_cases(tokens: int = 96) -> list[Case]:
+    """Each tier empty, all but one empty, one token in each tier alone, and every kind of data."""
+    flags = [(n >> 2 & 1, n >> 1 & 1, n & 1) for n in range(1, 7)]
+    alone = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    return [*(Case(tokens, shares) for shares in flags), *(Case(1, shares) for shares in alone),
+            *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
+
+
+def default_parts(request: SimRequest) -> Parts:
+    """The tiers of the published sizes: bank groups of HBM and DDR, a channel of the SSD controller with four units."""
+    small = ("groups=1", "reduction.sources=4")
+    merge = Part(request.config, request.verilog, request.module)
+    return Parts(request.part("pam-bank-group", "pam-hbm"), request.part("pam-bank-group", "pam-ddr"),
+                 request.part("pam-ssd-controller", "pam-ssd", small), merge)
+
+
+def bench(request: SimRequest) -> dict[str, Any]:
+    """Run decode steps over three tiers.
+
+    Two runs: the measured step and the corner cases with data at the cycles of the memories; the same with random
+    stalls on every stream besides.
+
+    Returns
+    -------
+    dict with the keys of ``bankside sim --json`` that depend on the unit, see the page.
+    """
+    tokens, head_dim = request.workload["tokens"], request.workload["head_dim"]
+    case = Case(tokens, parse_shares(request.workload["shares"]), request.workload["data"])
+    if tokens < 1:
+        raise ConfigError("tokens must be at least 1: a step without any has no result")
+    if case.kind not in KINDS:
+        raise ConfigError(f"data must be one of {', '.join(KINDS)}, not '{case.kind}'")
+    case.slots()
+    request.progress("generating the tiers")
+    parts = default_parts(request)
+    cases = [case, *corner_cases()]
+    outcomes: dict[str, Outcome] = {}
+    request.progress("simulating: data at the cycles of the memories")
+    steps, run = run_cases(parts, cases, head_dim, seed=request.seed)
+    outcomes |= {f"{level}_memory": outcome for level, outcome in run.items()}
+    request.progress("simulating: random stalls and back-pressure")
+    stalled, run = run_cases(parts, cases, head_dim, seed=request.seed + 4, stalls=0.35)
+    outcomes |= {f"{level}_stalls": outcome for level, outcome in run.items()}
+    main = steps[0]
+    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
+    clocks = sum(o.run.clocks for o in outcomes.values())
+    return {
+        "vectors": sum(o.vectors for o in outcomes.values()),
+        "mismatches": sum(o.mismatches for o in outcomes.values()),
+        "first_mismatch": wrong[0] if wrong else None,
+        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        "time_ns": round(main.time_ns, 3),
+        "reduction_ns": round(main.reduction_ns, 3),
+        "reduction_share": round(main.reduction_share, 6),
+        "tiers": main.tiers,
+        "merge": main.merge,
+        "max_abs_error": main.max_abs_error,
+        "rms_error": main.rms_error,
+        "cases": [{"tokens": s.case.tokens, "shares": ":".join(map(str, s.case.shares)), "data": s.case.kind,
+                   "time_ns": round(s.time_ns, 3), "max_abs_error": s.max_abs_error} for s in (*steps, *stalled)],
+        "cycles": main.merge["end_cycle"],
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
+                 for name, o in outcomes.items()},
+        "waves": None,
+        "clocks": clocks,
+        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
+    }
+
+
+def parse_shares(text: str) -> tuple[int, int, int]:
+    """``HBM:DDR:SSD``, three whole numbers."""
+    parts = text.split(":")
+    if len(parts) != 3 or not all(part.isdigit() and len(part) < 8 for part in parts):
+        raise ConfigError(f"shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '{text}'")
+    return int(parts[0]), int(parts[1]), int(parts[2])
