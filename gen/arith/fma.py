@@ -150,7 +150,6 @@ def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
     p.inf = view.inf | p.c_inf
     p.inf_sign = Mux(p.c_inf, p.c_sign, p.product_sign)
     p.nan = view.nan | p.c_nan | (view.inf & p.c_inf & p.subtract)
-    p.cut(4)
     _shift_addend(p, window)
     _add(p, window)
     _normalise(p, window)

@@ -68,10 +68,11 @@ class SumUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        io, acc = config.io, config.acc
+        acc = config.acc
         options = {"fmt": acc, "acc": acc, "flush_to_zero": True}
 
-        log = logarithm(m, converted(m, self.part, acc, config.log, "part"), fmt=config.log, depth=self.LOGARITHM, name="log_")
+        log = logarithm(m, converted(m, self.part, acc, config.log, "part"), fmt=config.log, depth=self.LOGARITHM,
+                        name="log_")
         m.d.comb += self.log.eq(converted(m, log, config.log, config.score, "log_score"))
         log_acc = self.log if config.score == acc else converted(m, log, config.log, acc, "log_acc")
         scale = from_integer(m, self.scale[config.table.fraction_bits - config.log_scale_bits:], fmt=acc, signed=True,

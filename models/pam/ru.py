@@ -156,8 +156,8 @@ def reduce_partials(config: PamRuConfig, partials: Partial, *, normalise: bool) 
     Notes
     -----
     Each merge is one fused multiply-add per element (weight times O, plus the accumulator moved by a power of two),
-    rounded to ``acc_format``; in that of l subnormal numbers count as 0. The output is rounded to ``format`` once, and with ``normalise`` once more behind the
-    multiplication by 1 / l.
+    rounded to ``acc_format``; in that of l subnormal numbers count as 0. The output is rounded to ``format`` once, and
+    with ``normalise`` once more behind the multiplication by 1 / l.
     """
     io, acc = config.io, config.acc
     m, scale, l, o = (np.asarray(part, np.int64) for part in (partials.m, partials.scale, partials.l, partials.o))  # noqa: E741

@@ -63,7 +63,8 @@ def test_a_beat_every_clock(unit):
 def test_other_formats_and_sizes(sets):
     selection = select("pam-ru", sets=[*TINY, *sets])
     rng = np.random.default_rng(4)
-    outcome = simulate(selection.config, verilog(selection), stress_merges(selection.config, rng, 2 * len(KINDS)), stalls=0.3)
+    episodes = stress_merges(selection.config, rng, 2 * len(KINDS))
+    outcome = simulate(selection.config, verilog(selection), episodes, stalls=0.3)
     assert outcome.mismatches == 0, outcome.first_mismatch
 
 

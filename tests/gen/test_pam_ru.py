@@ -11,14 +11,15 @@ import pytest
 from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
+from bankside.cosim.pam_ru import special_numbers
 from bankside.gen.pam import ru as ru_module
 from bankside.gen.pam.lane import ReductionLane, delayed
 from bankside.gen.pam.partial_port import PartialKind, PartialPort
 from bankside.gen.pam.ru import PamRu
 from bankside.gen.pam.sum_unit import SumUnit
 from bankside.gen.pam.weights import WeightUnit
-from bankside.models.numerics import from_float64
-from bankside.models.pam.ru import weights
+from bankside.models.numerics import convert, fma, from_float64, to_float64
+from bankside.models.pam.ru import shift, weights
 
 
 def simulate(dut, testbench):
@@ -83,6 +84,45 @@ def test_weights_bit_for_bit(name, fields):
     assert [s + WeightUnit.LATENCY for s in starts] == strobes
     assert np.diff(starts)[:5].tolist() == [WeightUnit.INTERVAL] * 5
     assert got == expected
+
+
+# Lane -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", [{}, {"lane_depth": 2}, {"acc_format": "fp16", "lane_depth": 0}])
+def test_lane_bit_for_bit(fields):
+    """A new element every cycle: accumulators moved and added, sums that cancel, corner values; and the way out."""
+    config = PamRuConfig(**fields)
+    dut, rng, count = ReductionLane(config), np.random.default_rng(5), 100
+    io, acc, start = config.io, config.acc, dut.SUM
+    o, weight = (rng.integers(0, 1 << io.width, count) for _ in range(2))
+    o[::3], weight[::3] = (rng.choice(special_numbers(io), len(o[::3])) for _ in range(2))
+    with np.errstate(invalid="ignore"):
+        old = from_float64(-to_float64(o, io) * to_float64(weight, io) * rng.choice([1, 1.25, 1e-3], count), acc)
+    old[::5] = rng.choice(special_numbers(acc), len(old[::5]))
+    old = np.where(old >> acc.fraction_bits & acc.exponent_max == 0, 0, old)  # no accumulator is subnormal
+    steps, alone = rng.choice([0, 0, 1, 5, 40, 1023], count), rng.random(count) < 0.2
+    expected = fma(weight, o, np.where(alone, 0, shift(old, steps, acc)), io, acc=acc)
+    rounded = shift(old, steps, acc) if acc == io else convert(shift(old, steps, acc), acc, io)
+    factor = convert(weight, io, dut.fmt)
+    got, out = [], []
+
+    async def testbench(ctx):
+        for cycle in range(count + start + 2):
+            if cycle < count:
+                ctx.set(dut.o, int(o[cycle]))
+            if 0 < cycle <= count:
+                for port, values in ((dut.factor, factor), (dut.old, old), (dut.steps, steps), (dut.alone, alone)):
+                    ctx.set(port, int(values[cycle - 1]))
+            if start <= cycle < count + start:
+                got.append(ctx.get(dut.result))
+            if 3 <= cycle < count + 3:
+                out.append(ctx.get(dut.rounded))
+            await ctx.tick()
+
+    simulate(dut, testbench)
+    assert got == expected.tolist()
+    assert out[:count] == rounded[:len(out)].tolist()
 
 
 # Port -------------------------------------------------------------------------------------------------------------------
