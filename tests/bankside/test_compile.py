@@ -4,9 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from bankside.constraints.program_encoding import COMMANDS, DispatchError
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from bankside.models.llm import load_model
 from bankside.models.lolpim.compiler import compile_model
+from bankside.models.lolpim.dispatcher import dispatch
+from bankside.models.lolpim.host import load, set_layer, set_request, set_tokens, start
 from bankside.models.program.encoding import canonical, decode_program, encode_program
 from bankside.models.systems import load_system
 
@@ -96,3 +99,28 @@ def test_errors_are_one_line(arguments, message, capsys):
     assert main(["compile", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_the_dispatcher_executes_what_was_compiled():
+    """Words of a layer's program, on the dispatcher's model with a request whose rows are scattered: what it issues is the
+    program for that layer and so many tokens, with the request's rows looked up."""
+    system, shape = load_system("lol-pim"), load_model("qwen1.5-7b")
+    compiled = compile_model(system, shape, 4096)
+    config = DpaDispatcherConfig()
+    rows = np.random.default_rng(1).permutation(1 << 13)[:compiled.virtual_rows].tolist()
+    words = encode_program(compiled.program, config.encoding, layer=True)
+    base = [*load(config, words), *set_request(config, 2, 7, 2500, 100, rows)]
+    for layer, tokens in ((0, 2500), (1, 2500), (1, 300)):
+        issued, done = dispatch(config, [*base, set_tokens(config, 2, tokens), set_layer(config, layer, 2),
+                                         start(config, 0, 2)])
+        assert [end.code for end in done] == [DispatchError.NONE]
+        whole = list(compiled.program.bind(tokens).expand())
+        wanted = whole[layer * len(whole) // 2:(layer + 1) * len(whole) // 2]
+        assert len(wanted) == len(issued.values)
+        columns = {name: issued.column(name).tolist() for name in ("op", "row", "gpr", "opsize", "mask", "column")}
+        for n, (op, at) in enumerate(wanted):
+            assert columns["op"][n] == COMMANDS[op].code
+            if "row" in at:
+                assert columns["row"][n] == (rows[at["row"]] if "slot" in at else at["row"])
+            for name in ("gpr", "opsize", "mask", "column"):
+                assert columns[name][n] == at.get(name, 0)

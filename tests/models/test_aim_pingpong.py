@@ -1,5 +1,9 @@
 """AiM channels with two sets of buffers: against hazards read off the rules cycle by cycle, and by hand."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
@@ -147,3 +151,23 @@ def test_what_has_no_meaning_is_refused(machine):
         machine.time(p)
     with pytest.raises(ConfigError, match=r"^the AiM simulator has no double buffers"):
         PingPong(FrontEnd(quirks="aim-simulator"))
+
+
+def test_interpreted_it_is_the_same():
+    program = """
+from bankside.models.memory.aim import FrontEnd
+from bankside.models.memory.aim_pingpong import PingPong
+from bankside.models.program import Program
+for refresh in (False, True):
+    p = Program()
+    with p.loop(12):
+        p.command("WR_GB", opsize=40, gpr=0, mask=0xffff0000)
+        with p.loop(3) as i:
+            p.command("MAC_ABK", opsize=50, mask=0xffff0000, row=i)
+            p.command("RD_MAC", gpr=0, mask=0xffff0000)
+    timing = PingPong(FrontEnd(refresh=refresh)).time(p)
+    print(timing.cycles, timing.commands)
+"""
+    answers = [subprocess.run([sys.executable, "-c", program], env=os.environ | {"BANKSIDE_INTERPRETED": value},
+                              capture_output=True, text=True, check=True).stdout for value in ("", "1")]
+    assert answers[0] == answers[1] and answers[0].count("RDMAC16") == 2
