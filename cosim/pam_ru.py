@@ -13,6 +13,7 @@ from ..constraints.formats import FloatFormat
 from ..constraints.units.pam_ru import PamRuConfig
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.ru import Partial, Reduced, identity, in_order, merged, reduce_partials
+from .pam_pu import special_numbers
 from .request import SimRequest
 from .streams import EpochLog, Items, StreamPort, StreamRun, play
 
@@ -279,13 +280,6 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
         chosen = sources[rng.integers(len(sources))]
         chosen[0][rng.integers(len(chosen[0]))] = from_float64(np.asarray(300.0), score)
     return Merge([Partial(*part) for part in sources], normalise)
-
-
-def special_numbers(fmt: FloatFormat) -> np.ndarray:
-    """Zeros, subnormals, the largest and smallest numbers, one, infinities and NaN, both signs."""
-    positive = np.array([0, 1, (1 << fmt.fraction_bits) - 1, 1 << fmt.fraction_bits, fmt.bias << fmt.fraction_bits,
-                         fmt.infinity - 1, fmt.infinity, fmt.nan], np.int64)
-    return np.concatenate([positive, positive | fmt.sign_mask])
 
 
 def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> list[list[Merge]]:

@@ -11,7 +11,7 @@ import pytest
 from amaranth import *
 from amaranth.sim import Simulator
 from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
-from bankside.cosim.pam_ru import special_numbers
+from bankside.cosim.pam_pu import special_numbers
 from bankside.gen.pam import ru as ru_module
 from bankside.gen.pam.lane import ReductionLane, delayed
 from bankside.gen.pam.partial_port import PartialKind, PartialPort
