@@ -38,9 +38,11 @@ def test_programs_do_what_the_table_says(model, tokens):
     assert decode_program(words, encoding, layers=compiled.layers) == canonical(compiled.program)
 
 
-def test_operators_do_not_share_what_they_must_not():
+@pytest.mark.parametrize("tensor,pipeline,chunk", [(4, 32, 2048), (8, 16, 256), (16, 8, 1024), (8, 16, 8192)])
+def test_operators_do_not_share_what_they_must_not(tensor, pipeline, chunk):
     """Weights of all operators and layers in rows of their own, each row's columns once; keys and values too."""
-    system, shape = load_system("lol-pim", {"parallelism.tensor": 4, "parallelism.pipeline": 32}), load_model("qwen1.5-7b")
+    overrides = {"parallelism.tensor": tensor, "parallelism.pipeline": pipeline, "allocation.chunk_tokens": chunk}
+    system, shape = load_system("lol-pim", overrides), load_model("qwen1.5-7b")
     compiled = compile_model(system, shape, 3000)
     weights, kept = set(), set()
     for op, at in compiled.program.bind(3000).expand():
