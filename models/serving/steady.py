@@ -121,10 +121,11 @@ def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *, most: int = 1 << 16, first: int = 64,
-                precision: float = 0.03) -> dict[float, SteadyState | None]:
+                precision: float | None = 0.03) -> dict[float, SteadyState | None]:
     """The state with the most tokens per second of those whose time per token keeps to each limit; None where a batch of 1
-    does not. ``run`` gives the state of a batch; the time is taken to grow with it, and the largest batch within the
-    limit is found to a relative ``precision``."""
+    does not. ``run`` gives the state of a batch; the time is taken to grow with it. The largest batch within the limit is
+    found to a relative ``precision``; with None only doubled batches are run, and a power law between two gives the state,
+    for systems whose time does not jump and takes long to evaluate."""
     known: dict[int, SteadyState] = {}
 
     def at(batch: int) -> SteadyState:
@@ -152,12 +153,26 @@ def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *,
         while not low and high > 1:
             batch = max(high // 4, 1)
             low, high = (batch, high) if at(batch).tpot_s <= limit else (0, batch)
-        while low and high - low > max(precision * low, 1):
+        while precision is not None and low and high - low > max(precision * low, 1):
             middle = _between(at(low), at(high), limit)
             low, high = (middle, high) if at(middle).tpot_s <= limit else (low, middle)
-        out[limit] = max((one for one in known.values() if one.tpot_s <= limit), key=lambda one: one.tokens_per_s,
-                         default=None)
+        within = [one for one in known.values() if one.tpot_s <= limit]
+        if precision is None and low and high:
+            within.append(_interpolated(known[low], known[high], limit))
+        out[limit] = max(within, key=lambda one: one.tokens_per_s, default=None)
     return out
+
+
+def _interpolated(low: SteadyState, high: SteadyState, limit: float) -> SteadyState:
+    """The state that reaches the limit, if batch and tokens per second are powers of the time between two states."""
+    share = math.log(limit / low.tpot_s) / math.log(high.tpot_s / low.tpot_s)
+
+    def power(a: float, b: float) -> float:
+        return a * (b / a) ** share
+
+    return replace(low, limit=int(power(low.limit, high.limit)), batch=power(low.batch, high.batch), tpot_s=limit,
+                   tokens_per_s=power(low.tokens_per_s, high.tokens_per_s), step_s=power(low.step_s, high.step_s),
+                   prefill_share=low.prefill_share + share * (high.prefill_share - low.prefill_share), energy_j={})
 
 
 def _between(low: SteadyState, high: SteadyState, limit: float) -> int:

@@ -644,3 +644,8 @@ def test_the_best_batch_within_a_limit():
     found = best_within(run, (0.005, 0.0105, 0.05, 0.2), most=150)
     assert found[0.005] is None and 49 <= found[0.0105].limit <= 50 and 97 <= found[0.05].limit <= 100
     assert found[0.2].limit == found[0.05].limit and len(ran) == len(set(ran)) < 20
+    ran.clear()
+    found = best_within(lambda batch: SteadyState(batch, batch, 1.0, batch * 1e-3, batch**0.5, 1.0, 0.1, {}), (0.003, 0.1),
+                        precision=None)
+    assert [found[limit].limit for limit in (0.003, 0.1)] == [3, 100]
+    assert found[0.1].tokens_per_s == pytest.approx(10)

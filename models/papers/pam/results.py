@@ -68,15 +68,16 @@ def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
 def conversation_why(evidence: Evidence, base: str) -> str:
     """Where the time goes, and what is left if prompts cost nothing."""
     limit = LIMITS_MS[-1]
-    alone = means({(model, workload): gain(evidence, base, model, workload, (limit,), prefill=False)
-                   for model in MODELS for workload in ONLINE})
     ours, theirs = (online(evidence, name, "llama3-70b", "wildchat")[limit] for name in ("pam", base))
     assert ours and theirs
+    alone = []
+    for model, batch in (("llama3-70b", 1024), ("opt-175b", 256)):
+        steps = [1e3 * steady(evidence, name, model, "wildchat", batch).step_s for name in ("pam", base)]
+        alone.append(f"{batch} requests of {model} {steps[0]:.0f} ms, {base} {steps[1]:.0f} ms")
     return (f"prefill runs on the same GPUs in both and sets the pace; LLaMA3-70B, WildChat, {limit} ms: pam "
-            f"{shares(ours)}; {base} {shares(theirs)}. If prompts cost nothing, at {limit} ms: "
-            + ", ".join(f"{model} {value:.2f}" for model, value in alone.items())
-            + ". Batches within the limits mostly fit HBM, where the GPU reads K and V once for all queries of a group and "
-            "PAM's units read an eighth of them for each query; the paper does not give its baseline's batches")
+            f"{shares(ours)}; {base} {shares(theirs)}. Decode steps alone: pam {'; pam '.join(alone)}. Batches within the "
+            "limits mostly fit HBM, where a GPU reads K and V once for all queries of a group and PAM's units read an "
+            "eighth of them for each query; the paper does not give its baseline's batches")
 
 
 @CHECKS.of("pam-thr-online")
