@@ -60,8 +60,8 @@ class CommandCode:
 
 
 def _code(code: int, fields: str, optional: str = "", paper: str = "") -> CommandCode:
-    places = dict(name.split(":") if ":" in name else (name, name) for name in fields.split())
-    return CommandCode(code, places, tuple(optional.split()), paper)
+    places = [name.partition(":") for name in fields.split()]
+    return CommandCode(code, {name: place or name for name, _, place in places}, tuple(optional.split()), paper)
 
 
 #: End of the program; line without a command: its loops and modifiers belong to the next one. Code 0 is no command, so that
@@ -126,7 +126,7 @@ _MEANINGS = {
     DispatchError.FORMAT: "more prefix words than a line has, or an end with prefix words",
     DispatchError.BEYOND: "program or body of a loop runs beyond the command buffer",
     DispatchError.NESTING: "more loops within each other than the unit has levels",
-    DispatchError.BODY: "body of a loop without lines, or that goes on behind the end of the loop around it; an end in a loop",
+    DispatchError.BODY: "body of a loop without lines, or that ends behind the loop around it; an end in a loop",
     DispatchError.COUNT: "count of a loop above the greatest",
     DispatchError.MODIFIER: "modifier of no operand, or by the index of a loop that is not open",
     DispatchError.LAYER: "modifier by the layer, while the current layer is not one of the layers",

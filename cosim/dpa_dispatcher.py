@@ -83,11 +83,11 @@ def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
     program: dict[str, Program] = {"one loop of a command": nest([60], 1)}
     within = max(1, min(levels, prefix - 1))
     program["loops and modifiers that fill a line"] = nest([3] * within, min(prefix - within, 2 * within))
-    program["a loop around single commands and loops"] = Program([Loop(5, (
-        Command("SYNC"), Loop(3, (Command("SYNC"),)), Command("SYNC"), *((Loop(2, (Command("SYNC"), Command("SYNC"))),) * 2)))]
-        if levels > 1 else [Loop(20, (Command("SYNC"),))])
     if levels > 1:
-        program["a loop of count 0 in a loop"] = Program([Loop(10, (Command("SYNC"), Loop(0, (Command("EOC"),))))])
+        sync = Command("SYNC")
+        pair = Loop(2, (sync, sync))
+        program["a loop around single commands and loops"] = Program([Loop(5, (sync, Loop(3, (sync,)), sync, pair, pair))])
+        program["a loop of count 0 in a loop"] = Program([Loop(10, (sync, Loop(0, (sync,))))])
     if 2 * levels > prefix:
         program["modifiers beyond a line"] = Program([Loop(10, (Command("SYNC"), nest([2] * (levels - 1), 0).body[0]
                                                                 if levels > 1 else Command("SYNC"), _many(prefix)))])
@@ -97,9 +97,8 @@ def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
 
 def _many(prefix: int) -> Command:
     """A command in one loop with a modifier more than a line has room for, if there are as many operands."""
-    operands = {"opsize": Affine(0, (1,)), "mask": Affine(0, (1,)), "bank": Affine(0, (1,)), "row": Affine(0, (1,)),
-                "column": Affine(0, (1,)), "register": Affine(0, (1,))}
-    return Command("MAC_SBK", {name: value if k <= prefix else Affine(0) for k, (name, value) in enumerate(operands.items())})
+    names = ("opsize", "mask", "bank", "row", "column", "register")
+    return Command("MAC_SBK", {name: Affine(0, (1,)) if k <= prefix else 0 for k, name in enumerate(names)})
 
 
 def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens: Sequence[int], rows: int) -> Program:
@@ -215,8 +214,8 @@ def damaged(config: DpaDispatcherConfig, words: np.ndarray, rng: np.random.Gener
 class Outcome:
     """What a simulation showed.
 
-    ``runs``: for every run the clocks from the acceptance of its start (by the port) to its first command, from its first to
-    its last command, and from that to ``done``; commands. Without commands all but the last are 0.
+    ``runs``: for every run the clocks from the acceptance of its start (by the port) to its first command, from its first
+    to its last command, and from that to ``done``; commands. Without commands all but the last are 0.
     """
 
     config: DpaDispatcherConfig
@@ -293,7 +292,8 @@ def _without_status(config: DpaDispatcherConfig, top: str) -> str:
         declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
                      f"{there} {port.name}__ready"]
         pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
-    return f"\nmodule {top}_streams ({', '.join(declared)});\n  wire [2:0] status;\n  {top} dut ({', '.join(pins)});\nendmodule\n"
+    return (f"\nmodule {top}_streams ({', '.join(declared)});\n  wire [2:0] status;\n"
+            f"  {top} dut ({', '.join(pins)});\nendmodule\n")
 
 
 def _runs(run: StreamRun, model: Dispatcher, targets: np.ndarray) -> list[dict[str, int]]:
@@ -304,9 +304,9 @@ def _runs(run: StreamRun, model: Dispatcher, targets: np.ndarray) -> list[dict[s
         cycles = run.output_cycles["command"][at:at + commands]
         if ends == 1:
             begin, end = int(log.first["host"][START]), int(run.output_cycles["done"][ended])
-            clocks = ({"start": int(cycles[0]) - begin, "commands_clocks": int(cycles[-1] - cycles[0]) + 1,
-                       "end": end - int(cycles[-1])} if commands else {"start": 0, "commands_clocks": 0, "end": end - begin})
-            out.append({"commands": commands, **clocks})
+            first, last = (int(cycles[0]), int(cycles[-1])) if commands else (begin, begin)
+            out.append({"commands": commands, "start": first - begin, "commands_clocks": last - first + bool(commands),
+                        "end": end - last})
         at, ended = at + commands, ended + ends
     return out
 
@@ -345,12 +345,12 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
     """Random requests and programs, one epoch for each program; and what the programs' own expansion says.
 
     Programs go to the two halves of the buffer in turn, so that one may be written while the one before runs. ``damage`` is
-    the chance of a program that is not as it was encoded (what it issues is not said, then: an empty array). Programs have at
-    most ``most`` commands, damaged ones pass at most ten times as many lines.
+    the chance of a program that is not as it was encoded (what it issues is not said, then: an empty array). Programs have
+    at most ``most`` commands, damaged ones pass at most ten times as many lines.
     """
     requests = _Requests.random(config, rng, 9)
     epochs: list[list[Write]] = [requests.writes()]
-    expected = []
+    expected: list[np.ndarray] = []
     half = config.lines // 2
     while len(expected) < programs:
         line = half * (len(expected) % 2)
@@ -380,8 +380,8 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
 
 def growth(config: DpaDispatcherConfig, rng: np.random.Generator, steps: int) -> list[Write]:
     """A request that decodes over the border of a chunk: while a step runs, the host maps the row that the next one needs,
-    anywhere in the memory, and adds a token; the step after the border has a row more. A second request ends on the way: its
-    rows are released, and a third takes its slot."""
+    anywhere in the memory, and adds a token; the step after the border has a row more. A second request ends on the way:
+    its rows are released, and a third takes its slot."""
     first = TOKENS_PER_ROW - steps // 2
     rows = rng.permutation(1 << config.row_bits)[:6].tolist()
     words = encode_program(worked_example(), config.encoding)
@@ -440,13 +440,13 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
     ]
     if config.token_bits > config.count_bits:
         tries.append((encoded(Command("SYNC"), Loop(Tokens(1), (Command("SYNC"),))), 0, 0))  # type: ignore[arg-type]
-    layered = encode_program(Program([Loop(4, (Command("SYNC"), Command("EWADD", opsize=Affine(0, (1,)), gpr0=0, gpr1=0)))]),
-                             encoding, layer=True)
+    add = Command("EWADD", opsize=Affine(0, (1,)), gpr0=0, gpr1=0)
+    layered = encode_program(Program([Loop(4, (Command("SYNC"), add))]), encoding, layer=True)
     tries.append((layered, 0, 0))
-    if encoding.modifier_fields["target"] and config.nesting > 1:
-        modifier = pack(encoding.modifier_fields, target=0, level=1, stride=1)
-        tries.append((changed(changed(looped, 0, 0, int(looped[0, 0]) | 1 << 6 + bits(encoding.prefix_words + 1)), 0, prefix + 1,
-                              modifier), 0, 0) if encoding.prefix_words > 1 else (changed(looped, 1, 0, 0), 0, 0))
+    if encoding.prefix_words > 1 and config.nesting > 1:  # a modifier by a loop that is not open
+        modified = changed(looped, 0, prefix + 1, pack(encoding.modifier_fields, target=0, level=1, stride=1))
+        one = 1 << 6 + bits(encoding.prefix_words + 1)
+        tries.append((changed(modified, 0, 0, int(modified[0, 0]) | one), 0, 0))
     setting = [*set_request(config, 0, 5, many, 0, [3]), set_size(config, 0, 2), set_layer(config, 3, 3)]
     epochs = []
     for words, slot, line in tries:
@@ -461,22 +461,22 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
 def bench(request: SimRequest) -> dict[str, Any]:
     """Run the whole bench of ``dpa-dispatcher``.
 
-    Scores of a request of ``tokens`` at full speed; the shapes of :func:`shapes`; the paper's worked example; random programs
-    for random requests with random stalls, and with an output that waits to be asked; a request that grows over the border of
-    a chunk while it runs; every error, and random damage to programs. Everything is compared with the model, and random
+    Scores of a request of ``tokens`` at full speed; the shapes of :func:`shapes`; the paper's worked example; random
+    programs for random requests with random stalls, and with an output that waits to be asked; a request that grows over
+    the border of a chunk while it runs; every error, and random damage to programs. All is compared with the model, random
     programs also with their own expansion.
 
     Returns
     -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``utilisation`` are of the scores, from
-    the acceptance of the start to ``done``.
+    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``utilisation`` are of the scores,
+    from the acceptance of the start to ``done``.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     tokens = request.workload["tokens"]
     rows = -(-tokens // TOKENS_PER_ROW)
     if tokens >= 1 << config.token_bits or rows > config.table_entries:
-        raise ConfigError(f"tokens must be at most {min((1 << config.token_bits) - 1, config.table_entries * TOKENS_PER_ROW)}"
-                          f" for this configuration, not {tokens}")
+        most = min((1 << config.token_bits) - 1, config.table_entries * TOKENS_PER_ROW)
+        raise ConfigError(f"tokens must be at most {most} for this configuration, not {tokens}")
     heads = max(1, min(8, (1 << config.gpr_bits) // 2))
     requests = set_request(config, 0, 1, tokens, 0, rng.integers(0, 1 << config.row_bits, rows).tolist())
     main = [[*requests, *load(config, encode_program(score_program(config, heads), config.encoding)), start(config)]]

@@ -22,11 +22,12 @@ class DpaDispatcherConfig(Strict):
 
     command_bytes: int = Field(default=96 << 10, ge=32, le=1 << 22, description="command buffer")
     table_entries: int = Field(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
-    entry_bits: int = Field(default=16, ge=2, le=32, description="entry of the table: a row, and whether there is one (top bit)")
+    entry_bits: int = Field(default=16, ge=2, le=32,
+                            description="entry of the table: a row, and whether there is one (top bit)")
     slots: int = Field(default=16, ge=1, le=256, description="requests in the configuration")
     nesting: int = Field(default=4, ge=1, le=8, description="loops within each other")
     line_words: int = Field(default=8, ge=2, le=32,
-                            description="words of 32 bits that are decoded in a clock: a command and its loops and modifiers")
+                            description="words of 32 bits that are decoded in a clock: a command, its loops and modifiers")
     row_bits: int = Field(default=14, ge=1, le=24, description="physical row")
     column_bits: int = Field(default=6, ge=1, le=16, description="column")
     bank_bits: int = Field(default=4, ge=1, le=8, description="bank")
@@ -46,8 +47,8 @@ class DpaDispatcherConfig(Strict):
     def _check(self) -> DpaDispatcherConfig:
         line_bytes = self.line_words * WORD_BITS // 8
         if self.command_bytes % line_bytes or self.command_bytes < 2 * line_bytes:
-            raise ValueError(f"command_bytes must be at least two lines of line_words ({2 * line_bytes} bytes) and a multiple "
-                             f"of a line, not {self.command_bytes}")
+            raise ValueError(f"command_bytes must be at least two lines of line_words ({2 * line_bytes} bytes) and a "
+                             f"multiple of a line, not {self.command_bytes}")
         if self.lines > 1 << 16:
             raise ValueError(f"command_bytes must be at most {line_bytes << 16} (65536 lines), not {self.command_bytes}")
         if self.entry_bits <= self.row_bits:
@@ -117,6 +118,6 @@ class DpaDispatcherConfig(Strict):
 
 
 PRESETS: dict[str, DpaDispatcherConfig] = {
-    # Table 5: 96 KB of commands; 96 KB of table, 49,152 entries of 16 bits (a row takes 14, and one says whether there is one).
+    # Table 5: 96 KB of commands; 96 KB of table, 49,152 entries of 16 bits: a row of 14, and whether there is one.
     "lol-pim": DpaDispatcherConfig(),
 }

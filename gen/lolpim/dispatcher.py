@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from ..blocks.stream import StreamRegister
-from .sequencer import ItemKind, LoopSequencer, item_layout, line_layout, slot_layout
+from .sequencer import ItemKind, LoopSequencer, item_layout, slot_layout
 
 __all__ = ["DpaDispatcher", "command_layout", "done_layout", "host_layout"]
 
@@ -32,11 +32,11 @@ def done_layout(config):
 class DpaDispatcher(wiring.Component):
     """Executes programs of its command buffer for the requests of its configuration.
 
-    The host writes programs, requests and the Va2Pa table, at any time, and starts a run: a program from a line on, for a slot
-    of the configuration. Every line is decoded in a clock; its loops take no clock of their own. A command's operands are its
-    own plus what its modifiers say; a virtual row is looked up in the table. At the end of a run, which may be an error, and
-    when all its commands have been taken, ``done`` has a message. Nothing behind an error is issued, everything before it is;
-    the host then clears it.
+    The host writes programs, requests and the Va2Pa table, at any time, and starts a run: a program from a line on, for a
+    slot of the configuration. Every line is decoded in a clock; its loops take no clock of their own. A command's operands
+    are its own plus what its modifiers say; a virtual row is looked up in the table. At the end of a run, which may be an
+    error, and when all its commands have been taken, ``done`` has a message. Nothing behind an error is issued, everything
+    before it is; the host then clears it.
 
     Timing: one command per clock, ``latency`` cycles after the start. A loop with a count of 0 takes two clocks; a command
     with more loops and modifiers than a line has prefix words takes further lines, a clock each. Any stall of ``command``
@@ -66,7 +66,8 @@ class DpaDispatcher(wiring.Component):
     PORTS = {
         "host": {
             "payload": "a write of the host",
-            "fields": {"address": "register, entry of the Va2Pa table, or word of the command buffer", "data": "what is written"},
+            "fields": {"address": "register, entry of the Va2Pa table, or word of the command buffer",
+                       "data": "what is written"},
         },
         "command": {
             "payload": "a command",
@@ -82,8 +83,8 @@ class DpaDispatcher(wiring.Component):
             "payload": "a run is over and its commands are taken",
             "fields": {"code": "0, or what was wrong", "line": "line of the end, or where it was wrong"},
         },
-        "status": {"payload": "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are being "
-                              "invalidated"},
+        "status": {"payload": "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are "
+                              "being invalidated"},
     }
 
     def __init__(self, config):
@@ -229,7 +230,8 @@ class DpaDispatcher(wiring.Component):
             m.d.sync += [grown_valid.eq(decoded_valid), *take_head(grown, decoded), grown_operands.eq(decoded.operands)]
             for j in range(encoding.prefix_words):
                 change = decoded.modifiers[j]
-                m.d.sync += [products[j].eq(Mux(change.valid, change.stride * change.index, 0)), targets[j].eq(change.target)]
+                m.d.sync += products[j].eq(Mux(change.valid, change.stride * change.index, 0))
+                m.d.sync += targets[j].eq(change.target)
 
         # ---- Operands: their own value, the products, and those of lines before without a command ---------------------
         # A sum is exact: so many modifiers as a command can have do not overflow it.
@@ -242,7 +244,7 @@ class DpaDispatcher(wiring.Component):
             pending = Signal(signed(most), name=f"pending_{name}")
             change, total = Signal(signed(most), name=f"change_{name}"), Signal(signed(most), name=f"total_{name}")
             m.d.comb += [
-                change.eq(pending + sum(Mux(target == t, product, 0) for target, product in zip(targets, products, strict=True))),
+                change.eq(pending + sum(Mux(targets[j] == t, products[j], 0) for j in range(encoding.prefix_words))),
                 total.eq(change + grown_operands[name]),
                 outside[t].eq((total < 0) | (total >= 1 << encoding.operands[name])),
             ]
@@ -333,6 +335,7 @@ class DpaDispatcher(wiring.Component):
         with m.If(begin):
             m.d.sync += busy.eq(1)
         with m.If(ends):
-            m.d.sync += [busy.eq(0), stopping.eq(0), failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))]
+            m.d.sync += [busy.eq(0), stopping.eq(0)]
+            m.d.sync += failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))
             m.d.sync += [valid.eq(0) for valid in (decoded_valid, grown_valid, summed_valid, owned_valid, found_valid)]
         return m

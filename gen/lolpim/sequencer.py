@@ -35,7 +35,8 @@ def item_layout(config):
     """A decoded line: its command, and the modifiers that are in use with the values of their indices."""
     encoding = config.encoding
     modifier = data.StructLayout({"valid": 1, "target": encoding.modifier_fields["target"],
-                                  "stride": signed(encoding.stride_bits), "index": max(config.count_bits, config.layer_bits)})
+                                  "stride": signed(encoding.stride_bits),
+                                  "index": max(config.count_bits, config.layer_bits)})
     return data.StructLayout({
         "kind": 2, "code": 4, "line": bits(config.lines + 1),
         "op": encoding.command_fields["op"], "virtual": 1,
@@ -47,11 +48,12 @@ def item_layout(config):
 class LoopSequencer(wiring.Component):
     """Walks through a program: a line in every clock, whatever loops begin with it, end with it or begin anew.
 
-    A loop whose count is 0 takes two clocks: one for the line that it begins with, which is not decoded any further, and one
-    for the loops that end with it. A line without a command (``MORE``) takes a clock as any other.
+    A loop whose count is 0 takes two clocks: one for the line that it begins with, which is not decoded any further, and
+    one for the loops that end with it. A line without a command (``MORE``) takes a clock as any other.
 
     The address of the next line is found in the clock in which a line is decoded, and goes to the buffer in the same clock:
-    ends and last iterations of open loops are compared in registers, only loops that begin with the line wait for its words.
+    ends and last iterations of open loops are compared in registers, only loops that begin with the line wait for its
+    words.
 
     Members
     -------
@@ -194,8 +196,8 @@ class LoopSequencer(wiring.Component):
             faults.append(fault)
             nothing.append(none)
 
-        # The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes on
-        # after a fault does not matter, so the next line does not wait for what finds faults.
+        # The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes
+        # on after a fault does not matter, so the next line does not wait for what finds faults.
         trouble = Signal(4)
         left_out, left_end, out_base = Signal(), Signal(range(lines)), Signal.like(base)  # nothing to do: its end and level
         within = Signal(range(levels + prefixes + 1))

@@ -48,8 +48,8 @@ class _Begin:
 def encode_program(program: Program, encoding: ProgramEncoding, *, first: int = 0, layer: bool = False) -> np.ndarray:
     """Words of a program and of its end, from line ``first`` of the buffer on.
 
-    A command with an operand ``slot`` has a virtual row: ``row`` counts the rows of the request in that slot, itself counted
-    from the slot that the run is started with. Names of stages are dropped, and so are loops without commands.
+    A command with an operand ``slot`` has a virtual row: ``row`` counts the rows of the request in that slot, itself
+    counted from the slot that the run is started with. Names of stages are dropped, and so are loops without commands.
 
     Parameters
     ----------

@@ -35,7 +35,8 @@ def read_program(path: str | os.PathLike[str], check: Check | None = None) -> Pr
 def parse_program(text: str, where: str = "program", check: Check | None = None) -> Program:
     """The program of a text: ``parse_program(str(program)) == program``.
 
-    A line is ``loop i0 < 8`` (or ``< tokens/256+1@0``, see :class:`Tokens`), ``stage NAME``, ``wait 12`` or a command with its operands, ``RD row=4+2*i0 bank=0``; what
+    A line is ``loop i0 < 8`` (or ``< tokens/256+1@0``, see :class:`Tokens`), ``stage NAME``, ``wait 12`` or a command with
+    its operands, ``RD row=4+2*i0 bank=0``; what
     belongs to a loop or stage is indented below it. Empty lines, and what is behind a ``#``, are comments.
 
     Parameters

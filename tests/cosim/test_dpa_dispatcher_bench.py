@@ -87,18 +87,20 @@ def test_a_wrong_expectation_is_reported(unit, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("dpa")
-@pytest.mark.parametrize("sets", [SMALL, ["command_bytes=1536", "line_words=3", "mask_bits=8", "gpr_bits=6", "opsize_bits=5",
-                                          "nesting=2", "slots=1", "table_entries=9", "row_bits=5", "entry_bits=7", "stride_bits=9",
-                                          "channel_bits=3", "register_bits=2", "bank_bits=2", "column_bits=4"],
-                                  ["command_bytes=3600", "line_words=10", "mask_bits=40", "nesting=6", "slots=5",
-                                   "table_entries=50", "row_bits=10"]])
+@pytest.mark.parametrize("sets", [
+    SMALL,
+    ["command_bytes=1536", "line_words=3", "mask_bits=8", "gpr_bits=6", "opsize_bits=5", "nesting=2", "slots=1",
+     "row_bits=5", "table_entries=9", "entry_bits=7", "stride_bits=9", "channel_bits=3", "register_bits=2", "bank_bits=2",
+     "column_bits=4"],
+    ["command_bytes=3600", "line_words=10", "mask_bits=40", "nesting=6", "slots=5", "table_entries=50", "row_bits=10"]])
 def test_thousands_of_programs(sets):
     selection = select("dpa-dispatcher", sets=sets)
     config, text = selection.config, verilog(selection)
     for seed in range(3):
         for damage in (0.0, 1.0):
             epochs, expected = random_runs(config, np.random.default_rng(1000 + seed), 1000, damage=damage, most=500)
-            outcome = simulate(config, text, epochs if damage else [sum(epochs, [])], stalls=[0.0, 0.3, 0.7][seed], seed=seed)
+            epochs = epochs if damage else [sum(epochs, [])]
+            outcome = simulate(config, text, epochs, stalls=[0.0, 0.3, 0.7][seed], seed=seed)
             assert outcome.mismatches == 0, outcome.first_mismatch
             assert damage or outcome.vectors == 1000 + sum(len(rows) for rows in expected)
 

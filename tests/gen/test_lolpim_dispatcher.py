@@ -20,16 +20,17 @@ SMALL = DpaDispatcherConfig(command_bytes=4096, table_entries=64, slots=3)
 #: One slot, two levels, a prefix word, narrow operands; and the other way round, a line of ten words, tables that are no
 #: powers of two.
 ODD = [DpaDispatcherConfig(command_bytes=1536, line_words=3, mask_bits=8, gpr_bits=6, opsize_bits=5, nesting=2, slots=1,
-                           table_entries=9, row_bits=5, entry_bits=7, stride_bits=9, channel_bits=3, register_bits=2, bank_bits=2,
-                           column_bits=4),
-       DpaDispatcherConfig(command_bytes=3600, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=50, row_bits=10)]
+                           table_entries=9, row_bits=5, entry_bits=7, stride_bits=9, channel_bits=3, register_bits=2,
+                           bank_bits=2, column_bits=4),
+       DpaDispatcherConfig(command_bytes=3600, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=50,
+                           row_bits=10)]
 
 
 class Bench:
     """A unit, a host, and a memory that takes commands; cycles are counted from the first write."""
 
     def __init__(self, config, epochs, *, stall=0.0, seed=0, limit=40_000):
-        """``epochs``: lists of writes (or numbers of clocks to wait); the next begins when all runs of this one are over."""
+        """``epochs``: lists of writes, or clocks to wait; one begins when the runs of the one before are over."""
         self.config, self.epochs, self.stall, self.limit = config, epochs, stall, limit
         self.random = random.Random(seed)
         self.commands, self.cycles, self.done, self.starts = [], [], [], []
@@ -64,7 +65,8 @@ class Bench:
                 ctx.set(dut.command.ready, self.ready())
                 ctx.set(dut.done.ready, self.random.random() >= self.stall)
                 _, _, valid, ready, payload, ends, taken, end = await ctx.tick().sample(
-                    dut.command.valid, dut.command.ready, dut.command.payload, dut.done.valid, dut.done.ready, dut.done.payload)
+                    dut.command.valid, dut.command.ready, dut.command.payload,
+                    dut.done.valid, dut.done.ready, dut.done.payload)
                 now = tuple(payload[name] for name in config.command_fields) if valid else None
                 assert held is None or now == held
                 held = None if ready else now
@@ -120,20 +122,24 @@ def sync(*more):
     return (Command("SYNC"), *more)
 
 
+def add(first, second=(), third=()):
+    """A command whose operands have these strides."""
+    return (Command("EWADD", opsize=Affine(0, first), gpr0=Affine(0, second), gpr1=Affine(0, third)),)
+
+
 @pytest.mark.parametrize(("nodes", "extra"), [
     (sync(*sync()), 0),
     ([Loop(40, sync())], 0),
     ([Loop(3, (Loop(3, (Loop(3, (Loop(3, sync()),)),)),))], 0),
     ([Loop(3, (Loop(1, (Loop(2, (Loop(1, sync()),)),)),)), *sync()], 0),
     ([Loop(4, sync(Loop(3, sync(Loop(2, sync()), *sync())), Loop(2, sync())))], 0),
-    ([Loop(3, (Loop(5, (Command("EWADD", opsize=Affine(0, (1,)), gpr0=Affine(0, (0, 2)), gpr1=0),)),))], 0),
+    ([Loop(3, (Loop(5, add((1,), (0, 2))),))], 0),
     # A line has four prefix words. A line more when the loops begin; with two words too many whenever the inner one does.
-    (sync(Loop(5, (Command("EWADD", opsize=Affine(0, (1,)), gpr0=Affine(0, (2,)), gpr1=Affine(0, (3,))),))), 0),
-    (sync(Loop(5, (Loop(3, (Command("EWADD", opsize=Affine(0, (1,)), gpr0=Affine(0, (2,)), gpr1=Affine(0, (3,))),)),))), 1),
-    (sync(Loop(5, (Loop(3, (Command("EWADD", opsize=Affine(0, (1, 1)), gpr0=Affine(0, (2,)), gpr1=Affine(0, (3,))),)),))), 5),
+    (sync(Loop(5, add((1,), (2,), (3,)))), 0),
+    (sync(Loop(5, (Loop(3, add((1,), (2,), (3,))),))), 1),
+    (sync(Loop(5, (Loop(3, add((1, 1), (2,), (3,))),))), 5),
     # Five modifiers: a line more for each command.
-    ([*sync(), Loop(4, (Loop(3, (Command("EWADD", opsize=Affine(0, (1, 1)), gpr0=Affine(0, (2, 3)), gpr1=Affine(0, (3,))),)),))],
-     12),
+    (sync(Loop(4, (Loop(3, add((1, 1), (2, 3), (3,))),))), 12),
     # Two for a loop of count 0.
     ([Loop(4, sync(Loop(0, sync())))], 2 * 3),
 ])
@@ -212,7 +218,8 @@ def test_table_is_written_while_it_is_read():
 
 def test_tokens_of_a_run_are_those_at_its_start():
     code = load(SMALL, encode_program(worked_example(), SMALL.encoding))
-    writes = [*code, *set_request(SMALL, 1, 9, 256, 0, [3, 4]), start(SMALL, 0, 1), set_tokens(SMALL, 1, 257), start(SMALL, 0, 1)]
+    run = start(SMALL, 0, 1)
+    writes = [*code, *set_request(SMALL, 1, 9, 256, 0, [3, 4]), run, set_tokens(SMALL, 1, 257), run]
     bench = Bench(SMALL, [writes])
     assert [row for _, _, _, row, *_ in bench.commands][::2] == [3, 3, 4]
 
@@ -224,6 +231,7 @@ def test_requests_come_and_go():
     writes = list(code)
     for turn in range(12):
         slot, rows = turn % 3, rng.integers(0, 1 << 14, 1 + turn % 4).tolist()
-        writes += [release(SMALL, slot), *set_request(SMALL, slot, turn, 256 * len(rows), 8 * slot, rows), start(SMALL, 0, slot)]
+        writes += [release(SMALL, slot), *set_request(SMALL, slot, turn, 256 * len(rows), 8 * slot, rows)]
+        writes.append(start(SMALL, 0, slot))
     writes += [release(SMALL, 1), (SMALL.slot_address(1, Slot.TOKENS), 0), start(SMALL, 0, 0)]
     same(Bench(SMALL, [writes], stall=0.3, seed=4))

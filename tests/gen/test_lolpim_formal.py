@@ -16,8 +16,8 @@ from bankside.gen.lolpim.sequencer import ItemKind, LoopSequencer
 
 #: As small as every part of it goes: lines of a command and two prefix words, two levels, two slots.
 TINY = DpaDispatcherConfig(command_bytes=72, line_words=3, table_entries=2, entry_bits=2, slots=2, nesting=2, row_bits=1,
-                           column_bits=1, bank_bits=1, channel_bits=1, mask_bits=1, gpr_bits=1, register_bits=1, opsize_bits=1,
-                           request_bits=1, token_bits=2, layer_bits=1, count_bits=2, stride_bits=2)
+                           column_bits=1, bank_bits=1, channel_bits=1, mask_bits=1, gpr_bits=1, register_bits=1,
+                           opsize_bits=1, request_bits=1, token_bits=2, layer_bits=1, count_bits=2, stride_bits=2)
 
 
 class SequencerContract(StreamProtocol):
@@ -110,7 +110,6 @@ def planted(module, old, new):
     return copy
 
 
-@pytest.mark.slow
 def test_sequencer_is_proved():
     result = prove(SequencerContract(LoopSequencer(TINY)))
     assert result, str(result)
@@ -118,7 +117,7 @@ def test_sequencer_is_proved():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [
-    ("fault.eq(DispatchError.BODY)\n            with m.Elif(word.by_tokens", "fault.eq(0)\n            with m.Elif(word.by_tokens"),
+    ("with m.Elif(end > around):", "with m.Elif(end > around + 1):"),
     ("index == Mux(annul", "index >= Mux(annul"),
 ])
 def test_planted_error_in_the_sequencer(old, new):
