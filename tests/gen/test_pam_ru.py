@@ -13,13 +13,13 @@ from amaranth.sim import Simulator
 from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
 from bankside.cosim.pam_pu import special_numbers
 from bankside.gen.pam import ru as ru_module
-from bankside.gen.pam.lane import ReductionLane, delayed
+from bankside.gen.pam.lane import ReductionLane, delayed, factor_format
 from bankside.gen.pam.partial_port import PartialKind, PartialPort
 from bankside.gen.pam.ru import PamRu
 from bankside.gen.pam.sum_unit import SumUnit
 from bankside.gen.pam.weights import WeightUnit
-from bankside.models.numerics import convert, fma, from_float64, to_float64
-from bankside.models.pam.ru import shift, weights
+from bankside.models.numerics import convert, fma, from_float64, logarithm, to_float64
+from bankside.models.pam.ru import _log_sum, shift, weights
 
 
 def simulate(dut, testbench):
@@ -123,6 +123,53 @@ def test_lane_bit_for_bit(fields):
     simulate(dut, testbench)
     assert got == expected.tolist()
     assert out[:count] == rounded[:len(out)].tolist()
+
+
+# Sum --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", [{}, {"acc_format": "fp16", "score_format": "fp16", "lane_depth": 2}])
+def test_sum_bit_for_bit(fields):
+    """Sums of one to four operands, as often as they may come, and m + ln l of each."""
+    config = PamRuConfig(**fields)
+    dut, rng = SumUnit(config), np.random.default_rng(6)
+    io, acc, fmt = config.io, config.acc, factor_format(config)[0]
+    got, expected = [], []
+
+    async def testbench(ctx):
+        for count in (1, 4, 2, 3):
+            state = np.int64(0)
+            for n in range(count):
+                weight = from_float64(rng.uniform(0, 1), io)
+                new, steps = from_float64(rng.uniform(1, 32), acc), int(rng.integers(0, 3))
+                old = np.int64(0) if n == 0 else shift(state, steps, acc)
+                state = fma(convert(weight, io, acc), new, old, acc, flush_to_zero=True)
+                for port, value in ((dut.valid, 1), (dut.first, n == 0), (dut.l, new), (dut.steps, steps)):
+                    ctx.set(port, int(value))
+                await ctx.tick()
+                ctx.set(dut.valid, 0)
+                ctx.set(dut.weight, int(convert(weight, io, fmt)))
+                for _ in range(config.lane_depth + 2):
+                    await ctx.tick()
+            m, scale = from_float64(rng.normal() * 30, config.score), int(rng.integers(-4, 20)) << 14
+            ctx.set(dut.close, 1)
+            for _ in range(dut.LATENCY + 1):
+                await ctx.tick()
+            ctx.set(dut.close, 0)
+            for port, value in ((dut.maximum, m), (dut.scale, scale), (dut.finish, 1)):
+                ctx.set(port, int(value))
+            for _ in range(dut.FINISH + dut.LOGARITHM):
+                await ctx.tick()
+            got.append((ctx.get(dut.part), ctx.get(dut.power), ctx.get(dut.log_sum)))
+            ctx.set(dut.finish, 0)
+            await ctx.tick()
+            power = int(state >> acc.fraction_bits & acc.exponent_max) - acc.bias
+            part = shift(state, np.int64(power), acc)
+            ln = logarithm(convert(part, acc, config.log), fmt=config.log)
+            expected.append((int(part), power, int(_log_sum(config, m, np.int64(scale), ln))))
+
+    simulate(dut, testbench)
+    assert got == expected
 
 
 # Port -------------------------------------------------------------------------------------------------------------------
