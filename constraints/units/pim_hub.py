@@ -38,7 +38,7 @@ class PimHubConfig(Strict):
     channels: int = Field(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
     lanes: int = Field(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
     format: Literal["bf16", "fp16"] = Field(default="bf16", description="format of the registers")
-    gpr_bytes: int = Field(default=512 << 10, ge=64, le=1 << 24, description="the registers together")
+    gpr_bytes: int = Field(default=512 << 10, ge=8, le=1 << 24, description="the registers together")
     max_elements: int = Field(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX, LAYERNORM, RMSNORM")
     epsilon: float = Field(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
     lane_depth: int = Field(default=6, ge=1, le=12, description="registers of the multiply-adds")

@@ -104,6 +104,7 @@ def channel_contract(module, config):
         "commands that a program has": Cat(dut.command.p.op == code for code in CODES.values()).any()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [
     pytest.param(channel_config(), id="single"),
     pytest.param(channel_config(buffering="ping-pong"), id="ping-pong"),

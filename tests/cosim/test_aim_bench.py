@@ -1,0 +1,95 @@
+"""``aim-channel`` and ``pim-hub`` in Verilator: bit for bit the functional models, promised cycles, errors that are seen."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from bankside.cosim import aim_channel, pim_hub
+
+from bankside.cli import main
+from bankside.generate import verilog
+from bankside.selection import select
+
+#: Four banks, four lanes, a buffer of eight words: every part of the unit, and soon built.
+TINY = ["banks=4", "lanes=4", "buffer_bytes=64", "max_beats=1024"]
+TINY_HUB = ["channels=2", "lanes=4", "gpr_bytes=256", "max_elements=128"]
+
+
+def channel(*more):
+    selection = select("aim-channel", sets=[*TINY, *more])
+    return selection.config, verilog(selection)
+
+
+@pytest.mark.xdist_group("aim")
+@pytest.mark.parametrize("more", [
+    pytest.param(("buffering=ping-pong",), id="ping-pong"),
+    pytest.param((), id="single", marks=pytest.mark.slow),
+    pytest.param(("registers=8", "format=fp16", "activations=gelu,sigmoid"), id="fp16", marks=pytest.mark.slow),
+    pytest.param(("registers=8", "buffering=ping-pong"), id="registers", marks=pytest.mark.slow),
+])
+def test_channel_bit_for_bit(more):
+    """All commands with all kinds of data, without and with stalls, and with outputs that wait to be asked; then a product
+    of a matrix: a column access a clock but for what the buffers and the order of the commands cost."""
+    config, text = channel(*more)
+    rng = np.random.default_rng(1)
+    for options in ({}, {"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
+        outcome = aim_channel.simulate(config, text, aim_channel.stress(config, rng, 12), **options)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+    weights, inputs = (aim_channel.numbers(config.fmt, shape, "normal", rng) for shape in ((4, 32), (32,)))
+    steps = [aim_channel.gemv(config, np.tile(weights, (rounds, 1)), inputs) for rounds in (4, 8, 32)]
+    outcome = aim_channel.simulate(config, text, steps)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+    cycles = [outcome.cycles(n) for n in range(3)]
+    assert (cycles[2] - cycles[1]) * 4 == (cycles[1] - cycles[0]) * 24      # nothing accumulates
+    per_round = (cycles[2] - cycles[1]) / 24
+    assert per_round >= 8 and (config.sets == 1 or per_round <= 8 + config.depth + 8)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("aim")
+def test_planted_errors_are_reported():
+    """A sum that forgets what was written, and a second buffer that is the first."""
+    config, text = channel("buffering=ping-pong")
+    rng = np.random.default_rng(2)
+    wrong, count = re.subn(r"assign used_gb\$next = [^;]*;|used_gb <= (?!1'h0)[^;]*;", "used_gb <= 1'h0;", text)
+    assert count
+    outcome = aim_channel.simulate(config, wrong, aim_channel.stress(config, rng, 4))
+    assert outcome.mismatches and re.match(r"result \d+ \(episode \d+\): got 0x\w+, expected 0x\w+$", outcome.first_mismatch)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("aim")
+def test_channel_command_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.chdir(tmp_path)
+    words = [word for key in TINY for word in ("--set", key)]
+    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", "single", "--tokens", "64", "--head-dim", "16",
+                 "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["mismatches"] == 0 and result["ideal_cycles"] == 2 * 64 * 16 // 16
+    assert result["utilisation"] == pytest.approx(result["ideal_cycles"] / result["cycles"], abs=1e-6)
+    # The unit keeps up with the memory: its clock is half the memory's, and only the last result comes later.
+    for work in result["memory_timing"].values():
+        assert work["read_to_result"] < 40 and work["cycles"] <= work["memory_cycles"] / 2 + 40
+    assert main(["sim", "aim-channel", "--registers", "3"]) == 2
+    assert "registers must be a power of two, not 3" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("aim")
+@pytest.mark.parametrize("format", ["bf16", "fp16"])
+def test_hub_bit_for_bit(format):
+    """Every command on vectors of several lengths, the EPU beside transfers, all kinds of data, stalls."""
+    selection = select("pim-hub", sets=[*TINY_HUB, f"format={format}"])
+    config, text = selection.config, verilog(selection)
+    rng = np.random.default_rng(1)
+    vectors = [(op, n) for op in ("SOFTMAX", "LAYERNORM", "RMSNORM") for n in (1, 3, 4, 100)]
+    episodes = [pim_hub.vector_steps(config, op, aim_channel.numbers(config.fmt, (n,), "normal", rng)) for op, n in vectors]
+    for block, options in ((episodes, {}), ([pim_hub.overlapped_steps(config, rng)], {}),
+                           (pim_hub.stress(config, rng, 12), {}), (pim_hub.stress(config, rng, 12), {"stalls": 0.35}),
+                           (pim_hub.stress(config, rng, 6), {"stalls": 0.1, "lazy": True})):
+        outcome = pim_hub.simulate(config, text, block, **options)
+        assert outcome.mismatches == 0, outcome.first_mismatch
