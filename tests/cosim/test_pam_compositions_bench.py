@@ -64,7 +64,7 @@ def test_controller_bit_for_bit(controller):
     assert outcome.cycles(0) < 4 * 256
 
 
-@pytest.mark.xdist_group("compositions")
+@pytest.mark.slow
 def test_decode_steps_over_three_tiers(tiers):
     """Empty tiers, one token, all kinds of scores, with data at the cycles of the memories, with and without stalls."""
     cases = [Case(50, (4, 2, 1)), *corner_cases(24)]
