@@ -46,8 +46,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
             config = DpaDispatcherConfig()
             if compiled.virtual_rows > config.table_entries:
                 raise ConfigError(f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "
-                                  "table of the "
-                                  f"dispatcher has {config.table_entries}")
+                                  f"table of the dispatcher has {config.table_entries}")
             words = encode_program(compiled.program, config.encoding, layer=True)
             result["program"] = {"lines": len(words), "bytes": int(words.nbytes), "buffer_bytes": config.command_bytes}
             if listing:
@@ -83,8 +82,7 @@ def compile_text(result: dict[str, Any]) -> str:
     program = result.get("program")
     if program and "lines" in program:
         out += ["", f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "
-                    "bytes of the "
-                    f"command buffer; {result['registers']} registers; a request of the longest context has "
+                    f"bytes of the command buffer; {result['registers']} registers; a request of the longest context has "
                     f"{result['virtual_rows']} rows"]
         if "file" in program:
             out.append(f"written to {program['file']}")

@@ -58,8 +58,7 @@ class LolPimFeatures(Strict):
     """What of LoL-PIM a system has."""
 
     token_parallel: bool = Field(description="a head's keys by token and values by dimension over all channels of its "
-                                             "module; "
-                                             "else each head in one channel")
+                                             "module; else each head in one channel")
     lazy_allocation: bool = Field(description="room for keys and values is allotted as they come; else for the longest "
                                               "context when a request begins")
     ping_pong: bool = Field(description="two sets of input and output buffers, so that transfers overlap with products")
@@ -72,11 +71,9 @@ class AllocationSpec(Strict):
     """Room for keys and values."""
 
     chunk_tokens: int = Field(ge=16, le=1 << 20, description="tokens of a request that lazy allocation adds at a "
-                                                             "time; values "
-                                                             "of so many share rows")
+                                                             "time; values of so many share rows")
     reserve_tokens: int | None = Field(default=None, ge=1, description="tokens that static allocation reserves for a "
-                                                                       "request; "
-                                                                       "the model's longest context if not given")
+                                                                       "request; the model's longest context if not given")
     source: str
 
 
@@ -86,8 +83,7 @@ class ModuleParallelism(Strict):
     tensor: int = _count("modules that share every layer")
     pipeline: int = _count("groups of layers in series")
     micro_batch: int | None = Field(default=None, ge=1, description="requests that pass a stage together; the fastest "
-                                                                    "if not "
-                                                                    "given")
+                                                                    "if not given")
     source: str
 
 

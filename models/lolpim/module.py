@@ -15,7 +15,7 @@ from ..program import Command, Loop, Program, Stage
 from ..program.nodes import Affine, Node
 from .partition import Module
 
-__all__ = ["ModuleTimer", "Timed", "lockstep"]
+__all__ = ["ModuleTimer", "Timed", "lockstep", "module_timer"]
 
 
 @dataclass(frozen=True)

@@ -216,8 +216,7 @@ class PingPong:
         kinds = np.where(code.targets >= 0, self._kinds[code.targets], -1)
         if len(kinds) and kinds.min() < 0:
             raise ConfigError(f"{self.memory.name}: with two sets of buffers only WR_GB, WR_BIAS, MAC_ABK and RD_MAC "
-                              "have a "
-                              "meaning")
+                              "have a meaning")
         numbering = front.numbering
         first, second = np.zeros(len(kinds), np.int64), np.zeros(len(kinds), np.int64)
         _dependences(kinds, first, second)

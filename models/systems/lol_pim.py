@@ -143,8 +143,7 @@ class AttentionUnit:
         out = []
         if self.partition == "head" and requests * heads % self.module.channels:
             out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
-                       "some channels "
-                       "are idle")
+                       "some channels are idle")
         return out
 
     def room(self) -> str:
@@ -158,13 +157,11 @@ class AttentionUnit:
         f, hub = self.spec.features, self.spec.hub
         return [
             "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
-            "are in lock "
-            "step and share one input path",
+            "are in lock step and share one input path",
             "keys by token, values by head dimension over all channels" if f.token_parallel else
             "a request's head in one channel, 16 heads at a time",
             "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
-            "in the time "
-            "of a change of mode" if f.ping_pong else
+            "in the time of a change of mode" if f.ping_pong else
             "one set of buffers: input, product and result one after the other, with changes of mode between",
             f"softmax, norms and element-wise work in the hub: {hub.lanes} elements a cycle at {hub.clock_mhz:g} MHz; "
             "softmax in "
@@ -480,8 +477,7 @@ class LolPimSystem:
         notes = self.unit.notes(model, heads, size)
         if steps > -(-batch // size):
             notes.append(f"{-(-batch // size)} micro-batches in {self.pp} stages: {steps - -(-batch // size)} of "
-                         f"{steps} steps of "
-                         "the pipeline are bubbles")
+                         f"{steps} steps of the pipeline are bubbles")
         if last > model.max_context:
             notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
         return Evaluation(
@@ -513,13 +509,11 @@ class LolPimSystem:
         if capacity.weight_bytes_per_device > available:
             return (f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
                     f"({capacity.weight_bytes_per_device / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
-                    f"{available} "
-                    f"({available / GIB:.1f} GiB) are there")
+                    f"{available} ({available / GIB:.1f} GiB) are there")
         most = capacity.largest_batch_with_output
         text = (f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
                 f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
-                f"{available} are "
-                "there")
+                f"{available} are there")
         if not self.spec.features.lazy_allocation:
             text += f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
         return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")

@@ -52,7 +52,8 @@ def overhead(evidence: Evidence, claim: str) -> Finding:
     # As in the baseline: sixteen heads, each in a channel.
     shape = (Module(), "head", TOKENS, 128, 1, HEADS, 16)
     qk, sv = (share(evidence, operator(*shape)) for operator in (Score, Context))  # type: ignore[arg-type]
-    return Finding({"min_percent": min(shares.values())}, f"one head over all channels, {TOKENS} tokens, one set of buffers",
+    return Finding({"min_percent": min(shares.values())},
+                   f"one head over all channels, {TOKENS} tokens, one set of buffers",
                    f"QK^T {shares['qk']:.1f} %, SV {shares['sv']:.1f} %: QK^T opens a row for eight products, which takes "
                    f"longer than reading the result; with a head in each channel {qk:.1f} % and {sv:.1f} %")
 

@@ -61,8 +61,7 @@ def batches(evidence: Evidence, claim: str) -> Finding:
     told = ", ".join(f"{name} {value:.0f} %" for name, value in found.items())
     return Finding({"max_percent": max(found.values())}, f"1024 GB; the most of QMSum, HotpotQA, Musique: {told}",
                    "it is the model's longest context over what requests use; which models and reservation the paper "
-                   "has is "
-                   "not stated", bounds=False)
+                   "has is not stated", bounds=False)
 
 
 @CHECKS.of("lolpim-dpa-perf", "lolpim-par-gap", "lolpim-par-shift")
@@ -105,8 +104,7 @@ def throughput(evidence: Evidence, claim: str) -> Finding:
         told.append(f"{size} GB: lol-pim {own:.0f}, " + ", ".join(f"{n} {v:.0f}" for n, v in others.items()) + " tokens/s")
     return Finding({key: max(values) for key, values in ratios.items()}, "; ".join(told),
                    "our GPUs take all of their memory's bandwidth (0.85 of it) and allot as they decode; our baseline "
-                   "PIM has its "
-                   "best split too", tolerance=0.25)
+                   "PIM has its best split too", tolerance=0.25)
 
 
 @CHECKS.of("lolpim-lat-comb")
