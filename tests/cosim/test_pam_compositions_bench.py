@@ -99,7 +99,9 @@ def test_pages_of_flash():
     arrival = page_arrivals(memory, sizes, 32, timing)
     assert len(arrival) == 4 * 512 + 16 and (np.diff(arrival) > 0).all()
     assert (np.diff(arrival)[:511] == 32).all()         # a byte a cycle within a page
-    assert arrival[0] > 72000 and arrival[511] < 80000 + 16384  # tR of the first page, its commands, its bytes
+    # READ, tWB and tR; FREE of the register; NEXT, tRCBSY, tRR and tRPRE; then its bytes
+    start = (420 + 240 + 72000) + 1 + (60 + 7200 + 48 + 72)
+    assert arrival[0] == start + 32 and arrival[511] == start + 16384
     one = page_program(memory, [512])
     assert page_arrivals(memory, [512], 32, time_program(one, memory))[-1] > 72000
     with pytest.raises(ConfigError, match="a page has 16384 bytes, not 16896"):
