@@ -1,4 +1,4 @@
-"""Measure what the pages show of the unit `pam-pu` and put the tables into them.
+"""Measure what the pages show of the units and put the tables into them.
 
     .venv/bin/python tools/unit_tables.py                 every table (minutes: synthesis of several configurations)
     .venv/bin/python tools/unit_tables.py cycles errors   only those
@@ -21,21 +21,33 @@ from typing import Any
 import numpy as np
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.units.arith import OperatorConfig
+from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
+from bankside.constraints.units.pam_interface import SIDES, MemorySide
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
+from bankside.constraints.units.pam_ru import PRESETS as RU_PRESETS
+from bankside.constraints.units.pam_ru import PamRuConfig
+from bankside.constraints.units.pim_hub import PRESETS as HUBS
 from bankside.constraints.workspace import write_files
+from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
+from bankside.models.aim.hub import layer_norm
+from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import load_nodes
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import attention, merge
 
 from bankside import generate, measure
+from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/pam-pu.md", "docs/numerics.md", "docs/arithmetic.md")
+PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md", "docs/dpa-dispatcher.md",
+         "docs/aim-channel.md", "docs/pim-hub.md")
 
+INTERFACES_SHOWN = ("hbm-ddr", "ddr-ssd", "ssd-hbm")
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
 QUERIES = 8
@@ -74,9 +86,13 @@ def preset(name: str) -> Selection:
 
 
 def presets() -> str:
-    return table(["parameter", *PRESETS, "meaning"],
-                 [[f"`{name}`", *(_plain(getattr(config, name)) for config in PRESETS.values()), field.description]
-                  for name, field in PamPuConfig.model_fields.items()])
+    return _presets(PRESETS, PamPuConfig)
+
+
+def _presets(of: dict[str, Any], fields: Any) -> str:
+    return table(["parameter", *of, "meaning"],
+                 [[f"`{name}`", *(_plain(getattr(config, name)) for config in of.values()), field.description]
+                  for name, field in fields.model_fields.items()])
 
 
 def _plain(value: Any) -> str:
@@ -334,9 +350,344 @@ def operators_pipelined() -> str:
     return table(["unit", "configuration", "logic, GE", "registers, GE", "register to register, MHz"], rows)
 
 
+# dpa-dispatcher ---------------------------------------------------------------------------------------------------------
+
+
+def _dispatcher() -> tuple[Any, ProgramEncoding]:
+    config = DISPATCHERS["lol-pim"]
+    return config, config.encoding
+
+
+def dispatcher_parameters() -> str:
+    config, _ = _dispatcher()
+    return table(["parameter", "lol-pim", "meaning"],
+                 [[f"`{name}`", _plain(getattr(config, name)), field.description]
+                  for name, field in type(config).model_fields.items()])
+
+
+def dispatcher_ports() -> str:
+    rows: list[list[Any]] = []
+    for port in generate.describe(select("dpa-dispatcher"))["ports"]:
+        rows.append([f"`{port['name']}`", port["direction"], port["width"], port["meaning"]])
+        rows += [[f"`.{entry['name']}`", "", f"{entry['width']} at {entry['offset']}", entry["meaning"]]
+                 for entry in port.get("fields", ())]
+    return table(["port", "direction", "bits", "meaning"], rows)
+
+
+def dispatcher_words() -> str:
+    """The layouts of the words; bits of a command count on through its words."""
+    _, encoding = _dispatcher()
+    meanings = {"op": "operation code", "loops": "loops that begin here", "modifiers": "modifiers, behind them",
+                "virtual": "`row` is virtual", **OPERANDS,
+                "by_tokens": "iterations by a request's tokens", "length": "lines of the body, this one included",
+                "value": "iterations, or as the next three", "shift": "ceil(tokens / 2^shift) ...", "offset": "... + offset, signed",
+                "target": "operand, numbered in the order above from `opsize` = 0",
+                "level": f"loop, 0 the outermost; {encoding.nesting}: the current layer", "stride": "signed"}
+    rows = []
+    for what, layout, low in (("command", encoding.command_fields, 0), ("loop", encoding.loop_fields, 0),
+                              ("loop by tokens", encoding.tokens_fields, 1 + encoding.loop_fields["length"]),
+                              ("modifier", encoding.modifier_fields, 0)):
+        for name, width in layout.items():
+            meaning = "slot, counted from the run's" if what == "loop by tokens" and name == "slot" else meanings[name]
+            rows.append([what, f"`{name}`", low if width == 1 else f"{low + width - 1}:{low}", meaning])
+            low += width
+    return table(["word", "field", "bits", "meaning"], rows)
+
+
+def dispatcher_commands() -> str:
+    def places(what: Any) -> str:
+        return ", ".join(name if name == place else f"{name} (in `{place}`)" for name, place in what.fields.items())
+
+    return table(["code", "command", "LoL-PIM", "operands", "may be left out"],
+                 [[what.code, f"`{name}`", what.paper, places(what), ", ".join(what.optional)] for name, what in COMMANDS.items()])
+
+
+def dispatcher_errors() -> str:
+    return table(["code", "name", "meaning"], [[int(error), error.name, error.meaning] for error in DispatchError])
+
+
+def dispatcher_registers() -> str:
+    config, _ = _dispatcher()
+    slot = {Slot.REQUEST: f"bit 31: the slot holds a request; below: its name ({config.request_bits} bits)",
+            Slot.TOKENS: "its tokens, T_cur", Slot.BASE: "table entry of its virtual row 0", Slot.SIZE: "its virtual rows"}
+    host = {Host.LAYER: "bits 15:0 current layer, 31:16 layers", Host.START: "bits 15:0 first line, 31:16 slot: starts a run",
+            Host.STOP: "ends the run under way before its next line", Host.CLEAR: "after an error: runs may be started again",
+            Host.RELEASE: "number of a slot: it holds no request any more, and its table entries are invalidated"}
+    rows = [[f"0x{config.slot_address(0, register):x} + 4 × slot", register.name, slot[register]] for register in Slot]
+    rows += [[f"0x{config.host_address(register):x}", register.name, host[register]] for register in Host]
+    rows += [[f"0x{config.table_address(0):x} + entry", "table", f"bits {config.row_bits - 1}:0 physical row, "
+              f"bit {config.entry_bits - 1}: there is one"],
+             [f"0x{config.command_address(0, 0):x} + {config.line_words} × line + word", "command buffer", "a word"]]
+    return table(["address", "name", "data"], rows)
+
+
+# pam-interface ----------------------------------------------------------------------------------------------------------
+
+
+def _interfaces() -> list[Selection]:
+    return [select("pam-interface", preset=name) for name in UNITS["pam-interface"].preset_table]
+
+
+def interface_parameters() -> str:
+    """Parameters of the unit but the memories; a value per preset where they differ."""
+    configs = [selection.config.model_dump() for selection in _interfaces()]
+    rows = []
+    for name, field in type(_interfaces()[0].config).model_fields.items():
+        values = ["by name"] if isinstance(configs[0][name], dict) else [_plain(config[name]) for config in configs]
+        rows.append([f"`{name}`", values[0] if len(set(values)) == 1 else " / ".join(values), field.description])
+    return table(["parameter", " / ".join(UNITS["pam-interface"].preset_table), "meaning"], rows)
+
+
+def interface_memories() -> str:
+    return table(["key", *SIDES, "meaning"],
+                 [[f"`{name}`", *(str(getattr(side, name)).lower() for side in SIDES.values()), field.description]
+                  for name, field in MemorySide.model_fields.items()])
+
+
+def interface_ports() -> str:
+    """Of three presets with each memory once on each side."""
+    described = [generate.describe(select("pam-interface", preset=name))["ports"] for name in INTERFACES_SHOWN]
+    rows: list[list[Any]] = []
+    for ports in zip(*described, strict=True):
+        rows.append([f"`{ports[0]['name']}`", ports[0]["direction"], _widths(ports), ports[0]["meaning"]])
+        for name in dict.fromkeys(entry["name"] for port in ports for entry in port.get("fields", ())):
+            found = [next((e for e in port.get("fields", ()) if e["name"] == name), {}) for port in ports]
+            same = [{key: entry.get(key, "-") for key in ("width", "offset")} for entry in found]
+            meaning = next(entry["meaning"] for entry in found if entry)
+            rows.append([f"`.{name}`", "", f"{_widths(same)} at {_widths(same, 'offset')}", meaning])
+    return table(["port", "direction", "bits", "meaning"], rows)
+
+
+def _measured(selection: Selection, kind: str) -> dict[str, Any]:
+    """Results of the record of this configuration; measured if there is none."""
+    record = RecordFolder().find(selection.unit.name, selection.config_hash, kind)
+    if record is not None:
+        return record.results
+    return (measure.simulate if kind == "sim" else measure.synthesise)(selection)
+
+
+def interface_rates() -> str:
+    rows = []
+    for selection in _interfaces():
+        for name, r in _measured(selection, "sim")["patterns"].items():
+            rows.append([selection.label, name, r["tokens"], f"{r['time_ns']:.0f}", f"{r['source_own_ns']:.0f}",
+                         f"{r['destination_own_ns']:.0f}", f"{r['gb_per_s']:.3f}", f"{r['fraction']:.3f}",
+                         f"{r['first_done_ns']:.0f}", f"{r['cpu_ratio']:.1f}"])
+    return table(["preset", "pattern", "tokens", "time, ns", "source alone, ns", "destination alone, ns", "GB/s",
+                  "fraction", "first token done, ns", "CPU path / interface"], rows)
+
+
+def interface_quoted() -> str:
+    """Against the paper's time of the CPU path, for the pattern ``sequential``."""
+    return table(["preset", "500 ms for 1 MiB / interface"],
+                 [[selection.label, f"{_measured(selection, 'sim')['cpu_quoted_ratio']:.0f}"] for selection in _interfaces()])
+
+
+def interface_synthesis() -> str:
+    """Area and clock, and the area in the paper's process."""
+    nodes, rows = load_nodes(), []
+    nand2, fill = nodes.nodes["14nm"].nand2_um2, nodes.placement_utilisation
+    for selection in _interfaces():
+        r = _measured(selection, "synth")
+        low, high = (r["area_ge"] * um2 * 1e-6 for um2 in (nand2.low / fill.high, nand2.high / fill.low))
+        rows.append([selection.label, *_area(r), f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
+                     f"{low:.3f} to {high:.3f}"])
+    return table(["preset", "kGE", "registers", "logic", "memories (estimate)", "critical path, ns", "MHz",
+                  "mm² at 14 nm"], rows)
+
+
+# The reduction unit ---------------------------------------------------------------------------------------------------
+
+
+def ru_presets() -> str:
+    return _presets(RU_PRESETS, PamRuConfig)
+
+
+#: Partial results of a merge: (what, their number, kind of data of ``cosim.pam_ru.random_merge``, numbers instead).
+RU_DATA = (("normal", 8, {}), ("normal", 64, {}), ("equal", 64, {}), ("dominant", 64, {}), ("extreme", 64, {}),
+           ("normal", 250, {"tokens": 8000}))
+
+
+def ru_errors() -> str:
+    """Normalised output against the merge of the same bits in binary64, head dimension 128."""
+    rows = []
+    for label, changes in (("pam-hbm", {}), ("pam-ddr", RU_PRESETS["pam-ddr"].model_dump()), ("`log_format=fp32`",
+                           {"log_format": "fp32"}), ("`acc_format=fp16`", {"acc_format": "fp16"}),
+                           ("`format=bf16`, `log_format=bf16`", {"format": "bf16", "log_format": "bf16"})):
+        config = PamRuConfig(**changes)
+        for kind, count, more in RU_DATA:
+            rng = np.random.default_rng(1)
+            unit, best, logs = [], [], []
+            for _ in range(16):
+                share = [len(part) for part in np.array_split(np.arange(count), config.sources)]
+                merge_of = pam_ru.random_merge(config, share, 128, rng, kind=kind)
+                partials, result = merge_of.partials(config), merge_of.result(config)
+                reference = pam_ru.merged(config, partials)
+                unit.append(to_float64(result.o, config.io) - reference)
+                best.append(to_float64(from_float64(reference, config.io), config.io) - reference)
+                m = to_float64(partials.m, config.score)
+                exact = m.max() + np.log((np.exp(m - m.max()) * to_float64(partials.l, config.acc)).sum())
+                logs.append(abs(float(to_float64(result.log_sum, config.acc)) - exact))
+            what = {"normal": "normal", "equal": "equal maxima", "dominant": "one maximum of 300",
+                    "extreme": "maxima of ±65504"}[kind] + (", 8000 tokens" if "tokens" in more else "")
+            rows.append([label, what, count, *(text for e in (np.abs(unit), np.abs(best)) for text in (
+                f"{e.max():.1e}", f"{np.sqrt(np.mean(e**2)):.1e}")), f"{max(logs):.1e}"])
+    return table(["configuration", "data", "partial results", "largest", "root mean square", "best possible: largest",
+                  "root mean square", "largest of m + ln l"], rows)
+
+
+def ru_cycles() -> str:
+    rows = []
+    for name in RU_PRESETS:
+        selection = select("pam-ru", preset=name)
+        config: Any = selection.config
+        rng = np.random.default_rng(1)
+        cases = [(dim, n) for dim in (64, 128) for n in (config.sources, 4 * config.sources, 16 * config.sources)]
+        merges = [[pam_ru.random_merge(config, pam_ru.spread_counts(config, n), dim, rng)] for dim, n in cases]
+        outcome = pam_ru.simulate(config, generate.verilog(selection), merges)
+        if outcome.mismatches:
+            raise SystemExit(f"{selection.label}: {outcome.first_mismatch}")
+        for number, (dim, n) in enumerate(cases):
+            c = outcome.episode_cycles(number)
+            rows.append([name, dim, n, c["ideal_cycles"], c["merge_cycles"],
+                         f"{c['ideal_cycles'] / c['merge_cycles']:.4f}", c["drain_cycles"], c["cycles"],
+                         f"{c['ideal_cycles'] / c['cycles']:.4f}"])
+    return table(["preset", "head dimension", "partial results", "beats", "merge, clocks", "beats a clock", "drain, clocks",
+                  "all, clocks", "utilisation"], rows)
+
+
+def ru_synthesis() -> str:
+    rows = []
+    for name, sets in (*((name, ()) for name in RU_PRESETS), ("pam-hbm", ("acc_format=fp16",)),
+                       ("pam-hbm", ("exponential_units=1",))):
+        r = _synthesised(select("pam-ru", preset=name, sets=sets))
+        rows.append([name + "".join(f", `{s}`" for s in sets), *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}",
+                     f"{r['fmax_mhz']:.0f}", f"{r['target_clock_mhz']:g}"])
+    return table(["configuration", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
+                  "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+
+
+# AiM channel and hub ----------------------------------------------------------------------------------------------------
+
+
+def _parameters_of(unit: str) -> str:
+    configs = UNITS[unit].preset_table
+    fields = next(iter(configs.values())).__class__.model_fields
+    return table(["parameter", *configs, "meaning"],
+                 [[f"`{name}`", *(_plain(getattr(config, name)) for config in configs.values()), field.description]
+                  for name, field in fields.items()])
+
+
+def _ports_of(unit: str) -> str:
+    rows: list[list[Any]] = []
+    for port in generate.describe(select(unit))["ports"]:
+        rows.append([f"`{port['name']}`", port["direction"], port["width"], port["meaning"]])
+        rows += [[f"`.{entry['name']}`", "", f"{entry['width']} at {entry['offset']}", entry["meaning"]]
+                 for entry in port.get("fields", ())]
+    return table(["port", "direction", "bits", "meaning"], rows)
+
+
+def aim_parameters() -> str:
+    return _parameters_of("aim-channel")
+
+
+def aim_ports() -> str:
+    return _ports_of("aim-channel")
+
+
+def aim_cycles() -> str:
+    rows = []
+    for name in ("aim", "aim-ping-pong"):
+        for what, work in _narrow(name)["works"].items():
+            rows.append([name, WORKS[what], work["ideal_cycles"], work["cycles"], f"{work['utilisation']:.4f}"])
+    return table(["preset", "work", "column accesses", "clocks", "utilisation"], rows)
+
+
+def _narrow(name: str) -> dict[str, Any]:
+    """The bench on 4 banks and 4 lanes, with the commands that a whole channel has for the works below: as many words of
+    the buffer, a quarter of the tokens and of the head dimension. Clocks depend on the commands alone."""
+    selection = select("aim-channel", preset=name, sets=["banks=4", "lanes=4", "buffer_bytes=512"])
+    work = {"tokens": 128, "head_dim": 32}
+    record = RecordFolder().find(selection.unit.name, selection.config_hash, "sim", **work)
+    return measure.simulate(selection, **work) if record is None else record.results
+
+
+#: Works of the bench of `aim-channel`.
+WORKS = {"q_k": "Q Kᵀ, 512 tokens, head dimension 128", "s_v": "S V, 512 tokens, head dimension 128",
+         "gemv": "64 outputs of 2048 inputs"}
+
+
+def aim_memory() -> str:
+    """At the memory's pace: one set against two."""
+    rows = []
+    single, double = (_narrow(name)["memory_timing"] for name in ("aim", "aim-ping-pong"))
+    for what, work in single.items():
+        other = double[what]["memory_cycles"]
+        rows.append([WORKS[what], work["memory_cycles"] / 2, work["cycles"], work["read_to_result"], other / 2,
+                     f"{1 - other / work['memory_cycles']:.1%}"])
+    return table(["work", "memory, ns", "unit, clocks", "read to result, clocks", "memory with two sets, ns", "less"], rows)
+
+
+def aim_synthesis() -> str:
+    return _synthesis_of("aim-channel", ("aim", "aim-ping-pong", "cent", "aim-fp16"))
+
+
+def _synthesis_of(unit: str, presets: Sequence[str]) -> str:
+    rows = []
+    for name in presets:
+        r = _measured(select(unit, preset=name), "synth")
+        rows.append([name, *_area(r), r["memory_bits"], r["flip_flops"], f"{r['critical_path_ns']:.3f}",
+                     f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "memory bits",
+                  "flip-flops", "critical path, ns", "frequency, MHz"], rows)
+
+
+def hub_parameters() -> str:
+    return _parameters_of("pim-hub")
+
+
+def hub_ports() -> str:
+    return _ports_of("pim-hub")
+
+
+def hub_cycles() -> str:
+    commands = _measured(select("pim-hub"), "sim")["commands"]
+    return table(["command", "words through the EPU", "clocks", "utilisation"],
+                 [[f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['ideal_cycles'] / c['cycles']:.4f}"]
+                  for op, c in commands.items()])
+
+
+def hub_errors() -> str:
+    """Of the functional model against binary64 on the same bits, and of the correctly rounded result."""
+    rows = []
+    for name, config in HUBS.items():
+        for op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
+            for count in (128, 4096):
+                worst = []
+                for seed in range(8):
+                    x = from_float64(np.random.default_rng(seed).normal(size=count) * 2 + 1, config.fmt)
+                    got = hub_softmax(config, x) if op == "SOFTMAX" else layer_norm(config, x, centred=op == "LAYERNORM")
+                    right = pim_hub.exact(op, to_float64(x, config.fmt), config.epsilon)
+                    best = to_float64(from_float64(right, config.fmt), config.fmt)
+                    worst.append([np.abs(y - right) for y in (to_float64(got, config.fmt), best)])
+                rows.append([name, f"`{op}`", count, *(text for e in np.array(worst).transpose(1, 0, 2) for text in (
+                    f"{e.max():.1e}", f"{np.sqrt(np.mean(e**2)):.1e}"))])
+    return table(["preset", "command", "elements", "largest", "root mean square", "best possible: largest",
+                  "root mean square"], rows)
+
+
+def hub_synthesis() -> str:
+    return _synthesis_of("pim-hub", ("lol-pim",))
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, demo, parameters, operators, operators_nangate45, operators_pipelined)}
+    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis,
+    demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
+    dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
+    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, hub_parameters, hub_ports, hub_cycles, hub_errors,
+    hub_synthesis, interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
+    interface_synthesis)}
 
 MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
