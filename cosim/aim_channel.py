@@ -1,4 +1,4 @@
-"""Bench of ``aim-channel``: commands on a channel, bit for bit against the functional model, in cycles against the ideal."""
+"""Bench of ``aim-channel``: commands, bit for bit against the functional model, in cycles against the ideal."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def ports(config: AimChannelConfig) -> list[StreamPort]:
 
 def number_rows(elements: np.ndarray) -> np.ndarray:
     """Rows of 16-bit numbers as rows of bytes."""
-    return np.ascontiguousarray(elements.reshape(len(elements), int(np.prod(elements.shape[1:]))).astype("<u2")).view(np.uint8)
+    flat = elements.reshape(len(elements), int(np.prod(elements.shape[1:])))
+    return np.ascontiguousarray(flat.astype("<u2")).view(np.uint8)
 
 
 def integer_rows(values: Sequence[int], size: int) -> np.ndarray:
@@ -151,8 +152,8 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
             blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
         targets["result"].append(len(model.results) - before[0])
         targets["write"].append(len(model.writes) - before[1])
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts]) for f in ("payload", "epoch", "cycle", "tag")))
-             for name, parts in blocks.items()}
+    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
+                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
     expected = {"result": number_rows(np.array(model.results, np.int64).reshape(-1, config.lanes)),
                 "write": integer_rows([_write_word(config, w) for w in model.writes], sizes["write"])}
     work = sum(len(block.payload) for block in items.values())
@@ -248,7 +249,8 @@ def attention_steps(config: AimChannelConfig, tokens: int, head_dim: int,
     p = np.exp(scores - scores.max())
     p = from_float64(p / p.sum(), config.fmt)
     rows = -(-tokens // config.banks)
-    return (gemv(config, k, q), gemv(config, v.T, p, base=rows), scores, to_float64(v, config.fmt).T @ to_float64(p, config.fmt))
+    values = to_float64(v, config.fmt).T @ to_float64(p, config.fmt)
+    return gemv(config, k, q), gemv(config, v.T, p, base=rows), scores, values
 
 
 # Memory timing --------------------------------------------------------------------------------------------------------

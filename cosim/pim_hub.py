@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.units.pim_hub import CODES, RECEIVING, PimHubConfig
+from ..constraints.units.pim_hub import CODES, EPU_COMMANDS, RECEIVING, PimHubConfig
 from ..models.aim.hub import HubCommand, HubModel
 from ..models.numerics import to_float64
 from .aim_channel import KINDS, integer_rows, number_rows, numbers
@@ -100,8 +100,8 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
         for name, block in blocks.items():
             block.append(Items.of(np.concatenate(parts[name]), epoch=number))
         targets.append(np.array([len(model.given), *(len(words) for words in model.sent)]) - before)
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts]) for f in ("payload", "epoch", "cycle", "tag")))
-             for name, parts in blocks.items()}
+    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
+                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
     expected = {name: number_rows(np.array(words, np.int64).reshape(-1, config.lanes))
                 for name, words in zip(names, [model.given, *model.sent], strict=True)}
     work = sum(len(block.payload) for block in items.values()) + sum(step.command.opsize for e in episodes for step in e)
@@ -127,8 +127,8 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
             first = f"{name} {at} (episode {episode}): got {pair[0]}, expected {pair[1]}"
     if first is None and notes:
         first = notes[0]
-    return Outcome(config, [list(e) for e in episodes], run, sum(len(rows) for rows in expected.values()), mismatches, first,
-                   model.given, notes)
+    return Outcome(config, [list(e) for e in episodes], run, sum(len(rows) for rows in expected.values()), mismatches,
+                   first, model.given, notes)
 
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
@@ -139,7 +139,8 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
     count = -(-len(x) // config.lanes)
     words = np.zeros((count, config.lanes), np.int64)
     words.reshape(-1)[:len(x)] = x
-    return [HubStep(HubCommand("WR_GPR", count), words), HubStep(HubCommand(op, len(x))), HubStep(HubCommand("RD_GPR", count))]
+    return [HubStep(HubCommand("WR_GPR", count), words), HubStep(HubCommand(op, len(x))),
+            HubStep(HubCommand("RD_GPR", count))]
 
 
 def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
@@ -153,6 +154,13 @@ def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kin
         size = int(rng.integers(0, min(most, config.max_elements) + 1)) if rng.random() < 0.9 else 1
         first, second = (int(x) for x in rng.integers(0, config.registers, 2))
         words = None
+        if op in EPU_COMMANDS:
+            # Operands and results are the same registers or others.
+            count = size if op in ("EWADD", "GPR_MUL") else -(-size // config.lanes)
+            free = config.registers - 2 * count
+            second = first
+            if free >= 0 and rng.random() < 0.5:
+                second = (first + count + int(rng.integers(free + 1))) % config.registers
         command = HubCommand(op, size, first, second, mask)
         if op in RECEIVING:
             words = numbers(config.fmt, (len(command.channels()), config.lanes), kind, rng)

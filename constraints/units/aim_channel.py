@@ -40,7 +40,7 @@ class AimChannelConfig(Strict):
     format: Literal["bf16", "fp16"] = Field(default="bf16", description="format of all operands and results")
     acc_format: Literal["fp32", "fp16", "bf16"] = Field(
         default="fp32", description="the aligned accumulator keeps the precision of this format and three bits more")
-    registers: int = Field(default=2, ge=1, le=64, description="accumulation registers of a processing unit, both sets together")
+    registers: int = Field(default=2, ge=1, le=64, description="accumulation registers of a unit, both sets together")
     buffering: Literal["single", "ping-pong"] = Field(
         default="single", description="ping-pong: a second global buffer, and registers in two sets (I/O-aware buffering)")
     buffer_bytes: int = Field(default=2048, ge=32, le=1 << 16, description="a global buffer")
@@ -73,12 +73,14 @@ class AimChannelConfig(Strict):
         if self.lanes & (self.lanes - 1):
             raise ValueError(f"lanes must be a power of two, not {self.lanes}")
         if self.banks > self.lanes:
-            raise ValueError(f"banks must be at most lanes ({self.lanes}): a word has an element for each, not {self.banks}")
+            raise ValueError(f"banks must be at most lanes ({self.lanes}), since a word has an element for each, "
+                             f"not {self.banks}")
         if self.columns * self.word_bits != self.buffer_bytes * 8 or self.columns & (self.columns - 1) or self.columns < 2:
-            raise ValueError(f"buffer_bytes must be a power of two times {self.word_bits // 8} (a column access), at least two "
-                             f"of them, not {self.buffer_bytes}")
+            raise ValueError(f"buffer_bytes must be a power of two times {self.word_bits // 8} (a column access), at least "
+                             f"two of them, not {self.buffer_bytes}")
         if self.registers % self.sets or self.registers_per_set & (self.registers_per_set - 1):
-            raise ValueError(f"registers must be a power of two{' from 2 on' if self.sets == 2 else ''}, not {self.registers}")
+            raise ValueError(f"registers must be a power of two{' from 2 on' if self.sets == 2 else ''}, "
+                             f"not {self.registers}")
         try:
             _ = self.tables
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Parameters of the hub of a module of AiM memories: general-purpose registers (GPR), extra processing unit (EPU); commands.
+"""Parameters of the hub of a module of AiM memories: registers (GPR) and extra processing unit (EPU); commands.
 
 Source: LoL-PIM section 2.2 and Table 5 (512 KB of SRAM; softmax, layer norm, element-wise addition and multiplication; one
 broadcast path to the channels). Lanes, number formats, passes and encodings are this project's: the paper gives none.
@@ -39,7 +39,7 @@ class PimHubConfig(Strict):
     lanes: int = Field(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
     format: Literal["bf16", "fp16"] = Field(default="bf16", description="format of the registers")
     gpr_bytes: int = Field(default=512 << 10, ge=8, le=1 << 24, description="the registers together")
-    max_elements: int = Field(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX, LAYERNORM, RMSNORM")
+    max_elements: int = Field(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
     epsilon: float = Field(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
     lane_depth: int = Field(default=6, ge=1, le=12, description="registers of the multiply-adds")
     sum_depth: int = Field(default=6, ge=2, le=16, description="registers of the adder of all lanes")
@@ -50,9 +50,10 @@ class PimHubConfig(Strict):
     def _check(self) -> PimHubConfig:
         if self.lanes & (self.lanes - 1):
             raise ValueError(f"lanes must be a power of two, not {self.lanes}")
-        if self.registers * self.word_bits != self.gpr_bytes * 8 or self.registers < 2 or self.registers & (self.registers - 1):
-            raise ValueError(f"gpr_bytes must be a power of two times a register ({self.word_bits // 8} bytes), at least two, "
-                             f"not {self.gpr_bytes}")
+        count = self.registers
+        if count * self.word_bits != self.gpr_bytes * 8 or count < 2 or count & (count - 1):
+            raise ValueError(f"gpr_bytes must be a power of two times a register ({self.word_bits // 8} bytes), at least "
+                             f"two, not {self.gpr_bytes}")
         return self
 
     @property

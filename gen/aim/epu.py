@@ -109,7 +109,8 @@ class Epu(wiring.Component):
         self._config = config
         bits = config.field_bits()
         super().__init__({
-            "start": In(1), "op": In(bits["op"]), "opsize": In(bits["opsize"]), "gpr": In(bits["gpr"]), "gpr1": In(bits["gpr"]),
+            "start": In(1), "op": In(bits["op"]), "opsize": In(bits["opsize"]), "gpr": In(bits["gpr"]),
+            "gpr1": In(bits["gpr"]),
             "ready": Out(1),
             "read": Out(1), "read_address": Out(bits["gpr"]), "grant": In(1), "read_data": In(config.word_bits),
             "write": Out(1), "write_address": Out(bits["gpr"]), "write_data": Out(config.word_bits),
@@ -130,7 +131,8 @@ class Epu(wiring.Component):
         softmax, layer, rms, adds = (op == CODES[n] for n in ("SOFTMAX", "LAYERNORM", "RMSNORM", "EWADD"))
         pairs = adds | (op == CODES["GPR_MUL"])
         by_words = (self.op == CODES["EWADD"]) | (self.op == CODES["GPR_MUL"])
-        running, searches, exp, squares, stores = (Signal(name=n) for n in ("running", "searches", "exp", "squares", "stores"))
+        running, searches, exp, squares, stores = (
+            Signal(name=n) for n in ("running", "searches", "exp", "squares", "stores"))
         top = Signal(width, reset_less=True)
         factor, addend = Signal(32, reset_less=True), Signal(32, reset_less=True)
 
@@ -182,7 +184,8 @@ class Epu(wiring.Component):
             m.submodules[f"lane_{n}"] = shared(platform, lane, "lane")
             parts.append(lane)
             m.d.comb += [
-                lane.x.eq(x.word_select(n, width)), lane.y.eq(y.word_select(n, width)), lane.off.eq(off[n]), lane.exp.eq(exp),
+                lane.x.eq(x.word_select(n, width)), lane.y.eq(y.word_select(n, width)), lane.off.eq(off[n]),
+                lane.exp.eq(exp),
                 lane.add.eq(adds), lane.multiply.eq(pairs & ~adds), lane.top.eq(top), lane.factor.eq(factor),
                 lane.addend.eq(addend),
             ]

@@ -65,8 +65,8 @@ class ChannelModel:
     """State of a channel, and what commands do to it. Numbers are int64 arrays of bits.
 
     With ping-pong sets a command has its meaning in the order of the program: WR_GB and COPY_BKGB fill the buffer that the
-    last product did not use, and the next product uses it; WR_BIAS writes registers of the set that the last product did not
-    use, and the next product goes on there; RD_MAC and AF read the set of the last product.
+    last product did not use, and the next product uses it; WR_BIAS writes registers of the set that the last product did
+    not use, and the next product goes on there; RD_MAC and AF read the set of the last product.
 
     Attributes
     ----------

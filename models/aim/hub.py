@@ -1,6 +1,6 @@
 """Functional model of the hub of AiM memories: the same numbers as the RTL, to the last bit.
 
-Source of what it does: LoL-PIM section 2.2 and Table 5. Passes, formats and rounding are this project's: see the unit's page.
+Source of what it does: LoL-PIM section 2.2 and Table 5. Passes, formats and rounding are this project's, see the page.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> 
 class HubModel:
     """State of a hub, and what commands do to it. Numbers are int64 arrays of bits.
 
-    Commands take effect in order, as they do in the unit where each that needs the results of another engine has ``wait``.
+    Commands take effect in order, as they do in the unit where each that needs the results of another engine has ``wait``,
+    and registers of operands and results of the EPU are the same or have none in common.
 
     Attributes
     ----------

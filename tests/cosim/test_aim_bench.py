@@ -1,4 +1,4 @@
-"""``aim-channel`` and ``pim-hub`` in Verilator: bit for bit the functional models, promised cycles, errors that are seen."""
+"""``aim-channel`` and ``pim-hub`` in Verilator: bit for bit the functional models, cycles, errors that are seen."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def test_planted_errors_are_reported():
     wrong, count = re.subn(r"assign used_gb\$next = [^;]*;|used_gb <= (?!1'h0)[^;]*;", "used_gb <= 1'h0;", text)
     assert count
     outcome = aim_channel.simulate(config, wrong, aim_channel.stress(config, rng, 4))
-    assert outcome.mismatches and re.match(r"result \d+ \(episode \d+\): got 0x\w+, expected 0x\w+$", outcome.first_mismatch)
+    assert outcome.mismatches
+    assert re.match(r"result \d+ \(episode \d+\): got 0x\w+, expected 0x\w+$", outcome.first_mismatch)
 
 
 @pytest.mark.slow
@@ -66,8 +67,8 @@ def test_channel_command_line(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
     words = [word for key in TINY for word in ("--set", key)]
-    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", "single", "--tokens", "64", "--head-dim", "16",
-                 "--json"]) == 0
+    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", "single", "--tokens", "64",
+                 "--head-dim", "16", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["mismatches"] == 0 and result["ideal_cycles"] == 2 * 64 * 16 // 16
     assert result["utilisation"] == pytest.approx(result["ideal_cycles"] / result["cycles"], abs=1e-6)

@@ -90,8 +90,8 @@ def planted(module, old, new):
 
 
 def channel_config(**fields):
-    return AimChannelConfig(**{"banks": 4, "lanes": 4, "buffer_bytes": 32, "opsize_bits": 4, "depth": 2, "multiply_depth": 1,
-                               "activation_depth": 1, **fields})
+    return AimChannelConfig(**{"banks": 4, "lanes": 4, "buffer_bytes": 32, "opsize_bits": 4, "depth": 2,
+                               "multiply_depth": 1, "activation_depth": 1, **fields})
 
 
 def channel_contract(module, config):

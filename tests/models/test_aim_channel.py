@@ -34,8 +34,8 @@ def test_matrix_vector_product(name, shape):
     padded[0, :, :shape[1]], padded[1, :, :shape[1]] = weights, inputs
     beats = padded.reshape(2, shape[0] * words, config.lanes)
     at = np.arange(shape[0] * words) % words
-    assert (got == dot_stream(*beats, at == 0, at == words - 1, fmt=config.fmt, result=config.fmt, window=config.window.bits,
-                              beats=config.max_beats)).all()
+    assert (got == dot_stream(*beats, at == 0, at == words - 1, fmt=config.fmt, result=config.fmt,
+                              window=config.window.bits, beats=config.max_beats)).all()
     exact = to_float64(weights, config.fmt) @ to_float64(inputs, config.fmt)
     assert np.abs(to_float64(got, config.fmt) - exact).max() <= 2.0 ** -config.fmt.precision * np.abs(exact).max()
 
