@@ -57,7 +57,7 @@ def test_every_builtin_model_loads_and_says_its_size():
         assert model.heads * model.head_dim == model.hidden_size
         words = [word for word in name.split("-") if word.endswith("b") and word[:-1].replace(".", "").isdigit()]
         for word in words:
-            assert model.parameters / 1e9 == pytest.approx(float(word[:-1]), rel=0.08)
+            assert model.parameters / 1e9 == pytest.approx(float(word[:-1]), rel=0.11)  # Qwen1.5-7B: 7.72
 
 
 @pytest.mark.parametrize("alias", ["LLaMA-3-70B", "meta-llama/Meta-Llama-3-70B", "llama3-70b", "Llama_3_70B"])
