@@ -122,8 +122,10 @@ class ReductionLane(wiring.Component):
         product = delayed(m, addend_distance(m, product, exponent, **options), "product", 1)
         held = Signal(acc.width, reset_less=True)
         m.d.sync += held.eq(Mux(self.back, self.result, old))
-        addend = Signal(acc.width)
-        m.d.comb += addend.eq(held & ~delayed(m, self.alone, "alone", 1).replicate(acc.width))
+        addend, present = Signal(acc.width), Signal(reset_less=True)
+        # A register in each lane: the same one for all of them would drive half a thousand gates.
+        m.d.sync += present.eq(~self.alone & old.any())
+        m.d.comb += addend.eq(held & present.replicate(acc.width))
         m.d.comb += self.result.eq(add_product(m, product, addend, depth=self.config.lane_depth, name="sum_", **options))
 
         m.d.sync += self.rounded.eq(converted(m, held, acc, io, "rounded"))
