@@ -128,5 +128,8 @@ def test_planted_error_in_the_sequencer(old, new):
 
 @pytest.mark.slow
 def test_dispatcher_for_a_bounded_time():
-    result = prove(DispatcherContract(DpaDispatcher(TINY)), induction=1, timeout_s=600)
-    assert result.status in ("proved", "bounded") and result.depth >= 20, str(result)
+    """A prefix word, a level, a slot and four lines: enough for a program with a loop, a lookup and an error."""
+    least = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_words": 2, "slots": 1, "nesting": 1,
+                                   "token_bits": 1, "count_bits": 1})
+    result = prove(DispatcherContract(DpaDispatcher(least)), induction=1, timeout_s=900)
+    assert result.status in ("proved", "bounded") and result.depth >= 16 and not result.unreached, str(result)
