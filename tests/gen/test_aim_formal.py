@@ -138,6 +138,7 @@ def hub_config():
     return PimHubConfig(channels=2, lanes=2, gpr_bytes=8, max_elements=4)
 
 
+@pytest.mark.slow
 def test_hub_proved(cut):
     result = prove(Contract(hub_module.PimHub(hub_config())))
     assert result.status == "proved", result
