@@ -40,6 +40,10 @@ def _composition_text(r: dict[str, Any]) -> str:
     if "utilisation" in r:
         rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
                                             f"{r['utilisation']:.4f}"))
+    if "merge_cycles" in r:
+        rows.append(("merge", f"{r['partials']} partial results, head dimension {r['head_dim']}: {r['merge_cycles']} cycles, "
+                              f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
+                              f"{r['partial_drain_cycles']} of a level that is not the last"))
     if "memory_timing" in r:
         m = r["memory_timing"]
         rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "

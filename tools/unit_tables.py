@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from amaranth.back import verilog
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
@@ -32,6 +33,9 @@ from bankside.constraints.units.pim_hub import PRESETS as HUBS
 from bankside.constraints.workspace import write_files
 from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
+from bankside.gen.pam.lane import ReductionLane
+from bankside.gen.pam.sum_unit import SumUnit
+from bankside.gen.pam.weights import WeightUnit
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import load_nodes
@@ -42,6 +46,7 @@ from bankside import generate, measure
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
+from bankside.synthesis import flow, libraries
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md", "docs/dpa-dispatcher.md",
@@ -56,6 +61,8 @@ STEPS_PER_FIGURE = 64
 #: (PAM section 5.2, Table 2; for the SSD only 64 PUs, 8 RUs and a buffer together are published, 8.16 mm2).
 PROCESSES = {"pam-hbm": ("14nm", 10, 0.13, "0.13"), "pam-ddr": ("28nm", 10, 0.46, "0.46"),
              "pam-ssd": ("14nm", 1, 8.16 / 64, "below 0.128")}
+#: The same of one reduction unit.
+RU_PROCESSES = {"pam-hbm": ("14nm", 10, 0.18, "0.18"), "pam-ddr": ("28nm", 10, 0.68, "0.68")}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -228,12 +235,16 @@ def variants() -> str:
 
 
 def area() -> str:
+    return _processes({name: _synthesised(preset(name)) for name in PROCESSES}, PROCESSES)
+
+
+def _processes(results: dict[str, dict[str, Any]], processes: dict[str, tuple[str, int, float, str]]) -> str:
     """One unit in the paper's processes: gate equivalents times NAND2, over placement, times the DRAM penalty."""
     nodes = load_nodes()
     fill = nodes.placement_utilisation
     rows = []
-    for name, (node, penalty, published, text) in PROCESSES.items():
-        ge = _synthesised(preset(name))["area_ge"]
+    for name, (node, penalty, published, text) in processes.items():
+        ge = results[name]["area_ge"]
         nand2 = nodes.nodes[node].nand2_um2
         low, high = (ge * um2 * penalty * 1e-6 for um2 in (nand2.low / fill.high, nand2.high / fill.low))
         rows.append([name, f"{ge / 1e3:.1f}", node, f"{nand2.low:g} to {nand2.high:g}", penalty,
@@ -560,11 +571,28 @@ def ru_synthesis() -> str:
     rows = []
     for name, sets in (*((name, ()) for name in RU_PRESETS), ("pam-hbm", ("acc_format=fp16",)),
                        ("pam-hbm", ("exponential_units=1",))):
-        r = _synthesised(select("pam-ru", preset=name, sets=sets))
+        r = _measured(select("pam-ru", preset=name, sets=sets), "synth")
         rows.append([name + "".join(f", `{s}`" for s in sets), *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}",
-                     f"{r['fmax_mhz']:.0f}", f"{r['target_clock_mhz']:g}"])
+                     f"{r['fmax_mhz']:.0f}", f"{RU_PRESETS[name].clock_mhz:g}"])
     return table(["configuration", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
                   "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+
+
+def ru_parts() -> str:
+    """Parts of pam-hbm, each mapped alone."""
+    hbm, half = PamRuConfig(), PamRuConfig(acc_format="fp16")
+    rows = []
+    for what, part in (("lane", ReductionLane(hbm)), ("lane, `acc_format=fp16`", ReductionLane(half)),
+                       ("sum with the logarithm unit", SumUnit(hbm)), ("weights", WeightUnit(hbm)),
+                       ("weights, `exponential_units=1`", WeightUnit(PamRuConfig(exponential_units=1)))):
+        text = verilog.convert(part, name="part", emit_src=False, strip_internal_attrs=True)
+        r = flow.synthesise(text, "part", libraries.get("generic"), effort="balanced").as_dict()
+        rows.append([what, *_area(r)[:3], r["flip_flops"]])
+    return table(["part", "area, kGE", "flip-flops, kGE", "logic, kGE", "flip-flops"], rows)
+
+
+def ru_area() -> str:
+    return _processes({name: _measured(select("pam-ru", preset=name), "synth") for name in RU_PROCESSES}, RU_PROCESSES)
 
 
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
@@ -682,7 +710,7 @@ def hub_synthesis() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis,
+    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_parts, ru_area,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
     aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, hub_parameters, hub_ports, hub_cycles, hub_errors,

@@ -27,8 +27,7 @@ SCALE_INTEGER_BITS = 10
 class PamRuConfig(Strict):
     """Parameters of the generator ``pam-ru``; every value here is free, the presets are the paper's.
 
-    The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``. The exponential units have one
-    operand each at a time, so that a partial result can begin every ``EXP_CYCLES / exponential_units`` clocks.
+    The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``.
     """
 
     lanes: int = Field(default=16, ge=1, le=64, description="multipliers; elements merged in a clock")
