@@ -107,7 +107,7 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
          config="bankside.constraints.units.pam_ru:PamRuConfig", presets="bankside.constraints.units.pam_ru:PRESETS",
          component="bankside.gen.pam:PamRu", model="bankside.models.pam.ru:reduce_partials",
          bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md", workload={"partials": 16, "head_dim": 128},
-         published=()),
+         published=("pam-hbm",)),
     Unit("pam-interface", "transfer of KV tokens between memory tiers of different layout", "PAM (MICRO 2025) section 6.2",
          module="pam_interface",
          config="bankside.constraints.units.pam_interface:PamInterfaceConfig",
