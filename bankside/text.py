@@ -61,6 +61,7 @@ def _transfer_text(r: dict[str, Any]) -> str:
                  f"slower memory's own rate; the CPU path takes {p['cpu_ratio']:.1f} times as long")
           for name, p in r["patterns"].items()),
         ("record", r["record"] or "not written"),
+        *([("waveform", r["waves"])] if r["waves"] else []),
     ])
 
 
