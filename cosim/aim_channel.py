@@ -146,7 +146,7 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
             if step.operation.words and step.words is not None:
                 parts["data"].append(number_rows(step.words))
         commands = integer_rows([command_word(config, step.operation) for step in steps], sizes["command"])
-        cycles = (when.commands, when.accesses, when.words) if when else (0, 0, 0)
+        cycles: tuple[Any, ...] = (when.commands, when.accesses, when.words) if when else (0, 0, 0)
         for name, payload, cycle in zip(blocks, (commands, *(np.concatenate(parts[n]) for n in ("bank", "data"))), cycles,
                                         strict=True):
             blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
@@ -275,7 +275,10 @@ def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tu
     cycles = np.ceil(log.cycles * device.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
     column = {"WR_GB": "WRGB", "WR_BIAS": "WRMAC16", "MAC_ABK": "MAC16", "RD_MAC": "RDMAC16", "MAC_SBK": "MAC"}
     places = {name: iter(cycles[names == name]) for name in set(column.values())}
-    commands, accesses, words, reads = [], [], [], []
+    commands: list[int] = []
+    accesses: list[int] = []
+    words: list[int] = []
+    reads: list[int] = []
     for step in steps:
         op = step.operation.op
         at = [next(places[column[op]]) for _ in range(step.operation.steps)]

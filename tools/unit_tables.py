@@ -658,20 +658,6 @@ def aim_memory() -> str:
     return table(["work", "memory, ns", "unit, clocks", "read to result, clocks", "memory with two sets, ns", "less"], rows)
 
 
-def aim_synthesis() -> str:
-    return _synthesis_of("aim-channel", ("aim",))
-
-
-def _synthesis_of(unit: str, presets: Sequence[str]) -> str:
-    rows = []
-    for name in presets:
-        r = _measured(select(unit, preset=name), "synth")
-        rows.append([name, *_area(r), r["memory_bits"], r["flip_flops"], f"{r['critical_path_ns']:.3f}",
-                     f"{r['fmax_mhz']:.0f}"])
-    return table(["preset", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "memory bits",
-                  "flip-flops", "critical path, ns", "frequency, MHz"], rows)
-
-
 def hub_parameters() -> str:
     return _parameters_of("pim-hub")
 
@@ -714,7 +700,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_parts, ru_area,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
-    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, hub_parameters, hub_ports, hub_cycles, hub_errors,
+    aim_parameters, aim_ports, aim_cycles, aim_memory, hub_parameters, hub_ports, hub_cycles, hub_errors,
     interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
     interface_synthesis)}
 

@@ -63,7 +63,7 @@ def _sum(config: PimHubConfig, terms: np.ndarray, *, square: bool = False) -> np
 
 def softmax(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
     """Bits of ``exp(x - max(x)) / sum``; a NaN in x makes all NaN, and so does nothing but -infinity."""
-    top = np.int64(config.fmt.negative_infinity)
+    top = np.asarray(config.fmt.negative_infinity, np.int64)
     for element in _reduced(config, x):
         top = maximum(top, element, config.fmt)
     powers = convert(softmax_exp(top, x, config.fmt, config.table), INNER, FP32)
@@ -85,7 +85,7 @@ def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> 
     """Bits of ``(x - mean) / sqrt(variance + epsilon)``; not ``centred``: of x over its root mean square (RMSNORM)."""
     wide = convert(np.asarray(x, np.int64), config.fmt, FP32)
     share = reciprocal(from_integer(np.int64(len(x)), FP32, signed=False), fmt=FP32)
-    addend = MINUS_ZERO
+    addend = np.asarray(MINUS_ZERO)
     if centred:
         addend = fma(_sum(config, wide), share, MINUS_ZERO, FP32) ^ FP32.sign_mask
     variance = fma(_sum(config, fma(wide, ONE, addend, FP32), square=True), share, np.int64(config.epsilon_bits), FP32)
