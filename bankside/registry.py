@@ -114,7 +114,7 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
          presets="bankside.constraints.units.pam_interface:PRESETS",
          component="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
          bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload={"tokens": 512},
-         published=()),
+         published=("ddr-ssd",)),
     Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
          module="pam_bank_group",
          config="bankside.constraints.units.pam_bank_group:PamBankGroupConfig",
