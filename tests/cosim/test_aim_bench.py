@@ -25,7 +25,8 @@ def channel(*more):
 
 @pytest.mark.xdist_group("aim")
 @pytest.mark.parametrize("more", [
-    pytest.param(("buffering=ping-pong",), id="ping-pong"),
+    pytest.param(("buffering=ping-pong", "acc_format=bf16", "depth=4"), id="narrow"),
+    pytest.param(("buffering=ping-pong",), id="ping-pong", marks=pytest.mark.slow),
     pytest.param((), id="single", marks=pytest.mark.slow),
     pytest.param(("registers=8", "format=fp16", "activations=gelu,sigmoid"), id="fp16", marks=pytest.mark.slow),
     pytest.param(("registers=8", "buffering=ping-pong"), id="registers", marks=pytest.mark.slow),
