@@ -109,7 +109,7 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
     :exc:`ConfigError`
         For an unknown paper or figure, or a file that can't be written.
     """
-    load_paper(paper)
+    paper = load_paper(paper).name
     if name not in FIGURES.get(paper, {}):
         raise ConfigError(nearest(f"figure of {paper}", name, figure_names(paper)))
     file = Path(output or os.path.join("out", "repro", f"{paper}-{name}.png"))

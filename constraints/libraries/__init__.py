@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 import numpy as np
@@ -15,11 +16,14 @@ __all__ = ["MacroFamily", "MacroPoint", "generic_liberty", "macro_family"]
 
 
 class MacroPoint(Strict):
-    """One memory macro of a family: size in bits, area in um2, clock to data out in ns."""
+    """One memory macro of a family: size and width of a word in bits, area in um2, clock to data out in ns, energy of an
+    access to a word in pJ."""
 
     bits: int = Field(gt=0)
+    width: int = Field(gt=0)
     area_um2: float = Field(gt=0)
     clock_to_q_ns: float = Field(gt=0)
+    access_pj: float = Field(gt=0)
 
 
 class MacroFamily(Strict):
@@ -37,9 +41,13 @@ class MacroFamily(Strict):
         Transition of a data output: constant, and per fF of load.
     extra_port_factor
         Share of the one-port area that every further port adds.
+    widest_fitted
+        Widest word of a single macro, in bits; a wider one is several side by side.
     """
 
     source: str
+    energy_source: str
+    widest_fitted: int = Field(gt=0)
     libraries: tuple[str, ...] = Field(strict=False)
     default: bool
     nand2_um2: float | None = Field(default=None, gt=0)
@@ -70,6 +78,20 @@ class MacroFamily(Strict):
     def clock_to_q_ns(self, bits: int) -> float:
         """Clock to data out at the family's own node, ns; below the smallest macro that macro's."""
         return self._linear(max(bits, self.points[0].bits), [p.clock_to_q_ns for p in self.points])
+
+    def access_pj(self, bits: int, width: int) -> float:
+        """Energy of reading or writing a word of ``width`` bits in a macro of ``bits``, pJ, an estimate at the family's own
+        node and voltage: ``a sqrt(bits) + b width``, fitted to the points; a word wider than ``widest_fitted`` is equal
+        macros side by side."""
+        parts = -(-width // self.widest_fitted)
+        root, word = self._energy_terms
+        return parts * (root * math.sqrt(bits / parts) + word * width / parts)
+
+    @cached_property
+    def _energy_terms(self) -> tuple[float, float]:
+        terms = np.array([[math.sqrt(p.bits), p.width] for p in self.points])
+        root, word = np.linalg.lstsq(terms, np.array([p.access_pj for p in self.points]), rcond=None)[0]
+        return float(root), float(word)
 
     def _linear(self, bits: int, values: list[float]) -> float:
         sizes = [p.bits for p in self.points]

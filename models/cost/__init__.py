@@ -1,5 +1,6 @@
-"""Cost of hardware: area on a die."""
+"""Cost of hardware: area on a die, energy of buffers."""
 
 from .area import DieArea, die_area, load_nodes, logic_area
+from .memories import PUBLISHED, BufferCost, PublishedBuffer, buffer_cost
 
-__all__ = ["DieArea", "die_area", "load_nodes", "logic_area"]
+__all__ = ["PUBLISHED", "BufferCost", "DieArea", "PublishedBuffer", "buffer_cost", "die_area", "load_nodes", "logic_area"]

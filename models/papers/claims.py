@@ -91,7 +91,7 @@ def paper_names() -> list[str]:
 
 
 def load_paper(paper: str | os.PathLike[str]) -> Paper:
-    """A paper by name (:func:`paper_names`) or by the path of a YAML file.
+    """A paper by name (:func:`paper_names`, hyphens and case don't matter) or by the path of a YAML file.
 
     Raises
     ------
@@ -101,9 +101,11 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     text = os.fspath(paper)
     if text.endswith((".yaml", ".yml")) or os.sep in text:
         return load(text, Paper)
-    if text not in paper_names():
+    plain = {name.replace("-", ""): name for name in paper_names()}
+    name = plain.get(text.replace("-", "").lower())
+    if name is None:
         raise ConfigError(nearest("paper", text, paper_names()))
-    return _shipped(text)
+    return _shipped(name)
 
 
 @lru_cache

@@ -1,7 +1,26 @@
 """Checks of LoL-PIM's claims: which there are, and what those that need no long run find."""
 
+from types import SimpleNamespace
+
 import pytest
+from bankside.models.cost import buffer_cost
 from bankside.models.papers import Evidence, check_claims, checks_of, load_paper
+
+
+class NoRecords:
+    """A folder without measurements."""
+
+    def find(self, unit, config_hash, kind, **conditions):
+        return None
+
+
+class Synthesised(NoRecords):
+    """Areas of an imagined dispatcher and of channels."""
+
+    def find(self, unit, config_hash, kind, **conditions):
+        memory = {"bits": 1 << 19, "width": 256, "read_ports": 1, "write_ports": 1}
+        self.area = getattr(self, "area", 990_000.0) + 10_000
+        return SimpleNamespace(results={"area_ge": self.area, "memory_ge_estimate": self.area - 50_000, "memories": [memory]})
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +31,7 @@ def rows():
         "lolpim-t7b",
         "lolpim-util", "lolpim-no72", "lolpim-itpp", "lolpim-hfa", "lolpim-lazy", "lolpim-pp", "lolpim-bcast",
         "lolpim-acc"))]
-    return {row.claim.id: row for row in check_claims(paper, Evidence(None), wanted)}
+    return {row.claim.id: row for row in check_claims(paper, Evidence(NoRecords()), wanted)}
 
 
 def test_every_check_is_of_a_claim():
@@ -38,3 +57,14 @@ def test_table_8(rows):
     row = rows["lolpim-t7b"]
     rates = [row.ours[name][0] for name in ("pim", "arch_dpa", "arch_dpa_io")]
     assert rates == sorted(rates) and row.verdict == "within"
+
+
+def test_areas_from_records():
+    paper = load_paper("lolpim")
+    wanted = [paper.claim(f"lolpim-{name}") for name in ("area-gb", "io-area", "area-disp")]
+    gb, io, disp = check_claims(paper, Evidence(Synthesised()), wanted)
+    assert io.ours == pytest.approx(1) and gb.verdict == "within" and "logic process" in gb.why
+    # Logic of 50 kGE in SAED32, between bare cells and a utilisation of 0.7, and one macro of two ports.
+    macro = buffer_cost(1 << 19, 256, 2, "32nm").mm2
+    assert disp.ours["mm2"] == pytest.approx(macro + 50_000 * 1.525e-6 / 0.7**0.5)
+    assert [row.verdict for row in check_claims(paper, Evidence(NoRecords()), wanted)] == ["within"] + 2 * ["not-checkable"]

@@ -1,6 +1,6 @@
 """Our value for each claim of LoL-PIM."""
 
-from . import buffers, results, settings
+from . import area, buffers, results, settings
 from .common import CHECKS
 
-__all__ = ["CHECKS", "buffers", "results", "settings"]
+__all__ = ["CHECKS", "area", "buffers", "results", "settings"]

@@ -1,0 +1,120 @@
+"""Area and energy of buffers: the macro model of synthesis, brought to a logic process, beside published areas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.libraries import macro_family
+from .area import load_nodes
+
+__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "buffer_cost"]
+
+#: Smallest buffer: below it flip-flops are smaller than a macro (docs/synthesis.md).
+LEAST_BITS = 512
+
+
+@dataclass(frozen=True)
+class BufferCost:
+    """Estimates for one buffer.
+
+    Attributes
+    ----------
+    mm2 : :class:`float`
+        Area, at the middle of the band of the process.
+    band_mm2 : pair of :class:`float`
+        Its low and high end.
+    read_pj, write_pj : :class:`float`
+        One access to a word. Equal: no source of the model tells them apart.
+    """
+
+    mm2: float
+    band_mm2: tuple[float, float]
+    read_pj: float
+    write_pj: float
+
+
+def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0) -> BufferCost:
+    """A buffer of ``bits`` with words of ``width`` bits and so many ports, in a logic process of ``nodes.yaml``.
+
+    The macros are those that synthesis takes for libraries without their own: area scaled by the area of the NAND2, as there,
+    energy by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM process over that in the logic
+    process; energy is not changed by it.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown process, less than 512 bits, no port, or words that are wider than the buffer.
+    """
+    nodes = load_nodes().nodes
+    if node not in nodes:
+        raise ConfigError(nearest("logic node", node, nodes))
+    if bits < LEAST_BITS or ports < 1 or not 1 <= width <= bits:
+        raise ConfigError(f"a buffer has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, {ports} ports "
+                          f"and words of {width}")
+    _, family, _ = macro_family("generic")
+    area = family.area_um2(bits, ports) * density_penalty * 1e-6 / (family.nand2_um2 or 1.0)
+    nand2 = nodes[node].nand2_um2
+    energy = family.access_pj(bits, width) * nodes[node].energy_factor
+    return BufferCost(area * math.sqrt(nand2.low * nand2.high), (area * nand2.low, area * nand2.high), energy, energy)
+
+
+@dataclass(frozen=True)
+class PublishedBuffer:
+    """A buffer whose area a paper states, with what the model needs to know and the paper may not say.
+
+    Attributes
+    ----------
+    width, ports : :class:`int`
+        Ours where the paper does not state them.
+    density_penalty : :class:`float`
+        10 on a DRAM die, PAM's figure (section 7.5).
+    tolerance : :class:`float` or None
+        Largest relative error that the model is held to; None where it is shown only.
+    """
+
+    name: str
+    source: str
+    bits: int
+    width: int
+    ports: int
+    node: str
+    density_penalty: float
+    mm2: float
+    tolerance: float | None
+    note: str
+
+    @property
+    def cost(self) -> BufferCost:
+        return buffer_cost(self.bits, self.width, self.ports, self.node, self.density_penalty)
+
+    @property
+    def error(self) -> float:
+        """Model over paper, less one."""
+        return self.cost.mm2 / self.mm2 - 1
+
+
+#: Every buffer for which one of the five papers states an area and a size.
+PUBLISHED = (
+    PublishedBuffer("CENT instruction buffer, 2 MB", "CENT, Table 5", 2 << 23, 256, 1, "28nm", 1.0, 3.33, 0.25, "logic process"),
+    PublishedBuffer("CENT shared buffer, 64 KB", "CENT, Table 5", 64 << 13, 256, 1, "28nm", 1.0, 0.11, 0.25, "logic process"),
+    PublishedBuffer("PAM buffer of an HBM unit, 512 B", "PAM, Table 2: 11 % of 0.13 mm²", 512 * 8, 256, 2, "14nm", 10.0,
+                    0.11 * 0.13, 0.25, "DRAM die; a read and a write port, as in ours"),
+    PublishedBuffer("LoL-PIM global buffer, 2 KB", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 * 8, 256, 1, "32nm", 10.0, 0.053,
+                    0.25, "DRAM die; one port, since one set is filled while the other is read"),
+    PublishedBuffer("the same, not on a DRAM die", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 * 8, 256, 1, "32nm", 1.0, 0.053,
+                    None, "if the figure is one of a logic process"),
+)
+
+
+def table() -> str:
+    """The published buffers beside the model, in Markdown."""
+    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to | read or write, pJ | note |",
+            "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    for one in PUBLISHED:
+        cost, held = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %"
+        rows.append(f"| {one.name} | {one.mm2:.3g} | {one.source} | {one.node} | {one.density_penalty:g} | {one.ports} | "
+                    f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | {held} | "
+                    f"{cost.read_pj:.3g} | {one.note} |")
+    return "\n".join(rows)
