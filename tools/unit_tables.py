@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth.back import verilog
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
@@ -33,9 +32,6 @@ from bankside.constraints.units.pim_hub import PRESETS as HUBS
 from bankside.constraints.workspace import write_files
 from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
-from bankside.gen.pam.lane import ReductionLane
-from bankside.gen.pam.sum_unit import SumUnit
-from bankside.gen.pam.weights import WeightUnit
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import load_nodes
@@ -46,7 +42,6 @@ from bankside import generate, measure
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
-from bankside.synthesis import flow, libraries
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md", "docs/dpa-dispatcher.md",
@@ -567,28 +562,19 @@ def ru_cycles() -> str:
                   "all, clocks", "utilisation"], rows)
 
 
+#: Configurations that are mapped: preset, changes.
+RU_MAPPED: Sequence[tuple[str, tuple[str, ...]]] = (*((name, ()) for name in RU_PRESETS), ("pam-hbm", ("acc_format=fp16",)),
+                                                    ("pam-hbm", ("exponential_units=1",)))
+
+
 def ru_synthesis() -> str:
     rows = []
-    for name, sets in (*((name, ()) for name in RU_PRESETS), ("pam-hbm", ("acc_format=fp16",)),
-                       ("pam-hbm", ("exponential_units=1",))):
+    for name, sets in RU_MAPPED:
         r = _measured(select("pam-ru", preset=name, sets=sets), "synth")
         rows.append([name + "".join(f", `{s}`" for s in sets), *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}",
                      f"{r['fmax_mhz']:.0f}", f"{RU_PRESETS[name].clock_mhz:g}"])
     return table(["configuration", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
                   "critical path, ns", "frequency, MHz", "target, MHz"], rows)
-
-
-def ru_parts() -> str:
-    """Parts of pam-hbm, each mapped alone."""
-    hbm, half = PamRuConfig(), PamRuConfig(acc_format="fp16")
-    rows = []
-    for what, part in (("lane", ReductionLane(hbm)), ("lane, `acc_format=fp16`", ReductionLane(half)),
-                       ("sum with the logarithm unit", SumUnit(hbm)), ("weights", WeightUnit(hbm)),
-                       ("weights, `exponential_units=1`", WeightUnit(PamRuConfig(exponential_units=1)))):
-        text = verilog.convert(part, name="part", emit_src=False, strip_internal_attrs=True)
-        r = flow.synthesise(text, "part", libraries.get("generic"), effort="balanced").as_dict()
-        rows.append([what, *_area(r)[:3], r["flip_flops"]])
-    return table(["part", "area, kGE", "flip-flops, kGE", "logic, kGE", "flip-flops"], rows)
 
 
 def ru_area() -> str:
@@ -697,7 +683,7 @@ def hub_errors() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_parts, ru_area,
+    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
     aim_parameters, aim_ports, aim_cycles, aim_memory, hub_parameters, hub_ports, hub_cycles, hub_errors,
