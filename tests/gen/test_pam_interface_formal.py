@@ -34,11 +34,12 @@ class InterfaceContract(StreamProtocol):
 
     One token is followed: any whose destination is the constant ``goal`` and whose tag the constant ``tag``, both free. No
     other token has either. In ``addresses`` is, for each place of a memory, where the token's accesses go, from the map of
-    ``constraints``, not that of the unit.
+    ``constraints``, not that of the unit. ``config`` is what the unit should be, if not what it is.
     """
 
-    def __init__(self, dut):
+    def __init__(self, dut, config=None):
         super().__init__(dut)
+        self.config = config or dut.config
         self.goal, self.tag = Signal(8), Signal(dut.config.tag_bits)
         self.ports += [self.goal, self.tag]
 
@@ -53,7 +54,7 @@ class InterfaceContract(StreamProtocol):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        dut, config = self.dut, self.dut.config
+        dut, config = self.dut, self.config
         source, destination, size = config.source, config.destination, config.token_bytes
 
         def number(side, place):
@@ -184,3 +185,13 @@ def test_bounded_proof(name):
     result = prove(InterfaceContract(PamInterface(CONFIGS[name])), depth=20, induction=1)
     assert result.status in ("bounded", "proved") and result.depth >= 20, result
     assert not result.unreached
+
+
+@pytest.mark.slow
+def test_a_wrong_row_is_found():
+    """A unit that looks for K and V of a token in two rows, of a memory that has them in one: the bit that should be the
+    column is the row, and the other way round."""
+    right = config(side(split=False), RUN)
+    result = prove(InterfaceContract(PamInterface(CONFIGS["bytes-to-run"]), right), depth=20, induction=1)
+    assert result.status == "counterexample", result
+    assert any("what is written are the token's bytes" in one for one in result.failing)
