@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.workspace import write_files
-from bankside.models.papers import load_paper
+from bankside.models.papers import Evidence, load_paper, series_of
 
+from .records import RecordFolder
 from .repro import MEASURE_S, repro
 
 __all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
@@ -21,7 +23,8 @@ __all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
 
 @dataclass(frozen=True)
 class Bar:
-    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys; empty for the whole."""
+    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys and places of a list; empty for the
+    whole."""
 
     label: str
     claim: str
@@ -39,13 +42,29 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class SeriesPanel:
+    """Values of ours that the paper does not print: groups of bars; ``name`` is that of :func:`series_of`."""
+
+    title: str
+    axis: str
+    name: str
+    groups: str
+    #: Inches.
+    width: float = 6.0
+
+
+@dataclass(frozen=True)
 class Figure:
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel | SeriesPanel, ...]
 
     @property
     def claims(self) -> list[str]:
-        return list(dict.fromkeys(bar.claim for panel in self.panels for bar in panel.bars))
+        return list(dict.fromkeys(bar.claim for panel in self.panels if isinstance(panel, Panel) for bar in panel.bars))
+
+    @property
+    def series(self) -> list[str]:
+        return [panel.name for panel in self.panels if isinstance(panel, SeriesPanel)]
 
 
 #: By paper and name.
@@ -91,9 +110,38 @@ FIGURES: dict[str, dict[str, Figure]] = {"pam": {
     "13": Figure("PAM, Figure 13: more devices", (
         Panel("throughput over L-PIM, all configurations", "times as fast (from least to most)",
               (Bar("write_doc", "pam-scale"),), True, 1.0),)),
+}, "lol-pim": {
+    "table6": Figure("LoL-PIM, Table 6: matrix by vector on a module", (
+        SeriesPanel("ours", "µs", "matrices", "inputs x outputs"),
+        Panel("cycles apart from the vendor's library", "%", tuple(
+            Bar(shape.replace("x", "\nx "), "lolpim-val-sim", shape)
+            for shape in ("4096x8192", "4096x16384", "8192x4096", "12288x12288"))))),
+    "table8": Figure("LoL-PIM, Table 8: Musique", tuple(
+        Panel(title, axis, tuple(
+            Bar(f"{size}\n{label}", f"lolpim-t{size.lower()}", f"{key}/{place}") for size in ("7B", "14B", "72B")
+            for label, key in (("none", "pim"), ("without\ntwo sets", "arch_dpa"), ("all", "arch_dpa_io"))))
+        for place, title, axis in ((0, "throughput", "tokens/s"), (1, "utilisation", "%")))),
+    **{number: Figure(f"LoL-PIM, Figure {number}: throughput by memory, Qwen1.5-{size}, Musique", (
+        SeriesPanel("ours, best split of each", "tokens/s", f"throughput-{size.lower()}", "GB", 8.0),
+        Panel(f"{where}, speed-up over", "times as fast", (
+            Bar("GPUs with\nGDDR", claim, "vs_gpu_gddr"), Bar("PIM", claim, "vs_pim")), False, 1.0)))
+       for number, size, claim, where in (("9", "7B", "lolpim-thr-7b", "1024 GB"),
+                                          ("10", "72B", "lolpim-thr-72b", "up to 1024 GB"))},
+    "11": Figure("LoL-PIM, Figure 11: time per token, Qwen1.5-72B, 1024 GB, Musique", (
+        SeriesPanel("ours, techniques added up", "µs per token of all requests", "latency", "techniques"),
+        Panel("less by all techniques", "%", (Bar("at least", "lolpim-lat-comb", "min_percent"),)),
+        Panel("modules alone over with GPUs", "times as fast", (Bar("at most", "lolpim-hyb-gap", "max_ratio"),), False, 1.0))),
+    "12": Figure("LoL-PIM, Figure 12: splits of Qwen1.5-7B, Musique", (
+        SeriesPanel("ours, 4 nodes", "tokens/s", "splits", "tensor x pipeline"),
+        Panel("4 and 16 nodes", "times as fast (at most)", (
+            Bar("lazy over\nstatic", "lolpim-dpa-perf", "max_ratio"),
+            Bar("best over\nworst split", "lolpim-par-gap", "max_ratio")), False, 1.0),
+        Panel("best split moves", "% (at most)", (Bar("gain", "lolpim-par-shift", "max_percent"),)))),
 }}
 
 _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
+#: Of a panel of series, the last ours.
+_SERIES = ("#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
 
 
 def figure_names(paper: str) -> list[str]:
@@ -119,12 +167,20 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
     figure = FIGURES[paper][name]
     result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s,
                    quiet=quiet)
-    write_files(file.parent, {file.name: picture(figure, result["claims"], file.suffix.lower()[1:])})
-    return {**result, "figure": str(file)}
+    told = {"series": _computed(paper, figure, records, quiet)} if figure.series else {}
+    write_files(file.parent, {file.name: picture(figure, result["claims"], file.suffix.lower()[1:],
+                                                 series=told.get("series", {}))})
+    return {**result, **told, "figure": str(file)}
 
 
-def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *, dpi: int = 160) -> bytes:
-    """The figure as a file of this form."""
+def _computed(paper: str, figure: Figure, records: str | None, quiet: bool) -> dict[str, Any]:
+    evidence = Evidence(RecordFolder(records), progress=lambda text: None if quiet else print(text, file=sys.stderr))
+    return {name: series_of(paper, name, evidence) for name in figure.series}
+
+
+def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *, dpi: int = 160,
+            series: Mapping[str, Any] | None = None) -> bytes:
+    """The figure as a file of this form; ``series`` by name for its panels of series."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -135,12 +191,15 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
         "axes.titlesize": 10, "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
         "svg.hashsalt": "bankside"}
     with matplotlib.rc_context(style):
-        widths = [max(len(panel.bars), 1.7) for panel in figure.panels]
+        widths = [max(len(panel.bars), 1.7) if isinstance(panel, Panel) else panel.width for panel in figure.panels]
         canvas = Canvas(figsize=(max(sum(widths) * 0.92 + 0.9 * len(widths), 6.2), 4.2), layout="constrained")
         FigureCanvasAgg(canvas)
         plots = canvas.subplots(1, len(figure.panels), width_ratios=widths, squeeze=False)[0]
         for axes, panel in zip(plots, figure.panels, strict=True):
-            _panel(axes, panel, by_id)
+            if isinstance(panel, SeriesPanel):
+                _groups(axes, panel, (series or {})[panel.name])
+            else:
+                _panel(axes, panel, by_id)
         canvas.suptitle(figure.title, fontsize=12, fontweight="bold", x=0.01, ha="left")
         from matplotlib.patches import Patch
 
@@ -154,7 +213,10 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
 
 def _part(value: Any, key: str) -> Any:
     for word in filter(None, key.split("/")):
-        value = value.get(word) if isinstance(value, dict) else None
+        if isinstance(value, list):
+            value = value[int(word)]
+        else:
+            value = value.get(word) if isinstance(value, dict) else None
     return value
 
 
@@ -207,6 +269,29 @@ def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
     axes.set_title(panel.title, loc="left")
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _groups(axes: Any, panel: SeriesPanel, series: Mapping[str, Mapping[str, float | None]]) -> None:
+    places = list(dict.fromkeys(place for values in series.values() for place in values))
+    width = 0.84 / len(series)
+    for k, ((name, values), colour) in enumerate(zip(series.items(), _SERIES[-len(series):], strict=True)):
+        for at, place in enumerate(places):
+            value, x = values.get(place), at + (k - (len(series) - 1) / 2) * width
+            text = "–" if value is None else _number(value)
+            if value is not None:
+                axes.bar(x, value, 0.94 * width, color=colour)
+            axes.annotate(text, (x, value or 0), xytext=(0, 2), textcoords="offset points", ha="center", va="bottom",
+                          fontsize=7, rotation=90)
+        axes.bar(0, 0, color=colour, label=name)
+    axes.set_xticks(range(len(places)), places, fontsize=8)
+    axes.tick_params(axis="x", length=0)
+    axes.margins(y=0.16)
+    axes.set_xlabel(panel.groups)
+    axes.set_ylabel(panel.axis)
+    axes.set_title(panel.title, loc="left")
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 def _ticks(low: float, high: float) -> list[float]:

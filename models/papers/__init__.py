@@ -6,8 +6,8 @@ value from memory files, unit configurations, measurement records and system mod
 
 from .claims import Claim, Paper, load_paper, paper_names
 from .evidence import Evidence, Finding, NotCheckable
-from .run import CHECKED, Row, check_claims, checks_of
+from .run import CHECKED, Row, check_claims, checks_of, series_of
 from .verdict import VERDICTS, Judgement, judge
 
 __all__ = ["CHECKED", "VERDICTS", "Claim", "Evidence", "Finding", "Judgement", "NotCheckable", "Paper", "Row",
-           "check_claims", "checks_of", "judge", "load_paper", "paper_names"]
+           "check_claims", "checks_of", "judge", "load_paper", "paper_names", "series_of"]

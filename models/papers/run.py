@@ -15,7 +15,7 @@ from .claims import Claim, Paper
 from .evidence import Check, Evidence, Finding, NotCheckable
 from .verdict import is_bound, judge
 
-__all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of"]
+__all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of", "series_of"]
 
 #: Papers that have checks.
 CHECKED = ("pam", "lol-pim")
@@ -80,6 +80,15 @@ def checks_of(paper: str) -> Mapping[str, Check]:
     from importlib import import_module
 
     return import_module(f"{__package__}.{paper.replace('-', '_')}").CHECKS
+
+
+def series_of(paper: str, name: str, evidence: Evidence) -> dict[str, dict[str, float | None]]:
+    """Ours for a panel of a figure whose values the paper does not print: by series and place on the axis."""
+    from importlib import import_module
+
+    found: dict[str, dict[str, float | None]]
+    found = import_module(f"{__package__}.{paper.replace('-', '_')}").SERIES[name](evidence)
+    return found
 
 
 def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,

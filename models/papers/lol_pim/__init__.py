@@ -2,5 +2,6 @@
 
 from . import area, buffers, results, settings
 from .common import CHECKS
+from .series import SERIES
 
-__all__ = ["CHECKS", "area", "buffers", "results", "settings"]
+__all__ = ["CHECKS", "SERIES", "area", "buffers", "results", "settings"]
