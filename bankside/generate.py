@@ -17,7 +17,7 @@ from bankside.constraints.errors import ConfigError
 from .registry import Unit
 from .selection import Selection
 
-__all__ = ["describe", "generated_files", "sdc", "tool_versions", "verilog"]
+__all__ = ["describe", "generated_files", "latency", "sdc", "tool_versions", "verilog"]
 
 #: Share of the clock period that lies outside the unit, at inputs and at outputs.
 IO_DELAY_SHARE = 0.2
@@ -75,6 +75,11 @@ def verilog(selection: Selection, name: str | None = None) -> str:
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
               f"// Configuration {selection.config_hash}\n")
     return banner + body
+
+
+def latency(selection: Selection) -> dict[str, int]:
+    """Fixed latencies of the unit in clocks, by name."""
+    return dict(_generate(selection.unit, selection.config, selection.unit.module)[1].latency)
 
 
 def _has_clock(text: str) -> bool:

@@ -62,13 +62,13 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
 
     def part(name: str, preset: str, sets: Sequence[str] = ()) -> Part:
         other = select(name, preset=preset, sets=sets)
-        return Part(other.config, generate.verilog(other), other.unit.module)
+        return Part(other.config, generate.verilog(other), other.unit.module, generate.latency(other))
 
     progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection)
     result = unit.run_bench()(SimRequest(
-        config=selection.config, verilog=text, module=unit.module, model=unit.functional_model(), workload=workload,
-        seed=seed, waves=wave_file, progress=progress, part=part))
+        config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
+        model=unit.functional_model(), workload=workload, seed=seed, waves=wave_file, progress=progress, part=part))
     tools = {**generate.tool_versions(), **tool_versions()}
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None

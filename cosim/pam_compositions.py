@@ -18,7 +18,6 @@ from ..constraints.units.pam_reduction_tree import PamReductionTreeConfig, merge
 from ..constraints.units.pam_ru import PamRuConfig
 from ..constraints.units.pam_ssd_controller import PamSsdControllerConfig
 from ..constraints.units.pam_tier_merge import PamTierMergeConfig
-from ..gen.pam import PamPu
 from ..models.memory import time_program
 from ..models.numerics import to_float64
 from ..models.pam.compositions import group_attention, reduction_tree, slice_attention
@@ -26,7 +25,7 @@ from ..models.pam.flash import page_arrivals, page_program
 from ..models.pam.pu import attention
 from ..models.pam.ru import Partial, Reduced, merged
 from . import pam_pu, pam_ru
-from .request import SimRequest
+from .request import Part, SimRequest
 from .streams import Items, StreamPort, StreamRun, play
 
 __all__ = ["Decode", "Episode", "Outcome", "bench", "check", "memory_arrivals", "ports", "random_decode", "random_partials",
@@ -328,8 +327,9 @@ def spread(config: Config, tokens: int) -> list[int]:
     return counts.reshape(-1).tolist()
 
 
-def memory_arrivals(config: Config, memory: str, step: Decode) -> tuple[float, list[np.ndarray]]:
+def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple[float, list[np.ndarray]]:
     """Time of the memory's program in ns, and for each stream of K and V the clock cycle in which each beat is there."""
+    config: Config = unit.config
     processing, counts = config.processing, step.tokens
     if isinstance(config, PamSsdControllerConfig):
         device, each = load_memory(memory), config.reduction.sources
@@ -343,7 +343,7 @@ def memory_arrivals(config: Config, memory: str, step: Decode) -> tuple[float, l
             arrivals.append(np.ceil(cycles * device.clock_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64))
         return nanoseconds, arrivals
     device = load_memory(memory)
-    gap_cycles = int(np.ceil(PamPu.SOFTMAX_GAP / processing.clock_mhz * 1e6 / device.clock_ps))
+    gap_cycles = int(np.ceil(unit.latency["last_k_to_first_v"] / processing.clock_mhz * 1e6 / device.clock_ps))
     # All banks read the same rows; one with fewer tokens drops what its neighbours read for their last.
     timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim)], gap_cycles=gap_cycles)
                for count in set(counts)}
@@ -370,7 +370,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     device = load_memory(memory)
     config.reduction.check_head_dim(head_dim)
     main = random_decode(config, spread(config, tokens), head_dim, rng)
-    nanoseconds, arrivals = memory_arrivals(config, memory, main)
+    nanoseconds, arrivals = memory_arrivals(request, memory, main)
 
     def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
         request.progress(f"simulating: {name}")

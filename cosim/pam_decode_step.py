@@ -153,7 +153,7 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
     for number, (name, part) in enumerate(parts.tiers.items()):
         steps = [Decode(q, [k[t] for t in place[number]], [v[t] for t in place[number]], normalise=False)
                  for (q, k, v), place in zip(data, places, strict=True)]
-        timed = [memory_arrivals(part.config, (memories or {}).get(name, TIERS[name].memory), step) for step in steps]
+        timed = [memory_arrivals(part, (memories or {}).get(name, TIERS[name].memory), step) for step in steps]
         memory_ns[name] = [nanoseconds for nanoseconds, _ in timed]
         episodes = [Episode([step], arrival=arrival) for step, (_, arrival) in zip(steps, timed, strict=True)]
         outcomes[name] = simulate(part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number)
@@ -219,7 +219,7 @@ def corner_cases(tokens: int = 96) -> list[Case]:
 def default_parts(request: SimRequest) -> Parts:
     """The tiers of the published sizes: bank groups of HBM and DDR, a channel of the SSD controller with four units."""
     small = ("groups=1", "reduction.sources=4")
-    merge = Part(request.config, request.verilog, request.module)
+    merge = Part(request.config, request.verilog, request.module, request.latency)
     return Parts(request.part("pam-bank-group", "pam-hbm"), request.part("pam-bank-group", "pam-ddr"),
                  request.part("pam-ssd-controller", "pam-ssd", small), merge)
 

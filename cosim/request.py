@@ -12,11 +12,12 @@ __all__ = ["Part", "SimRequest"]
 
 @dataclass(frozen=True)
 class Part:
-    """A unit's RTL: configuration, Verilog generated for it, and its top module."""
+    """A unit's RTL: configuration, Verilog generated for it, its top module, and its fixed latencies in clocks by name."""
 
     config: Any
     verilog: str
     module: str
+    latency: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class SimRequest:
     config : the unit's validated configuration
     verilog : text generated for it
     module : name of its top module
+    latency : its fixed latencies in clocks by name
     model : the unit's functional model
     workload : what is to be simulated, in terms of the unit (its ``Unit.workload`` names them)
     seed : of data and stalls
@@ -39,6 +41,7 @@ class SimRequest:
     config: Any
     verilog: str
     module: str
+    latency: Mapping[str, int]
     model: Callable[..., Any]
     workload: Mapping[str, Any]
     seed: int

@@ -16,7 +16,7 @@ from bankside.models.memory import time_program
 from bankside.models.pam.flash import page_arrivals, page_program
 
 from bankside.cli import main
-from bankside.generate import verilog
+from bankside.generate import latency, verilog
 from bankside.selection import select
 
 #: Four lanes of BF16, two units to a group, tiles of four tokens: every part, and soon built.
@@ -30,7 +30,7 @@ MERGE = [f"unit.{key}" for key in REDUCTION if not key.startswith("sources")] + 
 
 def part(name, *sets, preset=None):
     selection = select(name, preset=preset, sets=sets)
-    return Part(selection.config, verilog(selection), selection.unit.module)
+    return Part(selection.config, verilog(selection), selection.unit.module, latency(selection))
 
 
 @pytest.fixture(scope="module")
