@@ -148,8 +148,9 @@ def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
 def test_waveform(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
-    assert main(["sim", "pam-interface", "--set", "reorder_depth=2", "--set", "write_depth=2", "--tokens", "4", "--waves",
-                 "--json"]) == 0
+    config, _ = unit("hbm", "ddr")
+    Path("small.json").write_text(json.dumps(config.model_dump(mode="json")))
+    assert main(["sim", "pam-interface", "--config", "small.json", "--tokens", "4", "--waves", "--json"]) == 0
     path = Path(json.loads(capsys.readouterr().out)["waves"])
     assert path.suffix in (".fst", ".vcd") and path.parent == tmp_path / "out" / "waves" and path.stat().st_size > 1000
 
