@@ -194,6 +194,7 @@ def test_keyword_is_no_module_name(cli, tiny):
 def test_package_that_is_missing(cli, monkeypatch):
     for name in ("amaranth", "amaranth.back"):
         monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "bankside.gen.blocks.shared", raising=False)
     from bankside import generate
 
     generate._generate.cache_clear()
@@ -386,3 +387,15 @@ def test_synth_json_and_its_record(cli, tiny, place):
 
 def test_main_returns_codes():
     assert main(["list"]) == 0 and main(["lost"]) == 2
+
+
+def test_splits_on_the_command_line(capsys):
+    asked = ["eval", "lol-pim", "--model", "qwen1.5-7b", "--context", "4096", "--batch", "16", "--json", "--split"]
+    assert main([*asked, "auto"]) == 0
+    every = json.loads(capsys.readouterr().out)
+    rates = {(one["tensor"], one["pipeline"]): one["throughput_tok_s"] for one in every["splits"]}
+    assert set(rates) == {(4, 32), (8, 16), (16, 8), (32, 4)} and every["throughput_tok_s"] == max(rates.values())
+    assert main([*asked, "32x4"]) == 0
+    assert json.loads(capsys.readouterr().out)["throughput_tok_s"] == rates[32, 4]
+    for wrong, message in (("8x4", "must be the 128 devices"), ("8", "auto or tensor x pipeline")):
+        assert main([*asked, wrong]) == 2 and message in capsys.readouterr().err
