@@ -562,6 +562,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-tokens", metavar="N", type=positive, default=1,
                         help="tokens to generate; the context grows by one with each")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
+    parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
+                        "shows the fastest")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
     layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
@@ -593,8 +595,8 @@ def _eval(arguments: argparse.Namespace) -> int:
     from .evaluate import evaluate
 
     result = evaluate(arguments.system, arguments.model, context=arguments.context, batch=arguments.batch,
-                      output_tokens=arguments.output_tokens, refresh=arguments.refresh, measure=arguments.measure,
-                      records=arguments.records, progress=log)
+                      output_tokens=arguments.output_tokens, refresh=arguments.refresh, split=arguments.split,
+                      measure=arguments.measure, records=arguments.records, progress=log)
     if arguments.json:
         emit(result)
     else:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bankside.constraints.document import Strict
+from bankside.constraints.errors import ConfigError
 
 from .generate import tool_versions
 from .records import RecordFolder
@@ -17,10 +18,11 @@ __all__ = ["calibrate", "evaluate", "measuring"]
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
-             measure: bool = False, records: str | None = None,
+             split: str | None = None, measure: bool = False, records: str | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside eval --json``. ``config_hash`` is of all that was asked for: the system's description, the
-    model's shape, the load; that of a unit's configuration is in ``unit``.
+    model's shape, the load; that of a unit's configuration is in ``unit``. With ``split`` (``TPxPP`` or ``auto``),
+    ``splits`` has each split that was tried, and the rest is that of the fastest.
 
     Raises
     ------
@@ -40,8 +42,30 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         return loaded.evaluate(shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
                                refresh=refresh)
 
-    result = measuring(attempt, measure, records, progress)
+    tried: list[dict[str, Any]] = []
+    if split is None:
+        result = measuring(attempt, measure, records, progress)
+    else:
+        from bankside.models.lolpim.search import chosen_splits
+
+        found, problem = [], None
+        for system_of_split in chosen_splits(loaded, shape, split):
+            loaded = system_of_split
+            row: dict[str, Any] = {"tensor": loaded.tp, "pipeline": loaded.pp, "throughput_tok_s": None, "why": None}
+            tried.append(row)
+            try:
+                one = measuring(attempt, measure, records, progress)
+            except ConfigError as error:
+                row["why"], problem = str(error), error
+                continue
+            row["throughput_tok_s"] = one.throughput_tok_s
+            found.append((one.throughput_tok_s, -len(found), one, loaded))
+        if not found:
+            raise problem or ConfigError("no split")
+        _, _, result, loaded = max(found, key=lambda each: each[:2])
     document = result.to_json()
+    if tried:
+        document["splits"] = tried
     asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}

@@ -23,8 +23,8 @@ __all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
 
 @dataclass(frozen=True)
 class Bar:
-    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys and places of a list; empty for the
-    whole."""
+    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys and places of a list; empty for
+    the whole."""
 
     label: str
     claim: str
@@ -123,14 +123,14 @@ FIGURES: dict[str, dict[str, Figure]] = {"pam": {
         for place, title, axis in ((0, "throughput", "tokens/s"), (1, "utilisation", "%")))),
     **{number: Figure(f"LoL-PIM, Figure {number}: throughput by memory, Qwen1.5-{size}, Musique", (
         SeriesPanel("ours, best split of each", "tokens/s", f"throughput-{size.lower()}", "GB", 8.0),
-        Panel(f"{where}, speed-up over", "times as fast", (
+        Panel(f"{where}: speed-up", "times as fast", (
             Bar("GPUs with\nGDDR", claim, "vs_gpu_gddr"), Bar("PIM", claim, "vs_pim")), False, 1.0)))
        for number, size, claim, where in (("9", "7B", "lolpim-thr-7b", "1024 GB"),
-                                          ("10", "72B", "lolpim-thr-72b", "up to 1024 GB"))},
+                                          ("10", "72B", "lolpim-thr-72b", "to 1024 GB"))},
     "11": Figure("LoL-PIM, Figure 11: time per token, Qwen1.5-72B, 1024 GB, Musique", (
         SeriesPanel("ours, techniques added up", "µs per token of all requests", "latency", "techniques"),
         Panel("less by all techniques", "%", (Bar("at least", "lolpim-lat-comb", "min_percent"),)),
-        Panel("modules alone over with GPUs", "times as fast", (Bar("at most", "lolpim-hyb-gap", "max_ratio"),), False, 1.0))),
+        Panel("alone over hybrid", "times as fast", (Bar("at most", "lolpim-hyb-gap", "max_ratio"),), False, 1.0))),
     "12": Figure("LoL-PIM, Figure 12: splits of Qwen1.5-7B, Musique", (
         SeriesPanel("ours, 4 nodes", "tokens/s", "splits", "tensor x pipeline"),
         Panel("4 and 16 nodes", "times as fast (at most)", (
@@ -281,7 +281,7 @@ def _groups(axes: Any, panel: SeriesPanel, series: Mapping[str, Mapping[str, flo
             if value is not None:
                 axes.bar(x, value, 0.94 * width, color=colour)
             axes.annotate(text, (x, value or 0), xytext=(0, 2), textcoords="offset points", ha="center", va="bottom",
-                          fontsize=7, rotation=90)
+                          fontsize=7, rotation=0 if value is None else 90)
         axes.bar(0, 0, color=colour, label=name)
     axes.set_xticks(range(len(places)), places, fontsize=8)
     axes.tick_params(axis="x", length=0)

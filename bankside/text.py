@@ -242,6 +242,8 @@ def evaluation_text(r: dict[str, Any]) -> str:
     if area:
         rows.append(("die area", _area(area)))
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
+    rows += [(f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
+             for one in r.get("splits", [])]
     rows += [("note", note) for note in r.get("notes", [])]
     head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"
     return head + "\n" + _block(rows)

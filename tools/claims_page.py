@@ -1,7 +1,7 @@
-"""Write docs/repro-pam.md: every claim of PAM with our value, as the machine that this runs on has measured it.
+"""Write docs/repro-PAPER.md: every claim of a paper with our value, as the machine that this runs on has measured it.
 
-    .venv/bin/python tools/claims_page.py               computes the rows (minutes; measurement records are used and made)
-    .venv/bin/python tools/claims_page.py result.json   from the output of `bankside repro pam --json`
+    .venv/bin/python tools/claims_page.py pam           computes the rows (minutes; measurement records are used and made)
+    .venv/bin/python tools/claims_page.py result.json   from the output of `bankside repro PAPER --json`
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bankside.constraints.workspace import write_files
 
 from bankside.repro import counts_text, repro, short
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "repro-pam.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 #: Heading, and the kind of its claims.
 PARTS = (("Results", "measured-by-paper"), ("What the paper derives", "derived"), ("What it chooses", "config"))
@@ -48,11 +48,9 @@ def page(result: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    if arguments:
-        result = json.loads(Path(arguments[0]).read_text())
-    else:
-        result = repro("pam", limit_s=3600.0)
-    write_files(PAGE.parent, {PAGE.name: page(result)})
+    for what in arguments or ["pam", "lol-pim"]:
+        result = json.loads(Path(what).read_text()) if what.endswith(".json") else repro(what, limit_s=3600.0)
+        write_files(DOCS, {f"repro-{result['paper']}.md": page(result)})
 
 
 if __name__ == "__main__":

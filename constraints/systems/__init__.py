@@ -140,7 +140,7 @@ class Band(Strict):
 
 
 class LogicNode(Strict):
-    """Area of the two-input NAND gate of a logic process; ``energy_factor`` is the energy of switching over that at 45 nm."""
+    """Area of the two-input NAND gate of a logic process, and the energy of switching over that at 45 nm."""
 
     nand2_um2: Band
     energy_factor: float = _positive("energy of the same switching over that at 45 nm")

@@ -38,9 +38,9 @@ class BufferCost:
 def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0) -> BufferCost:
     """A buffer of ``bits`` with words of ``width`` bits and so many ports, in a logic process of ``nodes.yaml``.
 
-    The macros are those that synthesis takes for libraries without their own: area scaled by the area of the NAND2, as there,
-    energy by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM process over that in the logic
-    process; energy is not changed by it.
+    The macros are those that synthesis takes for libraries without their own: area scaled by the area of the NAND2, as
+    there, energy by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM process over that in
+    the logic process; energy is not changed by it.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: f
     if node not in nodes:
         raise ConfigError(nearest("logic node", node, nodes))
     if bits < LEAST_BITS or ports < 1 or not 1 <= width <= bits:
-        raise ConfigError(f"a buffer has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, {ports} ports "
-                          f"and words of {width}")
+        raise ConfigError(f"a buffer has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, "
+                          f"{ports} ports and words of {width}")
     _, family, _ = macro_family("generic")
     area = family.area_um2(bits, ports) * density_penalty * 1e-6 / (family.nand2_um2 or 1.0)
     nand2 = nodes[node].nand2_um2
@@ -97,20 +97,23 @@ class PublishedBuffer:
 
 #: Every buffer for which one of the five papers states an area and a size.
 PUBLISHED = (
-    PublishedBuffer("CENT instruction buffer, 2 MB", "CENT, Table 5", 2 << 23, 256, 1, "28nm", 1.0, 3.33, 0.25, "logic process"),
-    PublishedBuffer("CENT shared buffer, 64 KB", "CENT, Table 5", 64 << 13, 256, 1, "28nm", 1.0, 0.11, 0.25, "logic process"),
-    PublishedBuffer("PAM buffer of an HBM unit, 512 B", "PAM, Table 2: 11 % of 0.13 mm²", 512 * 8, 256, 2, "14nm", 10.0,
+    PublishedBuffer("CENT instruction buffer, 2 MB", "CENT, Table 5", 2 << 23, 256, 1, "28nm", 1.0, 3.33, 0.25,
+                    "logic process"),
+    PublishedBuffer("CENT shared buffer, 64 KB", "CENT, Table 5", 64 << 13, 256, 1, "28nm", 1.0, 0.11, 0.25,
+                    "logic process"),
+    PublishedBuffer("PAM buffer of an HBM unit, 512 B", "PAM, Table 2: 11 % of 0.13 mm²", 512 << 3, 256, 2, "14nm", 10.0,
                     0.11 * 0.13, 0.25, "DRAM die; a read and a write port, as in ours"),
-    PublishedBuffer("LoL-PIM global buffer, 2 KB", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 * 8, 256, 1, "32nm", 10.0, 0.053,
-                    0.25, "DRAM die; one port, since one set is filled while the other is read"),
-    PublishedBuffer("the same, not on a DRAM die", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 * 8, 256, 1, "32nm", 1.0, 0.053,
-                    None, "if the figure is one of a logic process"),
+    PublishedBuffer("LoL-PIM global buffer, 2 KB", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 << 3, 256, 1, "32nm", 10.0,
+                    0.053, 0.25, "DRAM die; one port, since one set is filled while the other is read"),
+    PublishedBuffer("the same, not on a DRAM die", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 << 3, 256, 1, "32nm", 1.0,
+                    0.053, None, "if the figure is one of a logic process"),
 )
 
 
 def table() -> str:
     """The published buffers beside the model, in Markdown."""
-    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to | read or write, pJ | note |",
+    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to "
+            "| read or write, pJ | note |",
             "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for one in PUBLISHED:
         cost, held = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %"

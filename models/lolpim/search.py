@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...constraints.errors import ConfigError
 from ..llm import ModelShape, layer_operators
 from .allocation import Decoding, decode
 
-__all__ = ["best", "legal_splits", "search", "sized", "utilisation", "with_features"]
+__all__ = ["best", "chosen_splits", "legal_splits", "search", "sized", "utilisation", "with_features"]
 
 #: Peak of a node of 2048 units, 16 multiply-accumulates a nanosecond each.
 NODE_FLOPS = 2048 * 32e9
@@ -67,6 +68,32 @@ def legal_splits(system: Any, model: ModelShape) -> list[Any]:
             continue
         out.append(with_split(system, tensor, total // tensor))
     return out
+
+
+def chosen_splits(system: Any, model: ModelShape, split: str) -> list[Any]:
+    """The system with the splits that ``split`` asks for: ``auto`` for all that divide the model, or ``TPxPP``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a system without splits, a split that is written otherwise or is not of the system, or none that divides the
+        model.
+    """
+    if system.kind not in ("lol-pim", "lol-pim-hybrid", "gpu"):
+        raise ConfigError(f"{system.name} has no splits to choose: --split is for GPUs and LoL-PIM's systems")
+    if split == "auto":
+        found = legal_splits(system, model)
+        if not found:
+            raise ConfigError(f"{model.name} can't be split over {system.tp * system.pp} devices of {system.name}")
+        return found
+    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", split)
+    if match is None:
+        raise ConfigError(f"--split is auto or tensor x pipeline as in 8x4, not '{split}'")
+    tensor, pipeline = int(match[1]), int(match[2])
+    if tensor * pipeline != system.tp * system.pp:
+        raise ConfigError(f"--split {split}: tensor times pipeline must be the {system.tp * system.pp} devices of "
+                          f"{system.name}")
+    return [with_split(system, tensor, pipeline)]
 
 
 def search(system: Any, model: ModelShape, workload: str, **options: Any) -> list[Decoding]:

@@ -181,10 +181,10 @@ def claims_page():
     return module
 
 
-def check_page(text):
+def check_page(text, paper="pam"):
     """One line a claim with the paper's value and a verdict, and a reason for each that differs."""
     tool = claims_page()
-    for claim in load_paper("pam").claims:
+    for claim in load_paper(paper).claims:
         line, = re.findall(rf"^\| `{claim.id}` \| (.*) \|$", text, re.MULTILINE)
         cells = re.split(r"(?<!\\) \| ", line)
         assert cells[0] == claim.source and cells[2] == tool.cell(claim.value, claim.unit), claim.id
@@ -201,9 +201,10 @@ def test_the_page_of_claims():
              "verdict": verdicts[k % 4], "why": "because" if k % 4 > 1 else ""}
             for k, claim in enumerate(load_paper("pam").claims)]
     check_page(claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": dict.fromkeys(verdicts, 1)}))
-    page = ROOT / "docs" / "repro-pam.md"
-    if page.exists():
-        check_page(page.read_text())
+    for paper in ("pam", "lol-pim"):
+        page = ROOT / "docs" / f"repro-{paper}.md"
+        if page.exists():
+            check_page(page.read_text(), paper)
 
 
 # Figures ---------------------------------------------------------------------------------------------------------------

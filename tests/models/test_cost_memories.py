@@ -43,7 +43,8 @@ def test_energy():
         assert 0.6 < family.access_pj(kilobytes << 13, 64) / published < 1
 
 
-@pytest.mark.parametrize("arguments", [(1 << 12, 32, 1, "9nm"), (100, 10, 1, "28nm"), (4096, 32, 0, "28nm"), (4096, 8192, 1, "28nm")])
+@pytest.mark.parametrize("arguments", [(1 << 12, 32, 1, "9nm"), (100, 10, 1, "28nm"), (4096, 32, 0, "28nm"),
+                                       (4096, 8192, 1, "28nm")])
 def test_bad_input(arguments):
     with pytest.raises(ConfigError):
         buffer_cost(*arguments)

@@ -20,7 +20,8 @@ class Synthesised(NoRecords):
     def find(self, unit, config_hash, kind, **conditions):
         memory = {"bits": 1 << 19, "width": 256, "read_ports": 1, "write_ports": 1}
         self.area = getattr(self, "area", 990_000.0) + 10_000
-        return SimpleNamespace(results={"area_ge": self.area, "memory_ge_estimate": self.area - 50_000, "memories": [memory]})
+        return SimpleNamespace(results={"area_ge": self.area, "memory_ge_estimate": self.area - 50_000,
+                                        "memories": [memory]})
 
 
 @pytest.fixture(scope="module")

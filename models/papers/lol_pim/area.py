@@ -29,7 +29,8 @@ def buffer(evidence: Evidence, claim: str) -> Finding:
     cost = buffer_cost(*shape, penalty)
     logic = buffer_cost(*shape).mm2
     return Finding({"mm2": cost.mm2, "percent": 100 * cost.mm2 / CHIP_MM2},
-                   f"macro model, one port, {MEMORIES}, x {penalty:g} for a DRAM die as for units of PAM; share of {CHIP_MM2} mm2",
+                   f"macro model, one port, {MEMORIES}, x {penalty:g} for a DRAM die as for units of PAM; share of "
+                   f"{CHIP_MM2} mm2",
                    f"in a logic process the model has {logic:.2g} mm2; the paper does not say which it means",
                    tolerance=cost.band_mm2[1] / cost.mm2 - 1)
 
@@ -47,9 +48,10 @@ def dispatcher(evidence: Evidence, claim: str) -> Finding:
 
     area, single = logic + memories(None), logic + memories(1)
     return Finding({"mm2": area, "percent": 100 * area / (CHIPS * CHIP_MM2), "per_aims": None},
-                   f"{gates / 1e3:.1f} kGE of logic in SAED32, {logic:.2f} mm2, and macros of two buffers of 96 KB in {MEMORIES}",
-                   f"ours have a read and a write port, so that the host writes while commands are issued; with one port {single:.2f} "
-                   "mm2; the paper does not say how many its have", tolerance=high / logic - 1)
+                   f"{gates / 1e3:.1f} kGE of logic in SAED32, {logic:.2f} mm2, and macros of two buffers of 96 KB in "
+                   f"{MEMORIES}",
+                   "ours have a read and a write port, so that the host writes while commands are issued; with one port "
+                   f"{single:.2f} mm2; the paper does not say how many its have", tolerance=high / logic - 1)
 
 
 @CHECKS.of("lolpim-io-area")
@@ -57,10 +59,11 @@ def ping_pong(evidence: Evidence, claim: str) -> Finding:
     """A channel with two sets of buffers over one with a single set. Mapping takes too long to be made in passing."""
     areas = []
     for preset in ("aim", "aim-ping-pong"):
-        found = evidence.records.find("aim-channel", config_hash("aim-channel", CHANNELS[preset]), "synth", library="generic")
+        digest = config_hash("aim-channel", CHANNELS[preset])
+        found = evidence.records.find("aim-channel", digest, "synth", library="generic")
         if found is None:
-            raise NotCheckable("needs the area of 256 multipliers and their channel, which takes many minutes: bankside synth "
-                               f"aim-channel --preset {preset}")
+            raise NotCheckable("needs the area of 256 multipliers and their channel, which takes many minutes: bankside "
+                               f"synth aim-channel --preset {preset}")
         areas.append(float(found.results["area_ge"]))
     return Finding(100 * (areas[1] / areas[0] - 1), "aim-channel with two sets of buffers over one with a single set",
                    "ours are channels with activation functions and element-wise multipliers", tolerance=0.25)

@@ -39,7 +39,7 @@ def latency(evidence: Evidence) -> Series:
                                       for name, on in zip(names, steps, strict=True)}
     ends = [_rate(evidence, system, 1024, "qwen1.5-72b") for system in ("gpu-aimx-pim", "gpu-lol-pim")]
     hybrid = [None if rate is None else 1e6 / rate for rate in ends]
-    return {"modules alone": alone, "with GPUs": dict(zip(names, (hybrid[0], None, None, hybrid[1]), strict=True))}
+    return {"modules alone": alone, "hybrid with GPUs": dict(zip(names, (hybrid[0], None, None, hybrid[1]), strict=True))}
 
 
 def by_split(evidence: Evidence) -> Series:
