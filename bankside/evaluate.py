@@ -48,9 +48,10 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     else:
         from bankside.models.lolpim.search import chosen_splits
 
-        found, problem = [], None
-        for system_of_split in chosen_splits(loaded, shape, split):
-            loaded = system_of_split
+        found: list[tuple[float, int, Any, Any]] = []
+        problem: ConfigError | None = None
+        for one_split in chosen_splits(loaded, shape, split):
+            loaded = one_split
             row: dict[str, Any] = {"tensor": loaded.tp, "pipeline": loaded.pp, "throughput_tok_s": None, "why": None}
             tried.append(row)
             try:

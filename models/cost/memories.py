@@ -118,6 +118,6 @@ def table() -> str:
     for one in PUBLISHED:
         cost, held = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %"
         rows.append(f"| {one.name} | {one.mm2:.3g} | {one.source} | {one.node} | {one.density_penalty:g} | {one.ports} | "
-                    f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | {held} | "
-                    f"{cost.read_pj:.3g} | {one.note} |")
+                    f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | "
+                    f"{held} | {cost.read_pj:.3g} | {one.note} |")
     return "\n".join(rows)
