@@ -379,7 +379,7 @@ def test_die_area_by_hand():
     assert area.published_units_percent + 100 * area.other_mm2 / 121 == pytest.approx(9.25, abs=0.02)
     budget = load_system("pam-hbm-only").pim.area
     assert die_area(10_000, budget).verdict == "within" and die_area(200_000, budget).verdict == "over"
-    with pytest.raises(ConfigError, match=r"^unknown logic node '15nm'.*valid: 14nm, 28nm, 45nm"):
+    with pytest.raises(ConfigError, match=r"^unknown logic node '15nm'.*valid: 14nm, 28nm, 32nm, 45nm, saed32"):
         die_area(1, budget.model_copy(update={"logic_node": "15nm"}))
     assert all(node.nand2_um2.low <= node.nand2_um2.high and node.source for node in load_nodes().nodes.values())
 
