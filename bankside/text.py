@@ -41,7 +41,8 @@ def _composition_text(r: dict[str, Any]) -> str:
         rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
                                             f"{r['utilisation']:.4f}"))
     if "merge_cycles" in r:
-        rows.append(("merge", f"{r['partials']} partial results, head dimension {r['head_dim']}: {r['merge_cycles']} cycles, "
+        rows.append(("merge", f"{r['partials']} partial results, head dimension {r['head_dim']}: "
+                              f"{r['merge_cycles']} cycles, "
                               f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
                               f"{r['partial_drain_cycles']} of a level that is not the last"))
     if "memory_timing" in r:

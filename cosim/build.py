@@ -59,13 +59,17 @@ def simulator_environment() -> dict[str, str]:
     return env
 
 
+#: What runs in every clock is compiled for speed; the other half of a model sets its initial values, once.
+OPTIMISATION = ("OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+
+
 def _command(sources: list[str], trace: list[str]) -> list[str]:
     from cocotb_tools import config
 
     libs = config.libs_dir
     return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
             "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-            "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2",
+            "-O3", "--x-assign", "fast", "--x-initial", "fast",
             "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
@@ -108,7 +112,7 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
-               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O2", "-Wall", *_trace(waves),
+               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wall", *_trace(waves),
                *(f"-Wno-{w}" for w in WAIVED), next(iter(sources)), f"{top}.v", "bench.sv"]
     return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env, waves)
 
@@ -156,7 +160,8 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
         for name, text in files.items():
             (work / name).write_text(text)
         _run(command, work, env, "verilator")
-        make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}"]
+        make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
+                *OPTIMISATION]
         with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), work.parent, compiler):
             _run(make, work, env, "the C++ compiler")
         ready = work / "ready"
@@ -166,7 +171,7 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
         for name in files:
             shutil.copy(work / name, ready)
 
-    return _once(top, [verilog, *files.values(), *command, compiler, *tool_versions().values()], make)
+    return _once(top, [verilog, *files.values(), *command, *OPTIMISATION, compiler, *tool_versions().values()], make)
 
 
 def _compiler() -> str:

@@ -44,7 +44,8 @@ from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md", "docs/dpa-dispatcher.md",
+PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md",
+         "docs/dpa-dispatcher.md",
          "docs/aim-channel.md", "docs/pim-hub.md")
 
 INTERFACES_SHOWN = ("hbm-ddr", "ddr-ssd", "ssd-hbm")
@@ -386,7 +387,8 @@ def dispatcher_words() -> str:
     meanings = {"op": "operation code", "loops": "loops that begin here", "modifiers": "modifiers, behind them",
                 "virtual": "`row` is virtual", **OPERANDS,
                 "by_tokens": "iterations by a request's tokens", "length": "lines of the body, this one included",
-                "value": "iterations, or as the next three", "shift": "ceil(tokens / 2^shift) ...", "offset": "... + offset, signed",
+                "value": "iterations, or as the next three", "shift": "ceil(tokens / 2^shift) ...",
+                "offset": "... + offset, signed",
                 "target": "operand, numbered in the order above from `opsize` = 0",
                 "level": f"loop, 0 the outermost; {encoding.nesting}: the current layer", "stride": "signed"}
     rows = []
@@ -405,7 +407,8 @@ def dispatcher_commands() -> str:
         return ", ".join(name if name == place else f"{name} (in `{place}`)" for name, place in what.fields.items())
 
     return table(["code", "command", "LoL-PIM", "operands", "may be left out"],
-                 [[what.code, f"`{name}`", what.paper, places(what), ", ".join(what.optional)] for name, what in COMMANDS.items()])
+                 [[what.code, f"`{name}`", what.paper, places(what), ", ".join(what.optional)]
+                  for name, what in COMMANDS.items()])
 
 
 def dispatcher_errors() -> str:
@@ -416,8 +419,10 @@ def dispatcher_registers() -> str:
     config, _ = _dispatcher()
     slot = {Slot.REQUEST: f"bit 31: the slot holds a request; below: its name ({config.request_bits} bits)",
             Slot.TOKENS: "its tokens, T_cur", Slot.BASE: "table entry of its virtual row 0", Slot.SIZE: "its virtual rows"}
-    host = {Host.LAYER: "bits 15:0 current layer, 31:16 layers", Host.START: "bits 15:0 first line, 31:16 slot: starts a run",
-            Host.STOP: "ends the run under way before its next line", Host.CLEAR: "after an error: runs may be started again",
+    host = {Host.LAYER: "bits 15:0 current layer, 31:16 layers",
+            Host.START: "bits 15:0 first line, 31:16 slot: starts a run",
+            Host.STOP: "ends the run under way before its next line",
+            Host.CLEAR: "after an error: runs may be started again",
             Host.RELEASE: "number of a slot: it holds no request any more, and its table entries are invalidated"}
     rows = [[f"0x{config.slot_address(0, register):x} + 4 × slot", register.name, slot[register]] for register in Slot]
     rows += [[f"0x{config.host_address(register):x}", register.name, host[register]] for register in Host]
@@ -486,7 +491,8 @@ def interface_rates() -> str:
 def interface_quoted() -> str:
     """Against the paper's time of the CPU path, for the pattern ``sequential``."""
     return table(["preset", "500 ms for 1 MiB / interface"],
-                 [[selection.label, f"{_measured(selection, 'sim')['cpu_quoted_ratio']:.0f}"] for selection in _interfaces()])
+                 [[selection.label, f"{_measured(selection, 'sim')['cpu_quoted_ratio']:.0f}"]
+                  for selection in _interfaces()])
 
 
 def interface_synthesis() -> str:

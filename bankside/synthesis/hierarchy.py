@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["PartText", "split"]
 
-_MODULE = re.compile(r"^module (\\\S+|\w+)\s*\(")
+_MODULE = re.compile(r"^module (\\\S+|\w+)")
 _INSTANCE = re.compile(r"^  (\w+) (?:\\\S+ |\w+)\s*\(", re.MULTILINE)
 _PORT = re.compile(r"^  (?:input|output) (?:\[\d+:0\] )?(\w+);$", re.MULTILINE)
 _STREAM = re.compile(r"__(payload|valid|ready)$")
@@ -51,7 +51,7 @@ def split(verilog: str, top: str) -> list[PartText]:
     texts = {name: "".join(part) for name, part in modules.items()}
 
     def header(name: str) -> str:
-        return next(part for part in modules[name] if re.search(rf"^module {re.escape(name)}\s*\(", part, re.MULTILINE))
+        return next(part for part in modules[name] if re.search(rf"^module {re.escape(name)}(?!\S*\.)", part, re.MULTILINE))
 
     uses = {name: Counter(kind for kind in _INSTANCE.findall(part) if kind in texts and kind != name)
             for name, part in texts.items()}
