@@ -14,7 +14,15 @@ from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.gen import arith
-from bankside.gen.arith import FloatShape, StreamOperator, operator
+from bankside.gen.arith import (
+    FloatShape,
+    StreamOperator,
+    add_product,
+    addend_distance,
+    exact_product,
+    operator,
+    product_layout,
+)
 from bankside.gen.formal import (
     check_stream_operator,
     prove_lane_order,
@@ -132,6 +140,20 @@ def test_specified_in_more_formats(name, specification, options):
     assert verdict.status == "proved", verdict
 
 
+@pytest.mark.parametrize("acc", [E3M2, float_format("e5m5")])
+def test_fma_in_parts(acc):
+    """A product made before its addend is there, and then added, is a fused multiply-add."""
+    @operator
+    def parts(p, a, b, c, *, fmt, acc):
+        options = {"fmt": fmt, "acc": acc}
+        product = exact_product(p.module, a, b, name="product_", **options)
+        product = addend_distance(p.module, product, c[acc.fraction_bits:-1], name="distance_", **options)
+        return add_product(p.part("sum"), product, c, **options)
+
+    verdict = prove_operator(parts, *specifications.fma(E3M2, acc=acc), {"fmt": E3M2, "acc": acc})
+    assert verdict.status == "proved", verdict
+
+
 def test_exact_there_and_back():
     """A number in a format with room for it is the same number, whose NaN is the canonical one."""
     @operator
@@ -203,6 +225,8 @@ PIPELINES = {
     "add": [(PAIR, {"fmt": FP16}), (PAIR, {"fmt": BF16, "subtract": True, "flush_to_zero": True})],
     "multiply": [(PAIR, {"fmt": FP16}), (PAIR, {"fmt": BF16, "flush_to_zero": True})],
     "fma": [(TRIPLE, {"fmt": FP16}), ({**TRIPLE, "c": 32}, {"fmt": FP16, "acc": FP32})],
+    "exact_product": [(PAIR, {"fmt": FP16, "acc": FP32})],
+    "add_product": [({"product": product_layout(FP16, FP32).size, "c": 32}, {"fmt": FP16, "acc": FP32})],
     "maximum": [(PAIR, {"fmt": FP16})],
     "minimum": [(PAIR, {"fmt": FP16})],
     "compare": [(PAIR, {"fmt": FP16})],

@@ -18,7 +18,7 @@ from bankside.cosim.mutation import SELECT, mutate, mutation_campaign, operator_
 from bankside.cosim.streams import Items, StreamPort
 from bankside.cosim.vectors import evaluate
 from bankside.gen import arith
-from bankside.gen.arith import FloatShape, StreamOperator
+from bankside.gen.arith import FloatShape, StreamOperator, product_layout
 from bankside.gen.arith.divide import IterativeDivider
 from bankside.gen.arith.square_root import IterativeSquareRoot
 
@@ -143,6 +143,7 @@ def test_count_is_checked():
 
 I32 = IntegerFormat(32, True)
 BIT = Operand(IntegerFormat(1, False))
+PRODUCT = IntegerFormat(product_layout(E4M3, E4M3).size, False)
 SCALED = IntegerFormat(ExpTable(E4M3).integer_bits + ExpTable(E4M3).fraction_bits + 1, False)
 
 
@@ -161,6 +162,8 @@ UNITS = [
     unit("multiply", fields(FP16)),
     unit("add", fields(FP16)),
     unit("fma", fields(FP16, "abc")),
+    unit("exact_product", fields(E4M3), {"product": Operand(PRODUCT)}, fmt=E4M3, acc=E4M3),
+    unit("add_product", {"product": Operand(PRODUCT), "c": Operand(E4M3)}, {"result": Operand(E4M3)}, fmt=E4M3, acc=E4M3),
     unit("maximum", fields(FP16)),
     unit("minimum", fields(FP16)),
     unit("compare", fields(FP16), {name: BIT for name in ("less", "equal", "greater", "unordered")}),
