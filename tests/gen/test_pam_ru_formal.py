@@ -1,0 +1,141 @@
+# amaranth: UnusedElaboratable=no
+"""The reduction unit's control, proved to a bounded depth: its ports against the contract, its places and its lanes.
+
+The unit in the proof is the generated one with the arithmetic cut off: what the lanes, the sum and the weight unit put out
+is free in every cycle, and the weight unit and the sum keep their order of events with fewer cycles. Dispatcher, queues,
+counters and the state machine are the real ones. When a weight comes is the subject of ``test_pam_ru.py``.
+"""
+
+import pytest
+from amaranth import *
+from amaranth.hdl import Assert
+from bankside.constraints.units.pam_ru import PamRuConfig
+from bankside.gen.formal import StreamProtocol, prove
+from bankside.gen.pam import ru as ru_module
+from bankside.gen.pam.lane import ReductionLane, delayed
+from bankside.gen.pam.partial_port import PartialKind
+from bankside.gen.pam.sum_unit import SumUnit
+from bankside.gen.pam.weights import WeightUnit
+
+from .test_pam_pu_formal import messages, planted
+
+#: Cycles of the proof: more than a step of two sources with one beat of O each.
+DEPTH = 28
+
+
+def anything(m, unit, names):
+    """Outputs of a unit that are free in every cycle."""
+    for name in names:
+        value = Signal(len(getattr(unit, name)), name=f"free_{len(RuContract.free)}")
+        RuContract.free.append(value)
+        m.d.comb += getattr(unit, name).eq(value)
+
+
+class CutLane(ReductionLane):
+    """With fewer cycles: an even number of them before a result comes back, as in every lane."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.SUM, self.AGAIN, self.BACK, self.OUT = 1, 1, 2, 4
+
+    def elaborate(self, platform):
+        m = Module()
+        anything(m, self, ("result", "rounded"))
+        return m
+
+
+class CutSum(SumUnit):
+    LOGARITHM = 0
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.LATENCY = self.FINISH = 1
+
+    def elaborate(self, platform):
+        m = Module()
+        anything(m, self, ("part", "power", "empty", "bad", "log", "log_sum"))
+        return m
+
+
+class CutWeights(WeightUnit):
+    LATENCY = 3
+
+    def elaborate(self, platform):
+        m = Module()
+        rest = Signal(range(self.INTERVAL))
+        with m.If(self.start | self.normalise):
+            m.d.sync += rest.eq(self.INTERVAL - 1)
+        with m.Elif(rest != 0):
+            m.d.sync += rest.eq(rest - 1)
+        m.d.comb += [
+            self.free.eq(rest == 0),
+            self.valid.eq(delayed(m, self.start, "valid", self.LATENCY, reset=True)),
+            self.normalised.eq(delayed(m, self.normalise, "normalised", self.LATENCY, reset=True)),
+            self.is_first.eq(delayed(m, self.first, "first", self.LATENCY)),
+        ]
+        anything(m, self, ("maximum", "total_scale", "weight", "steps"))
+        return m
+
+
+def unit(monkeypatch, module=ru_module, **fields):
+    """One lane and two beats of O, the arithmetic cut off. What a beat holds is free, so it need not be as wide as m with
+    its scale."""
+    for name, cut in (("ReductionLane", CutLane), ("SumUnit", CutSum), ("WeightUnit", CutWeights)):
+        monkeypatch.setattr(module, name, cut)
+    return module.PamRu(PamRuConfig.model_construct(**{
+        **PamRuConfig().model_dump(), "lanes": 1, "source_lanes": 1, "sources": 2, "max_head_dim": 2, "staging_beats": 2,
+        "exponential_units": 1, "lane_depth": 0, "format": "bf16", "acc_format": "bf16", "score_format": "bf16",
+        "log_format": "bf16", **fields}))
+
+
+class RuContract(StreamProtocol):
+    """The contract of the unit's streams, what it asserts about itself, and that a result is m, a sum and beats of O.
+
+    * Nothing leaves a result queue or enters it without a place; reserved and taken places are all there are.
+    * The lanes serve either merging or the result; what comes back meets nothing from the scratch.
+    * A sum and a weight always find a place in their queue.
+    """
+
+    free: list[Signal] = []  # what is in the place of the arithmetic; grows as the unit is elaborated
+
+    def __init__(self, dut):
+        result = dut.result
+        super().__init__(dut, covers={"a result is complete": result.valid & result.ready & result.p.last})
+        RuContract.free = self.ports
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        result, kind = self.dut.result, self.dut.result.p.kind.as_value()
+        place = Signal(2)
+        with m.If(result.valid & result.ready):
+            m.d.sync += place.eq(Mux(place != 2, place + 1, Mux(result.p.last, 0, 2)))
+        with m.If(result.valid):
+            m.d.comb += [
+                Assert((place != 0) | (kind == PartialKind.MAXIMUM.value), "a result begins with a maximum"),
+                Assert((place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
+                       "a sum follows"),
+                Assert((place != 2) | (kind == PartialKind.OUTPUT.value), "beats of O follow up to the last"),
+                Assert((place == 2) == result.p.final, "final is on the beats of O"),
+                Assert((place == 2) | ~result.p.last, "only a beat of O is the last"),
+            ]
+        return m
+
+
+@pytest.mark.slow
+def test_control(monkeypatch):
+    """Half a minute; a result is complete within the depth."""
+    result = prove(RuContract(unit(monkeypatch)), depth=DEPTH, induction=1)
+    assert result.status == "bounded" and result.depth == DEPTH, result
+    assert not result.unreached and "a result is complete" in messages(result.reached)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "failing"), [
+    ("m.d.comb += out_go.eq(places & phase)", "m.d.comb += out_go.eq(places)",
+     "PamRu: what comes back meets nothing from the scratch"),
+    ("- (header | out_go))", "- out_go)", "PamRu: each place is free, reserved, or taken"),
+])
+def test_defects_found(monkeypatch, old, new, failing):
+    result = prove(RuContract(unit(monkeypatch, planted(ru_module, old, new))), depth=DEPTH, induction=1)
+    assert result.status == "counterexample", result
+    assert failing in messages(result.failing)
