@@ -20,7 +20,7 @@ from ..models.memory.issue_log import LoggedFrontEnd, Recorder
 from ..models.numerics import from_float64, to_float64
 from ..models.numerics.vectors import corners
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, play
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
 __all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "integer_rows",
            "number_rows", "numbers", "ports", "random_steps", "simulate", "stress"]
@@ -162,24 +162,7 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
     run = play(verilog, top, ports(config), items, {name: np.array(count) for name, count in targets.items()},
                stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
                limit=int(latest + work * 12 * slack + 100_000), waves=waves)
-    notes, mismatches, first = list(run.faults), len(run.faults), None
-    for name, block in items.items():
-        taken = sum(int(log.moved[name].sum()) for log in run.epochs)
-        if taken != len(block.payload):
-            mismatches += 1
-            notes.append(f"{name}: {taken} of {len(block.payload)} items taken")
-    for name, right in expected.items():
-        got = run.outputs[name]
-        count = min(len(got), len(right))
-        wrong = np.flatnonzero((got[:count] != right[:count]).any(axis=1))
-        mismatches += len(wrong) + abs(len(got) - len(right))
-        if first is None and (len(wrong) or len(got) != len(right)):
-            at = int(wrong[0]) if len(wrong) else count
-            pair = ["0x" + rows[at][::-1].tobytes().hex() if at < len(rows) else "nothing" for rows in (got, right)]
-            episode = int(np.searchsorted(np.cumsum(targets[name]), at, side="right"))
-            first = f"{name} {at} (episode {episode}): got {pair[0]}, expected {pair[1]}"
-    if first is None and notes:
-        first = notes[0]
+    mismatches, first, notes = compare(run, items, expected, targets)
     return Outcome(config, [list(e) for e in episodes], run, len(expected["result"]) + len(expected["write"]), mismatches,
                    first, model.results, notes)
 
@@ -335,15 +318,11 @@ def bench(request: SimRequest) -> dict[str, Any]:
     outcomes["lazy_outputs"] = run("outputs that wait to be asked", stress(config, rng, 6), stalls=0.1, lazy=True)
     cycles = {name: full.cycles(n) for n, name in enumerate(works)}
     ideal = {name: sum(step.operation.accesses for step in steps) for name, steps in works.items()}
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     attention = cycles["q_k"] + cycles["s_v"]
     errors = _errors(config, full, exact)
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "cycles": attention,
         "ideal_cycles": ideal["q_k"] + ideal["s_v"],
         "stall_cycles": attention - ideal["q_k"] - ideal["s_v"],

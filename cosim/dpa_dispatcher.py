@@ -21,7 +21,7 @@ from ..models.lolpim.host import Write, load, map_rows, release, set_layer, set_
 from ..models.program import Affine, Command, Loop, Node, Program, Tokens, Wait
 from ..models.program.encoding import encode_program
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, play
+from .streams import Items, StreamPort, StreamRun, play, verdict
 
 __all__ = ["Outcome", "TOKENS_PER_ROW", "bench", "clear", "damaged", "expanded", "ports", "random_program", "score_program",
            "shapes", "simulate", "worked_example"]
@@ -497,22 +497,18 @@ def bench(request: SimRequest) -> dict[str, Any]:
     outcomes["errors"] = run("errors", every_error(config), stalls=0.2)
     outcomes["damaged"] = run("damaged programs", random_runs(config, rng, 60, damage=1.0)[0], stalls=0.1)
     outcomes["worked_example"] = run("the worked example", [_worked_writes(config)])
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
-    mismatches = sum(o.mismatches for o in outcomes.values())
+    told = verdict(outcomes)
     by_expansion = np.concatenate(expected)
     issued = _columns(outcomes["stalls"].run.outputs["command"], config)
     if not outcomes["stalls"].mismatches and (len(issued) != len(by_expansion)
                                               or (issued[:, :-1] != by_expansion[:, :-1]).any()):
-        mismatches += 1
-        wrong.append("random programs: what was issued is not the programs' expansion")
+        told["mismatches"] += 1
+        told["first_mismatch"] = told["first_mismatch"] or "random programs: what was issued is not the programs' expansion"
     score, *others = full.runs or [{"commands": 0, "start": 0, "commands_clocks": 0, "end": 0}] * (1 + len(names))
     cycles = score["start"] + score["commands_clocks"] + score["end"]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": mismatches,
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **told,
         "commands": score["commands"],
         "cycles": cycles,
         "ideal_cycles": score["commands"],

@@ -26,7 +26,7 @@ from ..models.pam.pu import attention
 from ..models.pam.ru import Partial, Reduced, merged
 from . import pam_pu, pam_ru
 from .request import Part, SimRequest
-from .streams import Items, StreamPort, StreamRun, play
+from .streams import Items, StreamPort, StreamRun, play, verdict
 
 __all__ = ["Decode", "Episode", "Outcome", "bench", "check", "memory_arrivals", "ports", "random_decode", "random_partials",
            "result_beats", "simulate", "spread", "stimulus", "stress_episodes", "tier_ports",
@@ -389,13 +389,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
         reference = attention(config.processing, main.q, np.concatenate(main.k), np.concatenate(main.v))
         error = np.abs(to_float64(full.expected[0].o, config.reduction.io) - reference)
     cycles, paced_cycles = full.cycles(0), paced.cycles(0)
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "units": config.units,
         "cycles": cycles,
         "ideal_cycles": full.ideal_cycles(0),
@@ -494,13 +490,9 @@ def tree_bench(request: SimRequest) -> dict[str, Any]:
     error = np.abs(to_float64(full.expected[0].o, config.unit.io) - merged(config.unit, stacked))
     # The busiest unit merges this many beats of O, one a clock.
     ideal = max(map(max, config.levels)) * head_dim // config.unit.lanes
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "units": config.units,
         "levels": len(config.levels),
         "cycles": full.cycles(0),

@@ -27,7 +27,7 @@ from ..models.pam.placement import KvTable, TierShape
 from ..models.pam.pu import attention
 from .pam_compositions import Decode, Episode, Outcome, check, memory_arrivals, result_beats, simulate, tier_ports
 from .request import Part, SimRequest
-from .streams import Items
+from .streams import Items, verdict
 
 __all__ = ["KINDS", "Case", "Parts", "bench", "corner_cases", "run_cases"]
 
@@ -252,13 +252,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
     stalled, run = run_cases(parts, cases, head_dim, seed=request.seed + 4, stalls=0.35)
     outcomes |= {f"{level}_stalls": outcome for level, outcome in run.items()}
     main = steps[0]
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "time_ns": round(main.time_ns, 3),
         "reduction_ns": round(main.reduction_ns, 3),
         "reduction_share": round(main.reduction_share, 6),

@@ -28,6 +28,7 @@ from ..models.memory.tables import make_image, make_tables
 from ..models.pam.interface import Image, SchedulerModel, Tokens, bundles, replay, transfer
 from .build import build_driver
 from .request import SimRequest
+from .streams import verdict
 from .vectors import _render
 
 __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
@@ -502,13 +503,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
             outcomes[f"{name}, stalls"] = simulate(config, request.verilog, few, data[:len(few)], top=request.module,
                                                    stalls=0.4, seed=request.seed)
     main = outcomes["sequential"]
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     quoted = cpu_path().quoted_ms_per_mib * 1e6 * main.bytes / (1 << 20)
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "cycles": main.cycles,
         "utilisation": round(main.fraction, 6),
         "rate_fraction": min(1.0, patterns["random"]["fraction"]),

@@ -19,7 +19,7 @@ from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
 from ..models.pam.pu import Partials, attention, local_attention, merge
 from .request import SimRequest
-from .streams import EpochLog, Items, StreamPort, StreamRun, play
+from .streams import EpochLog, Items, StreamPort, StreamRun, play, verdict
 
 __all__ = ["Episode", "Outcome", "command_fields", "element_bytes", "kv_items", "measured_timing", "ports",
            "random_episode", "simulate", "special_numbers"]
@@ -413,13 +413,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
     moved = log.moved["kv"].sum()
     streaming = _edge(log, "last", max) - _edge(log, "first", min) + 1 - one.exposed_softmax_cycles if moved else 0
     paced_ns = paced.cycles / config.clock_mhz * 1e3
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "cycles": one.cycles if moved else 0,
         "ideal_cycles": one.ideal_cycles,
         "stall_cycles": one.stall_cycles,

@@ -15,7 +15,7 @@ from ..models.numerics import from_float64, to_float64
 from ..models.pam.ru import Partial, Reduced, identity, in_order, merged, reduce_partials
 from .pam_pu import special_numbers
 from .request import SimRequest
-from .streams import EpochLog, Items, StreamPort, StreamRun, play
+from .streams import EpochLog, Items, StreamPort, StreamRun, play, verdict
 
 __all__ = ["KINDS", "Merge", "Outcome", "ports", "random_merge", "simulate", "stress_merges"]
 
@@ -334,13 +334,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
     lazy = run("an output that waits to be asked", stress_merges(config, rng, 12), stalls=0.1, lazy=True)
     outcomes = {"full_rate": full, "stalls": stressed, "lazy_output": lazy}
     final, partial, pair = (full.episode_cycles(n) for n in range(3))
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "cycles": final["cycles"],
         "ideal_cycles": final["ideal_cycles"],
         "stall_cycles": final["merge_cycles"] - final["ideal_cycles"],

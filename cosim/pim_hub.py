@@ -14,7 +14,7 @@ from ..models.aim.hub import HubCommand, HubModel
 from ..models.numerics import to_float64
 from .aim_channel import KINDS, integer_rows, number_rows, numbers
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, play
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
 __all__ = ["HubStep", "Outcome", "bench", "error", "exact", "ports", "random_steps", "simulate", "vector_steps"]
 
@@ -109,24 +109,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
     run = play(verilog, top, streams, items, {name: np.array([t[n] for t in targets]) for n, name in enumerate(names)},
                stalls={port.name: stalls for port in streams}, lazy=lazy, seed=seed,
                limit=int(work * 12 * slack + 200 * sum(len(e) for e in episodes) + 100_000), waves=waves)
-    notes, mismatches, first = list(run.faults), len(run.faults), None
-    for name, stimulus in items.items():
-        taken = sum(int(log.moved[name].sum()) for log in run.epochs)
-        if taken != len(stimulus.payload):
-            mismatches += 1
-            notes.append(f"{name}: {taken} of {len(stimulus.payload)} items taken")
-    for name, right in expected.items():
-        got = run.outputs[name]
-        count = min(len(got), len(right))
-        wrong = np.flatnonzero((got[:count] != right[:count]).any(axis=1))
-        mismatches += len(wrong) + abs(len(got) - len(right))
-        if first is None and (len(wrong) or len(got) != len(right)):
-            at = int(wrong[0]) if len(wrong) else count
-            pair = ["0x" + rows[at][::-1].tobytes().hex() if at < len(rows) else "nothing" for rows in (got, right)]
-            episode = int(np.searchsorted(np.cumsum([t[names.index(name)] for t in targets]), at, side="right"))
-            first = f"{name} {at} (episode {episode}): got {pair[0]}, expected {pair[1]}"
-    if first is None and notes:
-        first = notes[0]
+    mismatches, first, notes = compare(run, items, expected, dict(zip(names, np.transpose(targets), strict=True)))
     return Outcome(config, [list(e) for e in episodes], run, sum(len(rows) for rows in expected.values()), mismatches,
                    first, model.given, notes)
 
@@ -252,14 +235,10 @@ def bench(request: SimRequest) -> dict[str, Any]:
         if op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
             e = error(config, op, x, got)
             errors[op] = {"max_abs_error": float(e.max()), "rms_error": float(np.sqrt(np.mean(e**2)))}
-    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     clocks = sum(o.run.clocks for o in outcomes.values())
     ideal = {op: passes * count for op, passes in PASSES.items()}
     return {
-        "vectors": sum(o.vectors for o in outcomes.values()),
-        "mismatches": sum(o.mismatches for o in outcomes.values()),
-        "first_mismatch": wrong[0] if wrong else None,
-        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+        **verdict(outcomes),
         "cycles": cycles["SOFTMAX"],
         "ideal_cycles": ideal["SOFTMAX"],
         "stall_cycles": cycles["SOFTMAX"] - ideal["SOFTMAX"],

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_model, simulator_environment
 
-__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "is_clocked", "play"]
+__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play", "verdict"]
 
 #: Classes of items that are counted apart.
 TAGS = 4
@@ -259,3 +260,59 @@ def _read_output(path: Path, port: StreamPort) -> tuple[np.ndarray, np.ndarray]:
     joined = b"".join(word.rjust(digits, b"0") for word in words[1::2])
     data = np.frombuffer(bytes.fromhex(joined.decode()), np.uint8).reshape(len(words) // 2, port.payload_bytes)
     return data[:, ::-1], np.array(words[::2], np.int64)
+
+
+def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, np.ndarray],
+            targets: Mapping[str, Sequence[int] | np.ndarray]) -> tuple[int, str | None, list[str]]:
+    """Number of mismatches, the first one as text, and notes.
+
+    A mismatch is a row of an output that differs, is missing or too many, an input of which not all was taken, or a
+    fault that the bench saw.
+
+    Parameters
+    ----------
+    items : of every input
+    expected : rows of every output
+    targets : for every output, how many rows each epoch has
+    """
+    notes, mismatches, first = list(run.faults), len(run.faults), None
+    for name, block in items.items():
+        taken = sum(int(log.moved[name].sum()) for log in run.epochs)
+        if taken != len(block.payload):
+            mismatches += 1
+            notes.append(f"{name}: {taken} of {len(block.payload)} items taken")
+    for name, right in expected.items():
+        got = run.outputs[name]
+        count = min(len(got), len(right))
+        wrong = np.flatnonzero((got[:count] != right[:count]).any(axis=1))
+        mismatches += len(wrong) + abs(len(got) - len(right))
+        if first is None and (len(wrong) or len(got) != len(right)):
+            at = int(wrong[0]) if len(wrong) else count
+            pair = ["0x" + rows[at][::-1].tobytes().hex() if at < len(rows) else "nothing" for rows in (got, right)]
+            episode = int(np.searchsorted(np.cumsum(targets[name]), at, side="right"))
+            first = f"{name} {at} (episode {episode}): got {pair[0]}, expected {pair[1]}"
+    return mismatches, first or (notes[0] if notes else None), notes
+
+
+class Compared(Protocol):
+    """A run that was compared with the model."""
+
+    @property
+    def vectors(self) -> int: ...
+    @property
+    def mismatches(self) -> int: ...
+    @property
+    def first_mismatch(self) -> str | None: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
+def verdict(outcomes: Mapping[str, Compared]) -> dict[str, Any]:
+    """What every bench says of all its runs: ``vectors``, ``mismatches``, ``first_mismatch``, ``notes``."""
+    wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
+    return {
+        "vectors": sum(o.vectors for o in outcomes.values()),
+        "mismatches": sum(o.mismatches for o in outcomes.values()),
+        "first_mismatch": wrong[0] if wrong else None,
+        "notes": [f"{name}: {note}" for name, o in outcomes.items() for note in o.notes][:20],
+    }
