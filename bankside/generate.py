@@ -6,6 +6,7 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import traceback
 from functools import lru_cache
@@ -21,6 +22,13 @@ __all__ = ["describe", "generated_files", "latency", "sdc", "tool_versions", "ve
 
 #: Share of the clock period that lies outside the unit, at inputs and at outputs.
 IO_DELAY_SHARE = 0.2
+
+#: A list of initial values of a memory of more rows than this is left out if all of them are 0. Such a memory is a macro,
+#: which holds anything after power-up, and no unit depends on it. A smaller one may become flip-flops, and accumulators
+#: begin with what they hold.
+MOST_INITIAL_ROWS = 1024
+
+_ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{MOST_INITIAL_ROWS + 1},}}  end\n")
 
 
 def tool_versions() -> dict[str, str]:
@@ -41,7 +49,7 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     try:
         library = ModuleLibrary(name, emit_src=False, strip_internal_attrs=True)
         text = library.convert(component, name)
-        text = "".join([*library.modules.values(), text])
+        text = _ZEROS.sub("", "".join([*library.modules.values(), text]))
     except KeyboardInterrupt as interrupt:
         _stop_processes(interrupt)
         raise

@@ -65,7 +65,7 @@ def _code(code: int, fields: str, optional: str = "", paper: str = "") -> Comman
 
 
 #: End of the program; line without a command: its loops and modifiers belong to the next one. Code 0 is no command, so that
-#: a buffer that was never written is not executed.
+#: a line that was cleared is not executed.
 END, MORE = 1, 2
 
 #: The instructions of an AiM host. Source of names and operands: the AiM simulator, as ``models/memory/aim.py`` times them;
@@ -122,7 +122,7 @@ class DispatchError(IntEnum):
 
 _MEANINGS = {
     DispatchError.NONE: "the program came to its end",
-    DispatchError.OPCODE: "operation code that no command has (0: a line that was never written)",
+    DispatchError.OPCODE: "operation code that no command has (0: a line that was cleared)",
     DispatchError.FORMAT: "more prefix words than a line has, or an end with prefix words",
     DispatchError.BEYOND: "program or body of a loop runs beyond the command buffer",
     DispatchError.NESTING: "more loops within each other than the unit has levels",

@@ -349,7 +349,9 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
     at most ``most`` commands, damaged ones pass at most ten times as many lines.
     """
     requests = _Requests.random(config, rng, 9)
-    epochs: list[list[Write]] = [requests.writes()]
+    # A damaged program may run on into lines that no other one has written.
+    cleared = [(config.command_address(line, 0), 0) for line in range(config.lines if damage else 0)]
+    epochs: list[list[Write]] = [[*cleared, *requests.writes()]]
     expected: list[np.ndarray] = []
     half = config.lines // 2
     while len(expected) < programs:
@@ -447,7 +449,8 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
         modified = changed(looped, 0, prefix + 1, pack(encoding.modifier_fields, target=0, level=1, stride=1))
         one = 1 << 6 + bits(encoding.prefix_words + 1)
         tries.append((changed(modified, 0, 0, int(modified[0, 0]) | one), 0, 0))
-    setting = [*set_request(config, 0, 5, many, 0, [3]), set_size(config, 0, 2), set_layer(config, 3, 3)]
+    unmapped = (config.table_address(1), 0)
+    setting = [*set_request(config, 0, 5, many, 0, [3]), unmapped, set_size(config, 0, 2), set_layer(config, 3, 3)]
     epochs = []
     for words, slot, line in tries:
         epochs.append([*setting, *load(config, words, line), start(config, line, slot)])

@@ -451,8 +451,6 @@ def map_to_cells(
     if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
         raise ConfigError(f"top module '{top}' is not a plain Verilog name")
     # Comments at its head make no other design: presets that differ in their clock alone share a netlist.
-    # A macro has no content to begin with, and Yosys reads long lists of zeros in quadratic time.
-    verilog = re.sub(r"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'h0+;\n){4097,}  end\n", "", verilog)
     files = _files(re.sub(r"\A(//.*\n)+", "", verilog), top, library, effort, memory_threshold_bits)
     key = hashlib.sha256(
         json.dumps([_CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")

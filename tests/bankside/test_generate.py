@@ -60,6 +60,24 @@ def test_same_bytes_in_every_process_and_folder(place, tiny, tmp_path):
     assert hashlib.sha256("".join(mine[n] for n in sorted(mine)).encode()).hexdigest() in digests
 
 
+def test_long_lists_of_zeros_are_left_out():
+    """A macro holds anything after power-up; small memories, and those that do not begin with 0 alone, keep their lists."""
+    rows = generate.MOST_INITIAL_ROWS
+
+    def listed(count, last=0):
+        values = "".join(f"    t[{n}] = 16'h{last * (n == count - 1):04x};\n" for n in range(count))
+        return f"  reg [15:0] t [{count - 1}:0];\n  initial begin\n{values}  end\n  reg q = 1'h0;\n"
+
+    def kept(text):
+        return generate._ZEROS.sub("", text)
+
+    for whole in (listed(rows), listed(rows + 1, last=1), listed(8)):
+        assert kept(whole) == whole
+    assert kept(listed(rows + 1)) == f"  reg [15:0] t [{rows}:0];\n  reg q = 1'h0;\n"
+    assert kept(listed(rows + 1) + listed(8)) == kept(listed(rows + 1)) + listed(8)
+    assert "  initial begin" not in verilog(select("dpa-dispatcher"))
+
+
 def test_environment_is_left_as_it_was(monkeypatch, tiny):
     monkeypatch.delenv("AMARANTH_USE_YOSYS", raising=False)
     for value in (None, "system"):
