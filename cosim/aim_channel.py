@@ -152,8 +152,7 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
             blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
         targets["result"].append(len(model.results) - before[0])
         targets["write"].append(len(model.writes) - before[1])
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
+    items = {name: Items.join(parts) for name, parts in blocks.items()}
     expected = {"result": number_rows(np.array(model.results, np.int64).reshape(-1, config.lanes)),
                 "write": integer_rows([_write_word(config, w) for w in model.writes], sizes["write"])}
     work = sum(len(block.payload) for block in items.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ..models.pam.pu import attention
 from ..models.pam.ru import Partial, Reduced, merged
 from . import pam_pu, pam_ru
 from .request import Part, SimRequest
-from .streams import Items, StreamPort, StreamRun, play, verdict
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
 __all__ = ["Decode", "Episode", "Outcome", "bench", "check", "memory_arrivals", "ports", "random_decode", "random_partials",
            "result_beats", "simulate", "spread", "stimulus", "stress_episodes", "tier_ports",
@@ -82,7 +82,7 @@ class Episode:
 
 @dataclass
 class Outcome:
-    """What a simulation showed; ``first`` and ``last`` are cycles of the first and last beat of K and V of an episode."""
+    """What a simulation showed; ``feeds`` are the streams of K and V (of a tree, its sources)."""
 
     run: StreamRun
     expected: list[Reduced]
@@ -92,15 +92,15 @@ class Outcome:
     notes: list[str]
     feeds: list[str]
 
-    def edge(self, number: int, kind: str) -> int:
-        log = self.run.epochs[number]
-        pick: Callable[[Any], Any] = min if kind == "first" else max
-        found = [getattr(log, kind)[name][log.moved[name] > 0] for name in self.feeds]
-        return int(pick(np.concatenate([*found, [0]] if not any(map(len, found)) else found)))
-
     def cycles(self, number: int) -> int:
         """First beat of K to last beat of the result."""
-        return self.run.epochs[number].end_cycle - self.edge(number, "first") + 1
+        log = self.run.epochs[number]
+        return log.end_cycle - log.first_of(self.feeds) + 1
+
+    def drain_cycles(self, number: int) -> int:
+        """Last beat of V to last beat of the result."""
+        log = self.run.epochs[number]
+        return log.end_cycle - log.last_of(self.feeds)
 
     def ideal_cycles(self, number: int) -> int:
         """Beats of the busiest stream of K and V."""
@@ -184,8 +184,7 @@ def stimulus(config: Config, episodes: Sequence[Episode]) -> dict[str, Items]:
                 seen = episode.of_unit(unit)
                 seen.arrival = episode.arrival[unit] if episode.arrival is not None else None
                 items[f"kv_{unit}"].append(pam_pu.kv_items(processing, seen, number))
-    return {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                          for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in items.items()}
+    return {name: Items.join(parts) for name, parts in items.items()}
 
 
 def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items: dict[str, list[Items]],
@@ -233,33 +232,12 @@ def check(verilog: str, top: str, streams: Sequence[StreamPort], items: dict[str
         int(block.cycle.max(initial=0)) for block in items.values())
     run = play(verilog, top, streams, items, {"result": targets}, stalls={port.name: stalls for port in streams}, lazy=lazy,
                seed=seed, limit=int(latest + work * 8 * slack + 100_000), waves=waves)
-    got = run.outputs["result"]
-    count = min(len(got), len(expected))
-    wrong = np.flatnonzero((got[:count] != expected[:count]).any(axis=1))
-    notes = list(run.faults)
-    for name, block in items.items():
-        taken = sum(int(log.moved[name].sum()) for log in run.epochs)
-        if taken != len(block.payload):
-            notes.append(f"{name}: {taken} of {len(block.payload)} items taken")
-    first = notes[0] if notes else None
-    if len(wrong) or len(got) != len(expected):
-        first = _describe(blocks, expected, got, int(wrong[0]) if len(wrong) else count)
-    mismatches = len(wrong) + abs(len(got) - len(expected)) + len(notes)
+
+    def part(_: str, number: int, at: int) -> str:
+        return pam_pu.beat_name([(f"step {n}", len(block) - 2) for n, block in enumerate(blocks[number])], at)
+
+    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
     return Outcome(run, results, len(expected), mismatches, first, notes, feeds)
-
-
-def _describe(blocks: Sequence[Sequence[np.ndarray]], expected: np.ndarray, got: np.ndarray, index: int) -> str:
-    def text(rows: np.ndarray) -> str:
-        return "0x" + bytes(rows[index][::-1]).hex() if index < len(rows) else "nothing"
-
-    where, at = "", index
-    for number, epoch in enumerate(blocks):
-        for step, block in enumerate(epoch):
-            if 0 <= at < len(block):
-                what = ("m", "l or m + ln l")[at] if at < 2 else f"O chunk {at - 2}"
-                where = f"episode {number}, step {step}, {what}: "
-            at -= len(block)
-    return f"beat {index}: {where}got {text(got)}, expected {text(expected)}"
 
 
 def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: str, **options: Any) -> Outcome:
@@ -397,7 +375,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "ideal_cycles": full.ideal_cycles(0),
         "stall_cycles": full.stall_cycles(0),
         "utilisation": round(full.ideal_cycles(0) / cycles, 6),
-        "drain_cycles": full.run.epochs[0].end_cycle - full.edge(0, "last"),
+        "drain_cycles": full.drain_cycles(0),
         "max_abs_error": float(error.max(initial=0.0)),
         "rms_error": float(np.sqrt(np.mean(error**2))),
         "memory_timing": {
@@ -406,7 +384,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
             "time_ns": round(paced_cycles / config.clock_mhz * 1e3, 3),
             "memory_time_ns": round(nanoseconds, 3),
             "stall_cycles": paced.stall_cycles(0),
-            "drain_cycles": paced.run.epochs[0].end_cycle - paced.edge(0, "last"),
+            "drain_cycles": paced.drain_cycles(0),
             "utilisation": round(paced.ideal_cycles(0) / paced_cycles, 6),
         },
         "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches,
@@ -455,8 +433,7 @@ def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[
             items[f"source_{n}"].append(Items.of(beats, epoch=number))
         results.append(reduction_tree(config, sources, normalise=normalise))
         blocks.append([result_beats(unit, results[-1], normalise)])
-    joined = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                            for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in items.items()}
+    joined = {name: Items.join(parts) for name, parts in items.items()}
     return check(verilog, top, tree_ports(config), joined, blocks, results,
                  [f"source_{n}" for n in range(config.inputs)], **options)
 

@@ -182,7 +182,7 @@ def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_n
     """Cycles of a tier from the first command of its memory on; ``local`` is the part until its last beat of K and V."""
     log = outcome.run.epochs[number]
     moved = any(log.moved[name].any() for name in outcome.feeds)
-    local = outcome.edge(number, "last") + 1 if moved else 0
+    local = log.last_of(outcome.feeds) + 1 if moved else 0
     end = log.end_cycle + 1
     ideal = outcome.ideal_cycles(number)
     return {"tokens": tokens, "clock_mhz": config.clock_mhz, "memory_time_ns": round(memory_ns, 3), "local_cycles": local,

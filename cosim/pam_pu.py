@@ -19,7 +19,7 @@ from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
 from ..models.pam.pu import Partials, attention, local_attention, merge
 from .request import SimRequest
-from .streams import EpochLog, Items, StreamPort, StreamRun, play, verdict
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
 __all__ = ["Episode", "Outcome", "command_fields", "element_bytes", "kv_items", "measured_timing", "ports",
            "random_episode", "simulate", "special_numbers"]
@@ -83,7 +83,7 @@ class Outcome:
 
     @cached_property
     def cycles(self) -> int:
-        return sum(log.end_cycle - _edge(log, "first", min) + 1 for log in self.run.epochs)
+        return sum(log.end_cycle - log.first_of(["kv"]) + 1 for log in self.run.epochs)
 
     @property
     def stall_cycles(self) -> int:
@@ -104,16 +104,11 @@ class Outcome:
     @property
     def drain_cycles(self) -> int:
         """Longest time from the last V beat of an episode to its last result beat."""
-        return max((log.end_cycle - _edge(log, "last", max) for log in self.run.epochs if log.moved["kv"].any()), default=0)
+        return max((log.end_cycle - log.last_of(["kv"]) for log in self.run.epochs if log.moved["kv"].any()), default=0)
 
     @property
     def utilisation(self) -> float:
         return self.ideal_cycles / self.cycles if self.ideal_cycles else 0.0
-
-
-def _edge(log: EpochLog, kind: str, pick: Any) -> int:
-    moved = log.moved["kv"] > 0
-    return int(pick(getattr(log, kind)["kv"][moved])) if moved.any() else 0
 
 
 def ports(config: PamPuConfig) -> list[StreamPort]:
@@ -179,8 +174,7 @@ def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[st
 
         lists["kv"].append(kv_items(config, episode, number))
         targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) for s in episode.steps))
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in lists.items()}
+    items = {name: Items.join(parts) for name, parts in lists.items()}
     return items, np.array(targets)
 
 
@@ -232,23 +226,14 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
     run = play(verilog, top, ports(config), items, {"result": targets},
                stalls={name: stalls for name in ("command", "query", "kv", "result")}, lazy=lazy, seed=seed, limit=limit,
                waves=waves)
-    got = run.outputs["result"]
-    count = min(len(got), len(expected))
-    wrong = np.flatnonzero((got[:count] != expected[:count]).any(axis=1))
-    mismatches = len(wrong) + abs(len(got) - len(expected)) + len(run.faults)
-    notes = list(run.faults)
-    consumed = {name: sum(int(log.moved[name].sum()) for log in run.epochs) for name in items}
-    for name, sent in ((name, len(block.payload)) for name, block in items.items()):
-        if consumed[name] != sent:
-            mismatches += 1
-            notes.append(f"{name}: {consumed[name]} of {sent} items taken")
-    first = None
-    if len(wrong) or len(got) != len(expected):
-        first = _describe(config, episodes, expected, got, int(wrong[0]) if len(wrong) else count)
-    elif notes:
-        first = notes[0]
 
-    received = _received(config, partials, got) if not mismatches else partials
+    def part(_: str, number: int, at: int) -> str:
+        return beat_name([(f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}",
+                           config.chunks(step.head_dim)) for n, step in enumerate(episodes[number].steps)
+                          for tile in range(len(config.tiles(step.tokens)))], at)
+
+    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
+    received = _received(config, partials, run.outputs["result"]) if not mismatches else partials
     error = np.concatenate([_error(config, part, episode, s) for part, (episode, s) in
                             zip(received, ((e, s) for e in episodes for s in range(len(e.steps))), strict=True)])
     return Outcome(config, list(episodes), run, partials, received, len(expected), mismatches, first,
@@ -284,22 +269,13 @@ def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int) -> 
     return error if np.isfinite(error).all() else np.empty(0)
 
 
-def _describe(config: PamPuConfig, episodes: Sequence[Episode], expected: np.ndarray, got: np.ndarray, index: int) -> str:
-    def text(rows: np.ndarray) -> str:
-        return "0x" + bytes(rows[index, :config.beat_bytes][::-1]).hex() if index < len(rows) else "nothing"
-
-    at = index
-    for number, episode in enumerate(episodes):
-        for s, step in enumerate(episode.steps):
-            size = 2 + config.chunks(step.head_dim)
-            beats = len(config.tiles(step.tokens)) * size
-            if at < beats:
-                tile, beat = divmod(at, size)
-                what = ("m", "l")[beat] if beat < 2 else f"O chunk {beat - 2}"
-                return (f"beat {index}: episode {number}, step {s} ({step.tokens} tokens, head dimension {step.head_dim}), "
-                        f"tile {tile}, {what}: got {text(got)}, expected {text(expected)}")
-            at -= beats
-    return f"beat {index}: got {text(got)}, expected {text(expected)}"
+def beat_name(results: Sequence[tuple[str, int]], at: int) -> str:
+    """What the beat ``at`` is in a row of partial results, each with a name and so many beats of O after m and l."""
+    for name, chunks in results:
+        if at < 2 + chunks:
+            return f"{name}, " + (("m", "l")[at] if at < 2 else f"O chunk {at - 2}")
+        at -= 2 + chunks
+    raise IndexError(at)
 
 
 def special_numbers(fmt: FloatFormat) -> np.ndarray:
@@ -400,7 +376,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
     full = run("a beat at every clock", [main, random_episode(config, [probe], rng)])
     log, tile = full.run.epochs[0], full.run.epochs[1]
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
-    drain = tile.end_cycle - _edge(tile, "last", max)
+    drain = tile.end_cycle - tile.last_of(["kv"])
     gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
     timing, arrival = measured_timing(config, memory, [step], gap_cycles=gap_cycles)
     paced = run(f"data at the cycles of {device.name}", [Episode([step], main.q, main.k, main.v, arrival)],
@@ -411,7 +387,7 @@ def bench(request: SimRequest) -> dict[str, Any]:
 
     one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]))
     moved = log.moved["kv"].sum()
-    streaming = _edge(log, "last", max) - _edge(log, "first", min) + 1 - one.exposed_softmax_cycles if moved else 0
+    streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + 1 - one.exposed_softmax_cycles if moved else 0
     paced_ns = paced.cycles / config.clock_mhz * 1e3
     clocks = sum(o.run.clocks for o in outcomes.values())
     return {

@@ -13,9 +13,9 @@ from ..constraints.formats import FloatFormat
 from ..constraints.units.pam_ru import PamRuConfig
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.ru import Partial, Reduced, identity, in_order, merged, reduce_partials
-from .pam_pu import special_numbers
+from .pam_pu import beat_name, special_numbers
 from .request import SimRequest
-from .streams import EpochLog, Items, StreamPort, StreamRun, play, verdict
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
 __all__ = ["KINDS", "Merge", "Outcome", "ports", "random_merge", "simulate", "stress_merges"]
 
@@ -77,8 +77,7 @@ class Outcome:
         """Figures of one episode: ``ideal_cycles``, ``cycles``, ``merge_cycles``, ``drain_cycles``."""
         log = self.run.epochs[number]
         names = [f"source_{n}" for n in range(self.config.sources)]
-        first = min(_edge(log, "first", name, min) for name in names)
-        last = max(_edge(log, "last", name, max) for name in names)
+        first, last = log.first_of(names), log.last_of(names)
         return {"ideal_cycles": sum(step.beats(self.config) for step in self.episodes[number]),
                 "cycles": log.end_cycle - first + 1, "merge_cycles": last - first + 1,
                 "drain_cycles": log.end_cycle - last}
@@ -90,10 +89,6 @@ class Outcome:
     @property
     def ideal_cycles(self) -> int:
         return sum(self.episode_cycles(n)["ideal_cycles"] for n in range(len(self.episodes)))
-
-
-def _edge(log: EpochLog, kind: str, name: str, pick: Any) -> int:
-    return int(pick(getattr(log, kind)[name][log.moved[name] > 0]))
 
 
 def ports(config: PamRuConfig) -> list[StreamPort]:
@@ -144,8 +139,7 @@ def _stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]]) -> dict[
                 tag = np.where(np.arange(len(beats)) % chunks < 2, HEADER, OUTPUT)
                 items[f"source_{n}"].append(Items.of(beats, epoch=number, tag=tag,
                                                      cycle=step.arrival[n] if step.arrival else 0))
-    return {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                          for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in items.items()}
+    return {name: Items.join(parts) for name, parts in items.items()}
 
 
 def _expected(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
@@ -185,21 +179,12 @@ def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merg
     run = play(verilog, top, ports(config), items, {"result": targets},
                stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
                limit=int(latest + work * 8 * slack + 100_000), waves=waves)
-    got = run.outputs["result"]
-    count = min(len(got), len(expected))
-    wrong = np.flatnonzero((got[:count] != expected[:count]).any(axis=1))
-    mismatches = len(wrong) + abs(len(got) - len(expected)) + len(run.faults)
-    notes = list(run.faults)
-    for name, block in items.items():
-        taken = sum(int(log.moved[name].sum()) for log in run.epochs)
-        if taken != len(block.payload):
-            mismatches += 1
-            notes.append(f"{name}: {taken} of {len(block.payload)} items taken")
-    first = None
-    if len(wrong) or len(got) != len(expected):
-        first = _describe(episodes, blocks, expected, got, int(wrong[0]) if len(wrong) else count)
-    elif notes:
-        first = notes[0]
+    def part(_: str, number: int, at: int) -> str:
+        return beat_name([(f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension "
+                           f"{step.head_dim})", step.head_dim // config.lanes)
+                          for n, step in enumerate(episodes[number])], at)
+
+    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
     error = np.concatenate([np.empty(0), *(_error(config, step, result) for step, result in
                                            zip(steps, results, strict=True))])
     return Outcome(config, [list(e) for e in episodes], run, len(expected), mismatches, first,
@@ -213,23 +198,6 @@ def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
     with np.errstate(all="ignore"):
         error = np.abs(to_float64(result.o, config.io) - merged(config, step.partials(config)))
     return error if np.isfinite(error).all() else np.empty(0)
-
-
-def _describe(episodes: Sequence[Sequence[Merge]], blocks: Sequence[np.ndarray], expected: np.ndarray, got: np.ndarray,
-              index: int) -> str:
-    def text(rows: np.ndarray) -> str:
-        return "0x" + bytes(rows[index][::-1]).hex() if index < len(rows) else "nothing"
-
-    at, flat = index, iter(blocks)
-    for number, episode in enumerate(episodes):
-        for s, step in enumerate(episode):
-            size = len(next(flat))
-            if at < size:
-                what = ("m", "m + ln l" if step.normalise else "l")[at] if at < 2 else f"O chunk {at - 2}"
-                return (f"beat {index}: episode {number}, step {s} ({sum(len(x.m) for x in step.sources)} partial results, "
-                        f"head dimension {step.head_dim}), {what}: got {text(got)}, expected {text(expected)}")
-            at -= size
-    return f"beat {index}: got {text(got)}, expected {text(expected)}"
 
 
 def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator, *,

@@ -100,8 +100,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
         for name, block in blocks.items():
             block.append(Items.of(np.concatenate(parts[name]), epoch=number))
         targets.append(np.array([len(model.given), *(len(words) for words in model.sent)]) - before)
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
+    items = {name: Items.join(parts) for name, parts in blocks.items()}
     expected = {name: number_rows(np.array(words, np.int64).reshape(-1, config.lanes))
                 for name, words in zip(names, [model.given, *model.sent], strict=True)}
     work = sum(len(block.payload) for block in items.values()) + sum(step.command.opsize for e in episodes for step in e)
@@ -198,35 +197,49 @@ PASSES = {"SOFTMAX": 3, "LAYERNORM": 3, "RMSNORM": 2, "EWADD": 2, "GPR_MUL": 2}
 def bench(request: SimRequest) -> dict[str, Any]:
     """Run the whole bench of ``pim-hub``.
 
-    Each command of the EPU on a vector of ``tokens`` elements; the EPU beside transfers; random commands with all kinds of
-    data and stalls on every stream; the same with outputs that become ready only after they were asked to.
+    Each command of the EPU on a vector of ``tokens`` elements and on one of half of them; the EPU beside transfers; random
+    commands with all kinds of data and stalls on every stream; the same with outputs that become ready only after they were
+    asked to.
 
     Returns
     -------
     dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles`` and ``utilisation``
-    are of the softmax alone: words of its three passes, one a clock.
+    are of the softmax alone: words of its three passes, one a clock. Of each command, ``clocks_per_word`` are the clocks of
+    a further word: the difference of both vectors.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     tokens = request.workload["tokens"]
     count = -(-tokens // config.lanes)
     vectors = {op: numbers(config.fmt, (tokens,), "normal", rng) for op in PASSES}
-    episodes = {op: vector_steps(config, op, x) if op not in ("EWADD", "GPR_MUL") else
-                [*vector_steps(config, op, x)[:1], HubStep(HubCommand(op, count)), HubStep(HubCommand("RD_GPR", count))]
-                for op, x in vectors.items()}
-    plain = vector_steps(config, "EWADD", vectors["EWADD"])
-    plain[1] = HubStep(HubCommand("EWADD", 0))     # transfers alone
+
+    def steps(op: str, x: np.ndarray) -> list[HubStep]:
+        words = -(-len(x) // config.lanes)
+        load, _, read = own = vector_steps(config, op, x)
+        return own if op not in ("EWADD", "GPR_MUL") else [load, HubStep(HubCommand(op, words)), read]
+
+    def alone(x: np.ndarray) -> list[HubStep]:
+        """The transfers around a command."""
+        load, _, read = vector_steps(config, "EWADD", x)
+        return [load, HubStep(HubCommand("EWADD", 0)), read]
+
+    half = max(count // 2, 1)
+    episodes = [steps(op, x[:size]) for size in (tokens, half * config.lanes) for op, x in vectors.items()]
+    plain = [alone(vectors["EWADD"][:size]) for size in (tokens, half * config.lanes)]
 
     def run(name: str, episodes: list[list[HubStep]], **options: Any) -> Outcome:
         request.progress(f"simulating: {name}")
         return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
 
     request.progress("building the Verilated model")
-    full = run("every command of the EPU", [*episodes.values(), plain], waves=request.waves)
+    full = run("every command of the EPU", [*episodes, *plain], waves=request.waves)
     outcomes = {"full_rate": full, "overlapped": run("EPU beside transfers", [overlapped_steps(config, rng)]),
                 "stalls": run("random stalls and back-pressure", stress(config, rng, 12), stalls=0.35),
                 "lazy_outputs": run("outputs that wait to be asked", stress(config, rng, 6), stalls=0.1, lazy=True)}
-    around = full.cycles(len(episodes))
-    cycles = {op: full.cycles(n) - around for n, op in enumerate(episodes)}
+    kinds = len(vectors)
+    long, short = ({op: full.cycles(n + which * kinds) - full.cycles(2 * kinds + which) for n, op in enumerate(vectors)}
+                   for which in (0, 1))
+    cycles = long
+    slope = {op: (long[op] - short[op]) / (count - half) if count > half else None for op in vectors}
     errors = {}
     at = 0
     for op, x in vectors.items():
@@ -243,7 +256,8 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "ideal_cycles": ideal["SOFTMAX"],
         "stall_cycles": cycles["SOFTMAX"] - ideal["SOFTMAX"],
         "utilisation": round(ideal["SOFTMAX"] / cycles["SOFTMAX"], 6),
-        "commands": {op: {"cycles": cycles[op], "ideal_cycles": ideal[op], **errors.get(op, {})} for op in PASSES},
+        "commands": {op: {"words": count, "cycles": cycles[op], "ideal_cycles": ideal[op],
+                          "clocks_per_word": slope[op], **errors.get(op, {})} for op in PASSES},
         "max_abs_error": errors["SOFTMAX"]["max_abs_error"],
         "rms_error": errors["SOFTMAX"]["rms_error"],
         "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -78,6 +78,12 @@ class Items:
         n = len(payload)
         return cls(payload, *(np.broadcast_to(np.asarray(a, np.int64), n) for a in (epoch, cycle, tag)))
 
+    @classmethod
+    def join(cls, parts: Sequence[Items]) -> Items:
+        """All items of ``parts``, one after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts])
+                     for name in ("payload", "epoch", "cycle", "tag")))
+
     def file_bytes(self, port: StreamPort) -> bytes:
         n = len(self.payload)
         out = np.zeros((n, port.record // 8), np.uint8)
@@ -100,6 +106,17 @@ class EpochLog:
     stalled: dict[str, np.ndarray]
     first: dict[str, np.ndarray]
     last: dict[str, np.ndarray]
+
+    def _cycles(self, which: str, names: Sequence[str]) -> list[int]:
+        return [int(n) for name in names for n in getattr(self, which)[name][self.moved[name] > 0]]
+
+    def first_of(self, names: Sequence[str]) -> int:
+        """Cycle of the first transfer on any of these streams; 0 if there was none."""
+        return min(self._cycles("first", names), default=0)
+
+    def last_of(self, names: Sequence[str]) -> int:
+        """Cycle of the last transfer on any of these streams; 0 if there was none."""
+        return max(self._cycles("last", names), default=0)
 
 
 @dataclass
@@ -263,7 +280,8 @@ def _read_output(path: Path, port: StreamPort) -> tuple[np.ndarray, np.ndarray]:
 
 
 def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, np.ndarray],
-            targets: Mapping[str, Sequence[int] | np.ndarray]) -> tuple[int, str | None, list[str]]:
+            targets: Mapping[str, Sequence[int] | np.ndarray], *,
+            part: Callable[[str, int, int], str] | None = None) -> tuple[int, str | None, list[str]]:
     """Number of mismatches, the first one as text, and notes.
 
     A mismatch is a row of an output that differs, is missing or too many, an input of which not all was taken, or a
@@ -274,6 +292,7 @@ def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, n
     items : of every input
     expected : rows of every output
     targets : for every output, how many rows each epoch has
+    part : what a row is: called with the output, the episode and the row's number in it
     """
     notes, mismatches, first = list(run.faults), len(run.faults), None
     for name, block in items.items():
@@ -289,8 +308,12 @@ def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, n
         if first is None and (len(wrong) or len(got) != len(right)):
             at = int(wrong[0]) if len(wrong) else count
             pair = ["0x" + rows[at][::-1].tobytes().hex() if at < len(rows) else "nothing" for rows in (got, right)]
-            episode = int(np.searchsorted(np.cumsum(targets[name]), at, side="right"))
-            first = f"{name} {at} (episode {episode}): got {pair[0]}, expected {pair[1]}"
+            ends = np.cumsum(targets[name])
+            episode = int(np.searchsorted(ends, at, side="right"))
+            where = f"episode {episode}"
+            if part is not None and episode < len(ends):
+                where += ", " + part(name, episode, at - int(np.r_[0, ends][episode]))
+            first = f"{name} {at} ({where}): got {pair[0]}, expected {pair[1]}"
     return mismatches, first or (notes[0] if notes else None), notes
 
 

@@ -185,8 +185,8 @@ def test_planted_error_is_reported(capsys, tmp_path, monkeypatch):
     assert data["mismatches"] > 0 and data["record"] is None and not list(tmp_path.rglob("records/*.json"))
     last = err.splitlines()[-1]
     assert re.fullmatch(
-        r"bankside: \d+ of \d+ results differ; first: full_rate: beat \d+: episode 0, step 0 \(9 tokens, "
-        r"head dimension 16\), tile \d+, (m|l|O chunk \d+): got 0x[0-9a-f]+, expected 0x[0-9a-f]+", last), last
+        r"bankside: \d+ of \d+ results differ; first: full_rate: result \d+ \(episode 0, step 0 \(9 tokens, "
+        r"head dimension 16\), tile \d+, (m|l|O chunk \d+)\): got 0x[0-9a-f]+, expected 0x[0-9a-f]+", last), last
     assert "Traceback" not in err and last.split("first: ")[1] == data["first_mismatch"]
 
 
