@@ -13,7 +13,7 @@ from bankside.constraints.errors import ConfigError
 
 from bankside.synthesis import EFFORTS, flow, from_file, get, netlist, sta, synthesise
 from bankside.synthesis.flow import map_to_cells
-from bankside.synthesis.hierarchy import split
+from bankside.gen.parts import split
 from bankside.synthesis.liberty import parse
 from bankside.synthesis.memories import macro_model
 

@@ -1,4 +1,4 @@
-"""The parts of a design that are worth mapping once: modules that only streams lead into and out of."""
+"""The parts of a design that are worth mapping or compiling once: modules of which there are many."""
 
 from __future__ import annotations
 
