@@ -11,6 +11,7 @@ __all__ = ["PartText", "split"]
 _MODULE = re.compile(r"^module (\\\S+|\w+)")
 _INSTANCE = re.compile(r"^  (\w+) (?:\\\S+ |\w+)\s*\(", re.MULTILINE)
 _PORT = re.compile(r"^  (?:input|output) (?:\[\d+:0\] )?(\w+);$", re.MULTILINE)
+_MARK = re.compile(r"^\(\* keep_hierarchy \*\)$", re.MULTILINE)
 _STREAM = re.compile(r"__(payload|valid|ready)$")
 
 
@@ -36,7 +37,8 @@ def split(verilog: str, top: str) -> list[PartText]:
     """Parts of a design written by Amaranth, the design's own module first.
 
     A module of a plain name besides ``top`` is one of which there are many instances (its submodules have names with dots
-    behind its own). It is a part of its own if all its ports are those of streams, a clock and a reset.
+    behind its own). It is a part of its own if it has the attribute ``keep_hierarchy``, or if all its ports are those of
+    streams, a clock and a reset.
     """
     modules: dict[str, list[str]] = {}
     text: list[str] = []
@@ -55,8 +57,8 @@ def split(verilog: str, top: str) -> list[PartText]:
 
     uses = {name: Counter(kind for kind in _INSTANCE.findall(part) if kind in texts and kind != name)
             for name, part in texts.items()}
-    parts = {name for name in texts if name != top and all(
-        port in ("clk", "rst") or _STREAM.search(port) for port in _PORT.findall(header(name)))}
+    parts = {name for name in texts if name != top and (_MARK.search(header(name)) or all(
+        port in ("clk", "rst") or _STREAM.search(port) for port in _PORT.findall(header(name))))}
 
     def inner(name: str) -> tuple[dict[str, None], Counter[str]]:
         """Modules that belong to a part, itself first, and the parts it holds."""

@@ -22,7 +22,7 @@ import tempfile
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -307,8 +307,8 @@ def synthesise(
 ) -> Synthesis:
     """Area and timing of module ``top`` of a Verilog text in ``library``.
 
-    A design with parts (:func:`bankside.gen.parts.split`) is mapped part by part, each once; areas add up, and the longest path is
-    that of the slowest part, with ideal registers right outside its ports: a path through two parts is seen as two.
+    A design with parts (:func:`bankside.gen.parts.split`) is mapped part by part, each once, and areas add up. Paths that
+    end or begin inside a part are seen whole; one that goes on through a part is seen as two.
 
     Parameters
     ----------
@@ -346,14 +346,21 @@ def _of_parts(
     progress: Progress | None,
 ) -> Synthesis:
     """The sum of a design's parts."""
-    whole: list[tuple[PartText, Synthesis]] = []
-    for part in (own, *others):
+    done: dict[str, Synthesis] = {}
+    waiting = deque([*others, own])
+    while waiting:      # what is inside a part before it
+        part = waiting.popleft()
+        if any(name not in done for name in part.boxes):
+            waiting.append(part)
+            continue
         if progress:
             progress(f"{part.name}, {part.count} of it")
         # The same part of another design is the same netlist.
         text = part.text.replace(f"{top}_", "part_")
-        name, boxes = (n.replace(f"{top}_", "part_") for n in (part.name, "\n".join(part.boxes)))
-        whole.append((part, _flat(text, name, library, effort, threshold, progress, frozenset(boxes.split()))))
+        name = part.name.replace(f"{top}_", "part_")
+        inside = {box.replace(f"{top}_", "part_"): done[box].timing for box in part.boxes}
+        done[part.name] = _flat(text, name, library, effort, threshold, progress, inside)
+    whole = [(part, done[part.name]) for part in (own, *others)]
     cells: dict[str, int] = {}
     for part, found in whole:
         for cell, count in found.cells.items():
@@ -384,11 +391,12 @@ def _flat(
     effort: str,
     threshold: int,
     progress: Progress | None,
-    boxes: frozenset[str] = frozenset(),
+    boxes: Mapping[str, Timing] | None = None,
 ) -> Synthesis:
-    """One module with all below it, but for the instances of ``boxes``."""
+    """One module with all below it, but for the instances of ``boxes``, of which the time behind each port is known."""
     mapped = map_to_cells(
-        verilog, top, library, effort=effort, memory_threshold_bits=threshold, progress=progress, boxes=boxes
+        verilog, top, library, effort=effort, memory_threshold_bits=threshold, progress=progress,
+        boxes=frozenset(boxes or ()),
     )
     if progress:
         progress("timing")
@@ -402,6 +410,8 @@ def _flat(
         library.cells,
         macro_cells=macro_cells,
         output_load_ff=_output_load_ff(library),
+        before=_inside(netlist, "input", boxes or {}),
+        after=_inside(netlist, "output", boxes or {}),
     )
     sequential = {name: count for name, count in counts.items() if library.cells[name].sequential}
     logic = sum(library.cells[name].area_um2 * count for name, count in counts.items())
@@ -425,6 +435,13 @@ def _flat(
         netlist=netlist,
         parts=(Part(top, 1, logic + memory, memory, sum(sequential.values()), longest),),
     )
+
+
+def _inside(netlist: Netlist, direction: str, boxes: Mapping[str, Timing]) -> dict[str, float]:
+    """Times that paths take in the parts, for the bits of their ports of one direction."""
+    times = {kind: timing.outward if direction == "input" else timing.inward for kind, timing in boxes.items()}
+    return {name: times[port.part].get(inner, 0.0) for port in netlist.ports if port.part and port.direction == direction
+            for name, inner in port.inner_bits()}
 
 
 def _output_load_ff(library: Library) -> float:

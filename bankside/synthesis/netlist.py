@@ -22,17 +22,31 @@ UNDEFINED = "1'bx"
 
 @dataclass(frozen=True)
 class Port:
-    """A port of the top module; ``bits`` are its nets, least significant first (negative: constant or open)."""
+    """A port of the top module; ``bits`` are its nets, least significant first (negative: constant or open).
+
+    One of a part inside is what leads into and out of it: ``part`` is its module and ``inner`` the port there.
+    """
 
     name: str
     direction: str
     bits: tuple[int, ...]
+    part: str = ""
+    inner: str = ""
 
     def named_bits(self) -> Iterator[tuple[str, int]]:
         """(name of a bit, its net) for the bits that are on a net."""
         for i, net in enumerate(self.bits):
             if net >= 0:
-                yield (self.name if len(self.bits) == 1 else f"{self.name}[{i}]"), net
+                yield self._bit(self.name, i), net
+
+    def inner_bits(self) -> Iterator[tuple[str, str]]:
+        """(name of a bit, its name in the part) for the bits that are on a net."""
+        for i, net in enumerate(self.bits):
+            if net >= 0:
+                yield self._bit(self.name, i), self._bit(self.inner, i)
+
+    def _bit(self, name: str, i: int) -> str:
+        return name if len(self.bits) == 1 else f"{name}[{i}]"
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str]
             macros.append(Instance(name, kind, pins, {k: _number(v) for k, v in cell["parameters"].items()}))
         elif kind in boxes:
             away = {"input": "output", "output": "input"}
-            outside += [Port(f"{name}.{port}", away[cell["port_directions"][port]], tuple(_net(b) for b in bits))
+            outside += [Port(f"{name}.{port}", away[cell["port_directions"][port]], tuple(map(_net, bits)), kind, port)
                         for port, bits in cell["connections"].items() if port != "clk"]
         elif kind != "$scopeinfo":
             unknown.setdefault(kind, name)

@@ -12,7 +12,7 @@ Asynchronous set and reset, hold times, clock gating and latches are not analyse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -71,10 +71,16 @@ class TimingPath:
 
 @dataclass(frozen=True)
 class Timing:
-    """Longest path of each kind that exists, in the order of :data:`PATH_KINDS`."""
+    """Longest path of each kind that exists, in the order of :data:`PATH_KINDS`.
+
+    ``inward``: longest path from each bit of an input port to a register or an output, ns; ``outward``: from a register or
+    an input to each bit of an output port.
+    """
 
     paths: dict[str, TimingPath]
     clocks: tuple[str, ...]
+    inward: dict[str, float] = field(default_factory=dict, repr=False)
+    outward: dict[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def critical(self) -> TimingPath | None:
@@ -146,6 +152,8 @@ def analyse(
     macro_cells: Mapping[str, Cell] | None = None,
     input_transition_ns: float = 0.0,
     output_load_ff: float = 0.0,
+    before: Mapping[str, float] | None = None,
+    after: Mapping[str, float] | None = None,
 ) -> Timing:
     """Longest paths of ``netlist``.
 
@@ -157,13 +165,18 @@ def analyse(
         A cell with the timing of each memory macro, by instance name.
     input_transition_ns, output_load_ff
         At every input port, and on every output port.
+    before, after
+        Bits of ports that are those of a part inside, and time that paths take there: to an input of this netlist from a
+        register, from an output to a register, ns.
 
     Raises
     ------
     :exc:`ConfigError`
         If a clock comes from logic, there is a latch, a net has two drivers, or logic forms a loop.
     """
-    return _Analysis(netlist, cells, macro_cells or {}, input_transition_ns, output_load_ff).run()
+    return _Analysis(
+        netlist, cells, macro_cells or {}, input_transition_ns, output_load_ff, before or {}, after or {}
+    ).run()
 
 
 class _Analysis:
@@ -174,8 +187,11 @@ class _Analysis:
         macro_cells: Mapping[str, Cell],
         input_transition_ns: float,
         output_load_ff: float,
+        before: Mapping[str, float],
+        after: Mapping[str, float],
     ) -> None:
         self.netlist = netlist
+        self.before, self.after = before, after
         self.inputs, self.outputs = netlist.inputs, netlist.outputs
         self.input_transition_ns = input_transition_ns
         self.tables = _Tables()
@@ -374,13 +390,36 @@ class _Analysis:
             np.maximum.at(self.arrival, (launch["edge"], target), delay)
             np.maximum.at(self.slew, target, slew)
             self.launch_delay = delay
-        for net in self.inputs.values():
+        for name, net in self.inputs.items():
             number = self.dense[net]
             if number not in self.clock_nets:
-                self.arrival[2, 2 * number : 2 * number + 2] = 0.0
+                start = 0 if name in self.before else 2
+                self.arrival[start, 2 * number : 2 * number + 2] = self.before.get(name, 0.0)
                 self.slew[2 * number : 2 * number + 2] = self.input_transition_ns
         self._propagate(nodes)
         return self._longest()
+
+    def _boundary(self) -> tuple[dict[str, float], dict[str, float]]:
+        """``inward`` and ``outward`` of :class:`Timing`."""
+        longest = np.full(2 * self.count, -np.inf)
+        source = self.captures["source"]
+        if source.size:
+            slew = self.slew[source]
+            setup = self.tables(self.captures["setup"], np.where(np.isfinite(slew), slew, 0.0), np.zeros(source.size))
+            np.maximum.at(longest, source, setup)
+        for name, net in self.outputs.items():
+            node = 2 * self.dense[net]
+            longest[node:node + 2] = np.maximum(longest[node:node + 2], self.after.get(name, 0.0))
+        source, target = self.arcs["source"], self.arcs["target"]
+        for begin, end in reversed(self.levels):
+            np.maximum.at(longest, source[begin:end], self.delay[begin:end] + longest[target[begin:end]])
+        latest = self.arrival.max(axis=0)
+
+        def of(ports: dict[str, int], time: np.ndarray) -> dict[str, float]:
+            found = {name: float(time[2 * self.dense[net]:2 * self.dense[net] + 2].max()) for name, net in ports.items()}
+            return {name: value for name, value in found.items() if np.isfinite(value)}
+
+        return of(self.inputs, longest), of(self.outputs, latest)
 
     def _propagate(self, nodes: int) -> None:
         source, target = self.arcs["source"], self.arcs["target"]
@@ -393,7 +432,8 @@ class _Analysis:
         bounds = (
             np.flatnonzero(np.diff(level[target], prepend=-1, append=nodes + 1)) if target.size else np.zeros(1, int)
         )
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        self.levels = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        for begin, end in self.levels:
             s, t = source[begin:end], target[begin:end]
             slew_in = self.slew[s]
             known = np.isfinite(slew_in)
@@ -458,16 +498,23 @@ class _Analysis:
                 half = 1.0 if start == 2 else np.where(capture["edge"] == start, 1.0, 2.0)
                 length = np.where(np.isfinite(arrival), (arrival + setup) * half, -np.inf)
                 offer("input_to_register" if start == 2 else "register_to_register", length, start, node, index, setup)
-        outputs = np.array(sorted({self.dense[n] for n in self.outputs.values()} - self.clock_nets), dtype=np.int64)
-        node = np.concatenate((2 * outputs, 2 * outputs + 1))
-        none = np.full(node.size, -1)
-        for start in range(3):
-            kind = "input_to_output" if start == 2 else "register_to_output"
-            offer(kind, self.arrival[start, node], start, node, none, np.zeros(node.size))
+        inside: dict[int, float] = {}
+        for name, net in self.outputs.items():
+            if name in self.after:
+                inside[self.dense[net]] = max(self.after[name], inside.get(self.dense[net], 0.0))
+        ports = {self.dense[net] for name, net in self.outputs.items() if name not in self.after}
+        for numbers, end in ((ports - self.clock_nets, "output"), (set(inside) - self.clock_nets, "register")):
+            outputs = np.array(sorted(numbers), dtype=np.int64)
+            node = np.concatenate((2 * outputs, 2 * outputs + 1))
+            more = np.array([inside.get(n, 0.0) if end == "register" else 0.0 for n in (node // 2).tolist()])
+            none = np.full(node.size, -1)
+            for start in range(3):
+                kind = f"{'input' if start == 2 else 'register'}_to_{end}"
+                offer(kind, self.arrival[start, node] + more, start, node, none, more)
         order = np.argsort(self.arcs["target"], kind="stable")
         into = np.searchsorted(self.arcs["target"][order], np.arange(2 * self.count + 1))
         paths = {kind: self._trace(kind, *best[kind], order=order, into=into) for kind in PATH_KINDS if kind in best}
-        return Timing(paths, self.clocks)
+        return Timing(paths, self.clocks, *self._boundary())
 
     def _trace(
         self,
@@ -487,6 +534,8 @@ class _Analysis:
             end = self._name(node // 2)
         else:
             end = self._port(self.outputs, node // 2)
+            if setup:
+                steps.append(PathStep(end, "part", "into the part", setup * 1e3, None))
         while True:
             arcs = order[into[node] : into[node + 1]]
             if arcs.size:
@@ -496,10 +545,12 @@ class _Analysis:
                 break
             steps.append(self._step(self.arcs, int(arcs[k]), float(self.delay[arcs[k]]), node))
             node = int(self.arcs["source"][arcs[k]])
-        if start == 2:
+        mine = np.flatnonzero((self.launches["target"] == node) & (self.launches["edge"] == start))
+        if start == 2 or not mine.size:
             begin = self._port(self.inputs, node // 2)
+            if start != 2:
+                steps.append(PathStep(begin, "part", "out of the part", float(self.arrival[start, node]) * 1e3, None))
         else:
-            mine = np.flatnonzero((self.launches["target"] == node) & (self.launches["edge"] == start))
             k = int(mine[np.argmax(self.launch_delay[mine])])
             steps.append(self._step(self.launches, k, float(self.launch_delay[k]), node))
             begin = self._name(node // 2)

@@ -123,11 +123,11 @@ class AimChannel(wiring.Component):
         pus = []
         for n in range(banks):
             pus.append(AimPu(config))
-            m.submodules[f"pu_{n}"] = shared(platform, pus[n], "pu")
+            m.submodules[f"pu_{n}"] = shared(platform, pus[n], "pu", part=True)
         products = []
         for n in range(config.groups * config.lanes):
             products.append(ElementwiseMultiplier(config))
-            m.submodules[f"elementwise_{n}"] = shared(platform, products[n], "elementwise")
+            m.submodules[f"elementwise_{n}"] = shared(platform, products[n], "elementwise", part=True)
         gb_writes, gb_reads = [], []
         for s in range(sets):
             m.submodules[f"buffer_{s}"] = memory = Memory(shape=word, depth=config.columns, init=[])
@@ -227,9 +227,7 @@ class AimChannel(wiring.Component):
 
         # The other factors, a cycle after the beat.
         used_gb, neighbours = Signal(), Signal()
-        above = Signal(banks // 2 * word, reset_less=True)
-        m.d.sync += [used_gb.eq(product.gb), neighbours.eq(product.command.neighbour & is_op(product.command, "MAC_ABK")),
-                     above.eq(Cat(self.bank.payload.word_select(n, word) for n in range(1, banks, 2)))]
+        m.d.sync += [used_gb.eq(product.gb), neighbours.eq(product.command.neighbour & is_op(product.command, "MAC_ABK"))]
         factors = Signal(word)
         m.d.comb += factors.eq(Array(port.data for port in gb_reads)[used_gb])
 
@@ -313,14 +311,14 @@ class AimChannel(wiring.Component):
                 pu.last.eq(beat_last),
                 pu.register.eq(numbered(product.set, product.command.register)),
                 pu.data.eq(self.bank.payload.word_select(n, word)),
-                pu.operand.eq(Mux(neighbours, above.word_select(n // 2, word), factors) if n % 2 == 0 else factors),
+                pu.operand.eq(factors if n % 2 else Mux(neighbours, pus[n + 1].held, factors)),
                 pu.write.eq(go & starts),
                 pu.number.eq(self.data.payload.word_select(n, width)),
                 pu.write_register.eq(numbered(host.set, op.register)),
                 pu.read.eq(go & (waits | activates)),
                 pu.read_register.eq(numbered(host.set, op.register)),
                 pu.activate.eq(go & activates),
-                pu.function.eq(op.function),
+                pu.chosen.eq(op.function),
             ]
 
         # Results: numbers come a cycle after they are asked for.

@@ -33,9 +33,11 @@ class AimPu(wiring.Component):
         A number for a register.
     read, read_register : ``In``
         ``result`` has the register's number in the next cycle.
-    activate, function : ``In``
+    activate, chosen : ``In``
         With ``read``: the function of the number goes to the activation register, ``ACTIVATION`` cycles later.
     result, activation : ``Out(width)``
+    held : ``Out(word)``
+        ``data`` of the cycle before.
     """
 
     def __init__(self, config):
@@ -51,8 +53,8 @@ class AimPu(wiring.Component):
             "data": In(config.word_bits), "operand": In(config.word_bits),
             "write": In(1), "number": In(fmt.width), "write_register": In(registers),
             "read": In(1), "read_register": In(registers),
-            "activate": In(1), "function": In(3),
-            "result": Out(fmt.width), "activation": Out(fmt.width),
+            "activate": In(1), "chosen": In(3),
+            "result": Out(fmt.width), "activation": Out(fmt.width), "held": Out(config.word_bits),
         })
 
     def elaborate(self, platform):
@@ -71,6 +73,7 @@ class AimPu(wiring.Component):
         register, word = Signal.like(self.register), Signal(config.word_bits, reset_less=True)
         m.d.sync += [valid.eq(self.valid), last.eq(self.last), first.eq(written.bit_select(self.register, 1)),
                      register.eq(self.register), word.eq(self.data)]
+        m.d.comb += self.held.eq(word)
         with m.If(self.valid):
             m.d.sync += written.bit_select(self.register, 1).eq(0)
         with m.If(self.write):
@@ -87,7 +90,7 @@ class AimPu(wiring.Component):
             write.data.eq(Mux(sums.o_valid, sums.o, self.number)),
         ]
 
-        strobes, functions = [self.activate], [self.function]
+        strobes, functions = [self.activate], [self.chosen]
         for stage in range(self.ACTIVATION - 1):
             strobe, function = Signal(name=f"activate_s{stage + 1}"), Signal(3, name=f"function_s{stage + 1}")
             m.d.sync += [strobe.eq(strobes[-1]), function.eq(functions[-1])]

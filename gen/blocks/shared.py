@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 __all__ = ["ModuleLibrary", "shared"]
 
 
-def shared(platform, component, name):
+def shared(platform, component, name, *, part=False):
     """A component as a submodule of which there are many: ``m.submodules.lane_0 = shared(platform, lane, "lane")``.
 
     Amaranth writes a module of its own for every submodule. Where Verilog is made (the platform is a
@@ -22,8 +22,11 @@ def shared(platform, component, name):
         those of domain ``sync``. Modules that create such components say ``# amaranth: UnusedElaboratable=no``.
     name : :class:`str`
         Of the module, behind the name of the top module.
+    part : :class:`bool`
+        Synthesis maps the module once by itself: it has the attribute ``keep_hierarchy``. Without it that is so if only
+        streams lead into and out of it.
     """
-    return platform.instance(component, name) if isinstance(platform, ModuleLibrary) else component
+    return platform.instance(component, name, part) if isinstance(platform, ModuleLibrary) else component
 
 
 class ModuleLibrary:
@@ -49,7 +52,7 @@ class ModuleLibrary:
         """Verilog of a component alone, without the modules that it instantiates."""
         return verilog.convert(component, name=name, platform=self, **self._options)
 
-    def instance(self, component, name):
+    def instance(self, component, name, part=False):
         """An instance that drives and is driven by the ports of ``component``.
 
         Raises
@@ -62,7 +65,9 @@ class ModuleLibrary:
         if type(first) is not type(component) or first.config != component.config:
             raise ValueError(f"Module {name} is {first!r} and cannot be {component!r}")
         if name not in self.modules:
-            self.modules[name] = self.convert(component, name)
+            text = self.convert(component, name)
+            head = f"\nmodule {name}("
+            self.modules[name] = text.replace(head, f"\n(* keep_hierarchy *){head}") if part else text
         text = self.modules[name]
         ports = {port: signal for port, signal in (("i_clk", ClockSignal()), ("i_rst", ResetSignal()))
                  if f"\n  input {port[2:]};" in text}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from bankside.constraints.errors import ConfigError
+from bankside.gen.parts import split
 
 from bankside.synthesis import EFFORTS, flow, from_file, get, netlist, sta, synthesise
 from bankside.synthesis.flow import map_to_cells
-from bankside.gen.parts import split
 from bankside.synthesis.liberty import parse
 from bankside.synthesis.memories import macro_model
 
@@ -495,11 +495,14 @@ def test_parts_of_a_design():
     assert stage.text.count("endmodule") == 3 and "module top_half" in stage.text
     assert "(* blackbox *)" not in stage.text and group.text.count("(* blackbox *)") == 1
     assert [p.name for p in split(REGISTERS, "registers")] == ["registers"]
+    marked = PARTS.replace("module top_half(", "(* keep_hierarchy *)\nmodule top_half(")
+    assert [(p.name, p.count) for p in split(marked, "top")] == [
+        ("top", 1), ("top_group", 1), ("top_stage", 3), ("top_half", 3)]
 
 
 def test_a_design_of_parts_is_the_sum_of_them(generic):
     """Three stages are mapped once. Against the flat design: the same flip-flops, and the area within what sizing does:
-    gates are sized for the longest path of each part; a path through two parts is longer there."""
+    gates are sized for the longest path of each part. Paths that end or begin in a part are seen whole."""
     parts = synthesise(PARTS, "top", generic)
     flat = flow._flat(PARTS, "top", generic, "area", 256, None)
     assert [(p.module, p.count, p.flip_flops) for p in parts.parts] == [
@@ -509,4 +512,9 @@ def test_a_design_of_parts_is_the_sum_of_them(generic):
     assert parts.area_um2 == pytest.approx(sum(generic.cells[name].area_um2 * n for name, n in parts.cells.items()))
     assert parts.area_um2 == pytest.approx(flat.area_um2, rel=0.15)
     assert parts.critical_path_ns == max(p.critical_path_ns for p in parts.parts)
-    assert parts.critical_path_ns < flat.critical_path_ns < sum(p.critical_path_ns for p in parts.parts) + 0.1
+    own, _, stage = parts.parts
+    assert own.critical_path_ns > stage.critical_path_ns      # through the exclusive or in front of the second stage
+    assert parts.critical_path_ns == pytest.approx(flat.critical_path_ns, rel=0.15)
+    path = parts.timing.critical
+    assert path.kind == "register_to_register" and path.steps[-1].arc == "into the part"
+    assert path.length_ns == pytest.approx(sum(s.delay_ps for s in path.steps) * 1e-3)
