@@ -181,7 +181,7 @@ class Epu(wiring.Component):
         parts = []
         for n in range(lanes):
             lane = EpuLane(config)
-            m.submodules[f"lane_{n}"] = shared(platform, lane, "lane")
+            m.submodules[f"lane_{n}"] = shared(platform, lane, "lane", part=True)
             parts.append(lane)
             m.d.comb += [
                 lane.x.eq(x.word_select(n, width)), lane.y.eq(y.word_select(n, width)), lane.off.eq(off[n]),
