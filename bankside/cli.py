@@ -163,6 +163,11 @@ def _json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
+def _changes_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="changes",
+                        help="one key of the system's file, such as features.ping_pong=false; may be repeated")
+
+
 def _records_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", metavar="DIR", help="folder of measurement records; $BANKSIDE_RECORDS or the cache "
                         "folder by default")
@@ -557,10 +562,13 @@ EVAL_LAYER: dict[str, dict[str, Any]] = {
 def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list), or attacc with --layer")
     parser.add_argument("--model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
-    parser.add_argument("--context", metavar="N", type=positive, default=4096, help="tokens in the KV cache of a request")
-    parser.add_argument("--batch", metavar="B", type=positive, default=16, help="requests that decode together")
-    parser.add_argument("--output-tokens", metavar="N", type=positive, default=1,
-                        help="tokens to generate; the context grows by one with each")
+    _changes_argument(parser)
+    parser.add_argument("--context", metavar="N", type=positive, help="tokens in the KV cache of a request (default: 4096)")
+    parser.add_argument("--batch", metavar="B", type=positive, help="requests that decode together (default: 16)")
+    parser.add_argument("--output-tokens", metavar="N", type=positive,
+                        help="tokens to generate; the context grows by one with each (default: 1)")
+    parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decoding in steady state with requests of a "
+                        "workload, as many as there is room for")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
@@ -592,17 +600,25 @@ def _eval(arguments: argparse.Namespace) -> int:
         raise ConfigError(f"{what} needs --layer")
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
-    from .evaluate import evaluate
+    from .evaluate import evaluate, evaluate_workload, system_changes
 
-    result = evaluate(arguments.system, arguments.model, context=arguments.context, batch=arguments.batch,
-                      output_tokens=arguments.output_tokens, refresh=arguments.refresh, split=arguments.split,
-                      measure=arguments.measure, records=arguments.records, progress=log)
+    common = {"refresh": arguments.refresh, "split": arguments.split, "measure": arguments.measure,
+              "records": arguments.records, "changes": system_changes(arguments.changes), "progress": log}
+    load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens}
+    if arguments.workload is not None:
+        for name, value in load.items():
+            if value is not None:
+                raise ConfigError(f"--{name.replace('_', '-')} goes without --workload, which has its own")
+        result = evaluate_workload(arguments.system, arguments.model, arguments.workload, **common)
+    else:
+        given = {name: value for name, value in load.items() if value is not None}
+        result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common)
     if arguments.json:
         emit(result)
     else:
-        from .text import evaluation_text
+        from .text import evaluation_text, steady_text
 
-        print(evaluation_text(result))
+        print(evaluation_text(result) if arguments.workload is None else steady_text(result))
     return 0
 
 
@@ -633,6 +649,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list)")
     parser.add_argument("--model", metavar="NAME|FILE", required=True,
                         help="language model, or a Hugging Face config.json")
+    _changes_argument(parser)
     work = parser.add_argument_group("requests")
     work.add_argument("--workload", metavar="NAME|FILE", required=True,
                       help="workload by name, its description (YAML), or a file of requests")
@@ -675,6 +692,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
 def _serve(arguments: argparse.Namespace) -> int:
     from bankside.models.serving import Policy
 
+    from .evaluate import system_changes
     from .serve import Outputs, find_workload, run, serving_table
 
     a = arguments
@@ -690,7 +708,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     searched = a.search == "rate"
     workload = find_workload(a.workload, form=a.format, requests=a.requests, rate=0 if searched else a.rate,
                              burstiness=None if searched else a.burstiness, output_tokens=a.output_tokens, seed=a.seed)
-    result = run(a.system, a.model, workload, policy, outputs, slo_ms=a.slo, ttft_slo_ms=a.ttft_slo, search=a.search,
+    result = run(a.system, a.model, workload, policy, outputs, changes=system_changes(a.changes),
+                 slo_ms=a.slo, ttft_slo_ms=a.ttft_slo, search=a.search,
                  percentile=a.slo_percentile, burstiness=1.0 if a.burstiness is None else a.burstiness, seed=a.seed,
                  refresh=a.refresh, measure=a.measure, records=a.records, log=log)
     if a.json:
@@ -839,19 +858,23 @@ def _compile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
     parser.add_argument("--system", metavar="SYSTEM", default="lol-pim", help="system of modules: lol-pim, aimx-pim "
                                                                               "or a file")
+    _changes_argument(parser)
     parser.add_argument("--tokens", metavar="N", type=positive, default=4096, help="tokens of the request, the new "
                                                                                    "one included")
     parser.add_argument("--operator", metavar="OP", help="only this operator of the table")
     parser.add_argument("--listing", action="store_true", help="the commands too")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the words of the program for the dispatcher")
+    _records_argument(parser)
     _json_argument(parser)
 
 
 def _compile(arguments: argparse.Namespace) -> int:
     from .compile import compile_result, compile_text
+    from .evaluate import system_changes
 
     result = compile_result(arguments.model, arguments.system, tokens=arguments.tokens, operator=arguments.operator,
-                            listing=arguments.listing, output=arguments.output)
+                            listing=arguments.listing, output=arguments.output,
+                            records=arguments.records, changes=system_changes(arguments.changes))
     if arguments.json:
         emit(result)
     else:

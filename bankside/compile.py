@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ __all__ = ["compile_result", "compile_text"]
 
 
 def compile_result(model: str, system: str, *, tokens: int, operator: str | None = None, listing: bool = False,
-                   output: str | None = None) -> dict[str, Any]:
+                   output: str | None = None, records: str | None = None,
+                   changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Result of ``bankside compile --json``. With ``output`` the words of the program are written there, 32 bits each, the
     lowest byte first.
 
@@ -28,19 +30,27 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     from bankside.models.lolpim.compiler import compile_model
     from bankside.models.program.encoding import encode_program
     from bankside.models.program.encoding import listing as lines_of
-    from bankside.models.systems import load_system
+    from bankside.models.systems import MissingRecord, load_system
+
+    from .records import RecordFolder
 
     shape = load_model(model)
-    loaded: Any = load_system(system)
+    loaded: Any = load_system(system, changes)
     if loaded.kind != "lol-pim":
         raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: lol-pim, "
                           "aimx-pim)")
+    not_measured: list[str] = []
+    try:
+        loaded.prepare(shape, RecordFolder(records), False)
+    except MissingRecord as missing:  # the programs need none
+        not_measured = list(missing.commands)
     compiled = compile_model(loaded, shape, tokens, operator)
     result: dict[str, Any] = {
         "schema": 1, "model": shape.name, "system": loaded.name, "tokens": tokens,
         "parallelism": {"tensor": loaded.tp, "pipeline": loaded.pp}, "layers": compiled.layers,
         "patterns": compiled.patterns, "operators": [asdict(row) for row in compiled.rows],
-        "registers": compiled.registers, "virtual_rows": compiled.virtual_rows, "warnings": compiled.warnings}
+        "registers": compiled.registers, "virtual_rows": compiled.virtual_rows, "warnings": compiled.warnings,
+        "not_measured": not_measured}
     if compiled.program.body and (loaded.spec.features.lazy_allocation or listing or output is not None):
         if loaded.unit.partition == "token":
             config = DpaDispatcherConfig()
@@ -73,12 +83,16 @@ def compile_text(result: dict[str, Any]) -> str:
     rows = [head]
     for row in result["operators"]:
         commands = ", ".join(f"{count} {name}" for name, count in row["commands"].items())
+        cycles, took = row["cycles"], row["microseconds"]
         rows.append((row["operator"], row["where"], row["shape"], row["partition"], row["communication"], commands or "-",
-                     "-" if row["cycles"] is None else str(row["cycles"]), f"{row['microseconds']:.2f}"))
+                     "-" if cycles is None else str(cycles), "-" if took is None else f"{took:.2f}"))
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     for row in rows:
         out.append("  ".join(text.rjust(width) if k >= 6 else text.ljust(width)
                              for k, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip())
+    missing = [command for command in result["not_measured"] if "pim-hub" in command]
+    if missing and any(row["microseconds"] is None for row in result["operators"]):
+        out.append(f"time of the hub: not measured yet; {' and '.join(missing)}")
     program = result.get("program")
     if program and "lines" in program:
         out += ["", f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bankside.constraints.document import Strict
@@ -14,15 +14,90 @@ from bankside.constraints.errors import ConfigError
 from .generate import tool_versions
 from .records import RecordFolder
 
-__all__ = ["calibrate", "evaluate", "measuring"]
+__all__ = ["calibrate", "evaluate", "evaluate_workload", "measuring", "system_changes"]
+
+
+def system_changes(sets: Sequence[str]) -> dict[str, Any]:
+    """Values of a system's file by dotted key, from ``KEY=VALUE`` of the command line; they are written as in the file.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For what is not ``KEY=VALUE``, or a key that comes twice.
+    """
+    from bankside.constraints.document import parse
+
+    changes: dict[str, Any] = {}
+    for text in sets:
+        key, equals, value = text.partition("=")
+        if not equals or not all(key.split(".")):
+            raise ConfigError(f"--set {text}: must be KEY=VALUE with a key of the system's file (features.ping_pong=false)")
+        if key in changes:
+            raise ConfigError(f"--set {key} comes twice")
+        changes[key] = parse(value, f"--set {key}")[0]
+    return changes
+
+
+def evaluate_workload(system: str, model: str, workload: str, *, split: str | None = None, refresh: bool = False,
+                      measure: bool = False, records: str | None = None, changes: Mapping[str, Any] | None = None,
+                      progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload, those that end
+    replaced as long as there is room; of splits that are tried the fastest.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        As :func:`evaluate`, and for a system that takes none of this.
+    """
+    from dataclasses import asdict
+
+    from bankside.models.llm import load_model
+    from bankside.models.lolpim.allocation import decode
+    from bankside.models.lolpim.search import chosen_splits, nodes, utilisation
+    from bankside.models.serving.workloads import load_workload
+    from bankside.models.systems import MissingRecord, load_system
+
+    shape, loaded = load_model(model), load_system(system, changes)
+    load_workload(workload)
+    if loaded.kind not in ("lol-pim", "lol-pim-hybrid", "gpu"):
+        raise ConfigError(f"--workload is for GPUs and LoL-PIM's systems; {loaded.name} takes requests with bankside serve")
+    folder = RecordFolder(records)
+    found, tried, problem = [], [], None
+    for one in [loaded] if split is None else chosen_splits(loaded, shape, split):
+        row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
+        tried.append(row)
+        try:
+            done = measuring(lambda one=one: decode(one, shape, workload, records=folder, refresh=refresh),  # type: ignore
+                             measure, records, progress)
+        except ConfigError as error:
+            if isinstance(error, MissingRecord):
+                raise
+            row["why"], problem = str(error), error
+            continue
+        row["throughput_tok_s"] = done.tokens_per_s
+        found.append((done.tokens_per_s, -len(found), done, one))
+    if not found:
+        raise problem or ConfigError("no split")
+    _, _, done, one = max(found, key=lambda each: each[:2])
+    result = asdict(done)
+    tensor, pipeline = result.pop("parallelism")
+    count = nodes(one)
+    unit = getattr(one, "unit", None)
+    return {"schema": 1, "system": one.name, "model": shape.name, "workload": workload,
+            "throughput_tok_s": result.pop("tokens_per_s"), **result,
+            "utilisation_percent": count and 100 * utilisation(shape, done.tokens_per_s, count, done.context),
+            "parallelism": {"tensor": tensor, "pipeline": pipeline}, "splits": tried,
+            "records": [record.name for record in unit.records] if unit is not None else [], "tools": tool_versions()}
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
              split: str | None = None, measure: bool = False, records: str | None = None,
+             changes: Mapping[str, Any] | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside eval --json``. ``config_hash`` is of all that was asked for: the system's description, the
     model's shape, the load; that of a unit's configuration is in ``unit``. With ``split`` (``TPxPP`` or ``auto``),
-    ``splits`` has each split that was tried, and the rest is that of the fastest.
+    ``splits`` has each split that was tried, and the rest is that of the fastest. ``changes``: values of the system's file
+    that are replaced, by dotted key.
 
     Raises
     ------
@@ -32,9 +107,9 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         For an unknown system or model, or what does not fit.
     """
     from bankside.models.llm import load_model
-    from bankside.models.systems import load_system
+    from bankside.models.systems import MissingRecord, load_system
 
-    shape, loaded = load_model(model), load_system(system)
+    shape, loaded = load_model(model), load_system(system, changes)
     folder = RecordFolder(records)
     load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
 
@@ -56,6 +131,8 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
             tried.append(row)
             try:
                 one = measuring(attempt, measure, records, progress)
+            except MissingRecord:
+                raise
             except ConfigError as error:
                 row["why"], problem = str(error), error
                 continue

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ def find_workload(name: str, *, form: str | None = None, requests: int | None = 
 def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Outputs, *, slo_ms: float | None = None,
         ttft_slo_ms: float | None = None, search: str | None = None, percentile: float = 99, burstiness: float = 1.0,
         seed: int = 1, refresh: bool = False, measure: bool = False, records: str | None = None,
-        log: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+        changes: Mapping[str, Any] | None = None, log: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside serve --json``.
 
     Raises
@@ -124,6 +124,7 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     """
     from bankside.models.llm import load_model
     from bankside.models.serving import largest_batch, largest_rate, serve, served_system
+    from bankside.models.systems import load_system
 
     limit = slo_ms or 0.0
     if search is not None and slo_ms is None:
@@ -131,8 +132,8 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     outputs.check()
     shape = load_model(model)
     used: list[str] = []
-    served = measuring(lambda: served_system(system, shape, records=_Noting(RecordFolder(records), used), refresh=refresh),
-                       measure, records, log)
+    loaded, source = load_system(system, changes), _Noting(RecordFolder(records), used)
+    served = measuring(lambda: served_system(loaded, shape, records=source, refresh=refresh), measure, records, log)
     began = time.perf_counter()
     found: SearchResult | None = None
     if search is None:

@@ -245,6 +245,26 @@ def evaluation_text(r: dict[str, Any]) -> str:
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
     rows += [(f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
              for one in r.get("splits", [])]
+    if r.get("utilisation_percent") is not None:
+        rows.append(("utilisation", f"{r['utilisation_percent']:.1f} % of the modules' operations"))
     rows += [("note", note) for note in r.get("notes", [])]
     head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"
     return head + "\n" + _block(rows)
+
+
+def steady_text(r: dict[str, Any]) -> str:
+    """Decoding in steady state with requests of a workload."""
+    split = r["parallelism"]
+    rows: list[tuple[str, Any]] = [
+        ("throughput", f"{r['throughput_tok_s']:.1f} tokens/s"),
+        ("batch", f"mean {r['batch']:.1f}, largest {r['largest_batch']}; {r['preempted']} preempted"),
+        ("context", f"mean {r['context']:.0f} tokens"),
+        ("split", f"tensor {split['tensor']}, pipeline {split['pipeline']}"),
+    ]
+    if r["utilisation_percent"] is not None:
+        rows.append(("utilisation", f"{r['utilisation_percent']:.1f} % of the modules' operations"))
+    rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
+    if len(r["splits"]) > 1:
+        rows += [(f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
+                 for one in r["splits"]]
+    return f"{r['system']}, {r['model']}, requests of {r['workload']}\n" + _block(rows)

@@ -4,35 +4,39 @@ A *line* of the command buffer is what the unit decodes in a clock: a command of
 then prefix words. The first ``loops`` of these begin loops (Dyn-Loop), the next ``modifiers`` change operands of the
 command (Dyn-Modi). Fields of a word are listed lowest first; what is left of a word is 0.
 
+What a command is for, the memory's channels, the hub of the module or both, it says by its code: all three units read the
+same words.
+
 Source: LoL-PIM section 5.3, Table 3 and Table 4, for loops, modifiers and what they mean. The paper gives no bits; widths,
 words and codes are this project's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 from .errors import ConfigError
 
-__all__ = ["COMMANDS", "END", "MORE", "OPERANDS", "WORD_BITS", "CommandCode", "DispatchError", "Host", "ProgramEncoding",
-           "Slot", "bits"]
+__all__ = ["COMMANDS", "END", "HUB_CODES", "MORE", "OPERANDS", "WORD_BITS", "CommandCode", "DispatchError", "Host",
+           "ProgramEncoding", "Slot", "bits", "channels_of", "mask_of"]
 
 WORD_BITS = 32
 
-#: Operands that a command word has places for; their order numbers them for modifiers.
+#: Operands that a command word has places for; their order numbers them for modifiers. Some share a place, see
+#: :data:`COMMANDS`.
 OPERANDS: dict[str, str] = {
-    "opsize": "accesses or operations of the command",
-    "mask": "channels that execute it; bit 31 is channel 0",
+    "opsize": "accesses, registers or elements of the command",
+    "mask": "channels that execute it; the highest bit is channel 0",
     "row": "row, or with `virtual` the number of a row of the request",
-    "column": "first column of the row or of the global buffer",
+    "column": "first column of the row; of WR_GB of the global buffer",
     "bank": "bank",
-    "gpr": "register of the hub: source or destination",
-    "gpr1": "second source of EWADD",
-    "channel": "channel of a plain access",
+    "gpr": "register of the hub: source or destination; of products and copies first word of the global buffer",
+    "gpr1": "second register of the hub; or element, function, neighbour, channel",
     "register": "accumulation register of the processing units",
+    "overlap": "the hub may begin it while commands before it are under way",
     "slot": "with `virtual`: the row is of the request in this slot, counted from the slot that the run was started with",
 }
 
@@ -45,53 +49,82 @@ class CommandCode:
     ----------
     code : operation code
     fields : operands that a program must give, each with the field of the command word that it goes to
-    optional : operands that a program may leave out, which are 0 then
+    optional : operands that a program may leave out, which are 0 then, likewise
     paper : name in LoL-PIM's Table 3, if it is there
     """
 
     code: int
     fields: Mapping[str, str]
-    optional: tuple[str, ...] = ()
+    optional: Mapping[str, str]
     paper: str = ""
 
     @property
     def has_row(self) -> bool:
         return "row" in self.fields
 
+    @property
+    def places(self) -> dict[str, str]:
+        """All operands, each with its field."""
+        return {**self.fields, **self.optional}
+
 
 def _code(code: int, fields: str, optional: str = "", paper: str = "") -> CommandCode:
-    places = [name.partition(":") for name in fields.split()]
-    return CommandCode(code, {name: place or name for name, _, place in places}, tuple(optional.split()), paper)
+    def places(text: str) -> dict[str, str]:
+        return {name: place or name for name, _, place in (part.partition(":") for part in text.split())}
+
+    return CommandCode(code, places(fields), places(optional), paper)
 
 
 #: End of the program; line without a command: its loops and modifiers belong to the next one. Code 0 is no command, so that
 #: a line that was cleared is not executed.
 END, MORE = 1, 2
 
-#: The instructions of an AiM host. Source of names and operands: the AiM simulator, as ``models/memory/aim.py`` times them;
-#: columns and registers are operands of the devices (CENT Table 3), which that simulator's traces leave out.
+#: Commands of the channels and of the hub. Source of names and operands of the first ones: the AiM simulator, as
+#: ``models/memory/aim.py`` times them; columns, registers and the like are operands of the devices (CENT Table 3), which
+#: that simulator's traces leave out. Those from 48 on are of the hub alone (LoL-PIM Table 5; CENT Table 3 has such
+#: operations too) and take no time of the memory.
 COMMANDS: dict[str, CommandCode] = {
-    "WR_GB": _code(8, "opsize gpr mask", "column", "WR-INP"),
-    "WR_BIAS": _code(9, "gpr mask", "register"),
-    "MAC_ABK": _code(10, "opsize mask row", "column register", "DOT-PROD"),
-    "MAC_SBK": _code(11, "opsize mask bank row", "column register"),
-    "RD_MAC": _code(12, "gpr mask", "register", "RD-OUT"),
-    "AF": _code(13, "mask", "register"),
-    "RD_AF": _code(14, "gpr mask", "register"),
+    "WR_GB": _code(8, "opsize gpr mask", "buffer:column overlap", "WR-INP"),
+    "WR_BIAS": _code(9, "gpr mask", "register overlap"),
+    "MAC_ABK": _code(10, "opsize mask row", "column buffer:gpr neighbour:gpr1 register", "DOT-PROD"),
+    "MAC_SBK": _code(11, "opsize mask bank row", "column buffer:gpr register"),
+    "RD_MAC": _code(12, "gpr mask", "register overlap", "RD-OUT"),
+    "AF": _code(13, "mask", "function:gpr1 register"),
+    "RD_AF": _code(14, "gpr mask", "register overlap"),
     "EWMUL": _code(15, "opsize mask row", "column"),
-    "EWADD": _code(16, "opsize gpr0:gpr gpr1"),
-    "COPY_BKGB": _code(17, "opsize mask bank row", "column"),
-    "COPY_GBBK": _code(18, "opsize mask bank row", "column"),
-    "WR_ABK": _code(19, "gpr mask row", "column"),
-    "WR_SBK": _code(20, "gpr mask bank row", "column"),
-    "RD_SBK": _code(21, "gpr mask bank row", "column"),
-    "W_MEM": _code(22, "channel bank row", "column"),
-    "R_MEM": _code(23, "channel bank row", "column"),
+    "EWADD": _code(16, "opsize gpr0:gpr gpr1", "overlap"),
+    "COPY_BKGB": _code(17, "opsize mask bank row", "column buffer:gpr"),
+    "COPY_GBBK": _code(18, "opsize mask bank row", "column buffer:gpr"),
+    "WR_ABK": _code(19, "gpr mask row", "column element:gpr1 overlap"),
+    "WR_SBK": _code(20, "gpr mask bank row", "column overlap"),
+    "RD_SBK": _code(21, "gpr mask bank row", "column overlap"),
+    "W_MEM": _code(22, "channel:gpr1 bank row", "column"),
+    "R_MEM": _code(23, "channel:gpr1 bank row", "column"),
     "SYNC": _code(24, ""),
     "GPR": _code(25, ""),
     "CFR": _code(26, ""),
     "EOC": _code(27, ""),
+    "GPR_MUL": _code(48, "opsize gpr0:gpr gpr1", "overlap"),
+    "SOFTMAX": _code(49, "opsize gpr0:gpr gpr1", "overlap"),
+    "LAYERNORM": _code(50, "opsize gpr0:gpr gpr1", "overlap"),
+    "RMSNORM": _code(51, "opsize gpr0:gpr gpr1", "overlap"),
+    "WR_GPR": _code(52, "opsize gpr", "overlap"),
+    "RD_GPR": _code(53, "opsize gpr", "overlap"),
 }
+
+#: Codes from here on are of the hub alone.
+HUB_CODES = 48
+
+
+def mask_of(channels: Iterable[int], width: int) -> int:
+    """Mask of channels; the highest bit of a mask is channel 0."""
+    return sum(1 << (width - 1 - channel) for channel in set(channels))
+
+
+def channels_of(mask: int, width: int) -> list[int]:
+    """Channels of a mask, the lowest first."""
+    return [channel for channel in range(width) if mask >> (width - 1 - channel) & 1]
+
 
 _OP_BITS = 6
 
@@ -114,6 +147,7 @@ class DispatchError(IntEnum):
     UNMAPPED = 12
     STOPPED = 13
     NOT_CLEARED = 14
+    NEWEST = 15
 
     @property
     def meaning(self) -> str:
@@ -136,6 +170,7 @@ _MEANINGS = {
     DispatchError.UNMAPPED: "virtual row without a physical one",
     DispatchError.STOPPED: "stopped by the host before this line",
     DispatchError.NOT_CLEARED: "not started: the error before was not cleared",
+    DispatchError.NEWEST: "modifier by the newest token, while the run's slot has no request or no token",
 }
 
 
@@ -242,8 +277,19 @@ class ProgramEncoding:
     @property
     def modifier_fields(self) -> Fields:
         """Operand ``target`` grows by ``stride`` (signed) with every step of the loop ``level``, 0 the outermost; level
-        ``nesting`` is the current layer."""
-        return {"target": bits(len(OPERANDS)), "level": bits(self.nesting + 1), "stride": self.stride_bits}
+        :attr:`layer_level` is the current layer, :attr:`newest_level` the number of the newest token, counted from 0,
+        over 2**shift. A unit whose strides leave no room for a shift has none."""
+        fields = {"target": bits(len(OPERANDS)), "level": bits(self.nesting + 2), "stride": self.stride_bits}
+        room = min(bits(self.token_bits + 1), WORD_BITS - sum(fields.values()))
+        return {**fields, "shift": room} if room > 0 else fields
+
+    @property
+    def layer_level(self) -> int:
+        return self.nesting
+
+    @property
+    def newest_level(self) -> int:
+        return self.nesting + 1
 
     @property
     def most_iterations(self) -> int:

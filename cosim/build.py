@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.workspace import cache_folder, locked
+from ..gen.parts import split
 
 __all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions"]
 
@@ -81,10 +82,27 @@ lint_off -rule INITIALDLY -file "*bench.sv"
 """
 
 
+#: A part of a design gets a C++ model of its own if that saves at least so much Verilog text (bytes) from being compiled
+#: again for every instance. Below it starting Verilator once more costs as much.
+REPEATED_TEXT = 500_000
+
+
+def repeated_parts(verilog: str, top: str) -> list[str]:
+    """Modules whose model is worth compiling once for all instances.
+
+    These are parts (:func:`bankside.gen.parts.split`) that together with the parts inside them would otherwise be
+    compiled as :data:`REPEATED_TEXT` of repetitions or more.
+    """
+    own, *others = split(verilog, top)
+    return sorted(part.name for part in others if (part.count - 1) * len(part.text) >= REPEATED_TEXT)
+
+
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:
     """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
 
-    Comments at the head of the text make no other program.
+    Comments at the head of the text make no other program. A part of which there are many becomes one model that all
+    instances call. Only the whole, flat design tells real combinational loops from those of a part's ports that are computed
+    together: the linter looks for them there.
 
     Raises
     ------
@@ -93,7 +111,11 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     """
     env = simulator_environment()
     command = _command([f"{top}.v", "bench.sv"], _trace(waves))
-    return _build(verilog, top, {"bench.sv": bench, "bench.vlt": BENCH_RULES}, command, env, waves)
+    parts = repeated_parts(verilog, top)
+    if parts:
+        command[1:1] = ["--hierarchical", "-Wno-UNOPTFLAT"]
+    rules = BENCH_RULES + "".join(f'hier_block -module "{part}"\n' for part in parts)
+    return _build(verilog, top, {"bench.sv": bench, "bench.vlt": rules}, command, env, waves)
 
 
 def _trace(waves: bool) -> list[str]:

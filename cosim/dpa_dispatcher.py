@@ -18,7 +18,7 @@ from ..constraints.program_encoding import COMMANDS, DispatchError, Host, bits, 
 from ..constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from ..models.lolpim import Dispatcher
 from ..models.lolpim.host import Write, load, map_rows, release, set_layer, set_request, set_size, set_tokens, start
-from ..models.program import Affine, Command, Loop, Node, Program, Tokens, Wait
+from ..models.program import Affine, Command, Loop, Newest, Node, Program, Tokens, Wait
 from ..models.program.encoding import encode_program
 from .request import SimRequest
 from .streams import Items, StreamPort, StreamRun, play, verdict
@@ -123,6 +123,16 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
         number = int(pick([0, 1, 1, 2, 2, 3, 4]))
         return number, number
 
+    def newest(value: Affine, size: int, counts: Sequence[int]) -> Affine:
+        """The operand, but by the newest token too if there is one and it does not leave its field."""
+        low, high = value.bounds([max(1, turns) for turns in counts])
+        divisor = 1 << int(rng.integers(0, min(8, 1 << encoding.modifier_fields.get("shift", 0))))
+        by = (tokens[0] - 1) // divisor
+        times = int(rng.integers(-2, 3))
+        if by < 0 or not times or low + times * by < 0 or high + times * by >= size or abs(times) >= half:
+            return value
+        return Affine(Newest(value.base, ((divisor, times),)), value.strides)  # type: ignore[arg-type]
+
     def operand(size: int, counts: Sequence[int]) -> Affine:
         strides = [0] * len(counts)
         for level, turns in enumerate(counts):
@@ -141,11 +151,13 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
         values = {}
         virtual = what.has_row and rng.random() < 0.6
         for name in names:
-            place = what.fields.get(name, name)
+            place = what.places[name]
             size = 1 << min(62, encoding.operands[place])
             if place == "row":
                 size = rows if virtual else 1 << config.row_bits
             values[name] = operand(size, counts)
+            if rng.random() < 0.1:
+                values[name] = newest(values[name], size, counts)
         if virtual:
             values["slot"] = operand(len(tokens), counts)
         return Command(op, values)
@@ -177,7 +189,7 @@ def expanded(config: DpaDispatcherConfig, program: Program, requests: Sequence[t
         values = dict.fromkeys(fields, 0) | {"op": COMMANDS[op].code}
         for name, value in operands.items():
             if name != "slot":
-                values[COMMANDS[op].fields.get(name, name)] = value
+                values[COMMANDS[op].places[name]] = value
         if "slot" in operands:
             values["request"], _, rows = requests[operands["slot"]]
             values["row"] = rows[operands["row"]]
@@ -445,6 +457,8 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
     add = Command("EWADD", opsize=Affine(0, (1,)), gpr0=0, gpr1=0)
     layered = encode_program(Program([Loop(4, (Command("SYNC"), add))]), encoding, layer=True)
     tries.append((layered, 0, 0))
+    newest = Affine(Newest(0, ((1, 1),)))  # type: ignore[arg-type]
+    tries.append((encoded(Command("SYNC"), Command("EWADD", opsize=newest, gpr0=0, gpr1=0)), config.slots, 0))
     if encoding.prefix_words > 1 and config.nesting > 1:  # a modifier by a loop that is not open
         modified = changed(looped, 0, prefix + 1, pack(encoding.modifier_fields, target=0, level=1, stride=1))
         one = 1 << 6 + bits(encoding.prefix_words + 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..constraints.program_encoding import channels_of
 from ..constraints.units.pim_hub import CODES, EPU_COMMANDS, RECEIVING, PimHubConfig
 from ..models.aim.hub import HubCommand, HubModel
 from ..models.numerics import to_float64
@@ -92,7 +93,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
             if step.words is None or not step.command.opsize:
                 continue
             if step.command.op in RECEIVING:
-                for channel, word in zip(step.command.channels(), step.words, strict=True):
+                for channel, word in zip(channels_of(step.command.mask, config.channels), step.words, strict=True):
                     parts[f"result_{channel}"].append(number_rows(word[None]))
             else:
                 parts["host_in"].append(number_rows(step.words))
@@ -145,11 +146,11 @@ def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kin
                 second = (first + count + int(rng.integers(free + 1))) % config.registers
         command = HubCommand(op, size, first, second, mask)
         if op in RECEIVING:
-            words = numbers(config.fmt, (len(command.channels()), config.lanes), kind, rng)
+            words = numbers(config.fmt, (mask.bit_count(), config.lanes), kind, rng)
         elif op == "WR_GPR":
             words = numbers(config.fmt, (size, config.lanes), kind, rng)
         steps.append(HubStep(command, words))
-    return [*steps, HubStep(HubCommand("RD_GPR", room)), HubStep(HubCommand("RD_GPR", 1, wait=0))]
+    return [*steps, HubStep(HubCommand("RD_GPR", room)), HubStep(HubCommand("RD_GPR", 1, overlap=1))]
 
 
 def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int = 12) -> list[list[HubStep]]:
@@ -166,8 +167,8 @@ def overlapped_steps(config: PimHubConfig, rng: np.random.Generator) -> list[Hub
     steps = [*load, HubStep(HubCommand("SOFTMAX", count * word - 1))]
     for n in range(4):
         received = numbers(config.fmt, (config.channels, word), "normal", rng)
-        steps += [HubStep(HubCommand("WR_GB", count, half, mask=every, wait=0)),
-                  HubStep(HubCommand("RD_MAC", 1, half + n, mask=every, wait=0), received)]
+        steps += [HubStep(HubCommand("WR_GB", count, half, mask=every, overlap=1)),
+                  HubStep(HubCommand("RD_MAC", 1, half + n, mask=every, overlap=1), received)]
     return [*steps, HubStep(HubCommand("EWADD", count, 0, half)), HubStep(HubCommand("RD_GPR", count))]
 
 

@@ -390,24 +390,27 @@ def dispatcher_words() -> str:
                 "value": "iterations, or as the next three", "shift": "ceil(tokens / 2^shift) ...",
                 "offset": "... + offset, signed",
                 "target": "operand, numbered in the order above from `opsize` = 0",
-                "level": f"loop, 0 the outermost; {encoding.nesting}: the current layer", "stride": "signed"}
+                "level": f"loop, 0 the outermost; {encoding.layer_level}: the current layer; {encoding.newest_level}: the "
+                         "newest token", "stride": "signed"}
+    own = {("loop by tokens", "slot"): "slot, counted from the run's",
+           ("modifier", "shift"): "by the newest token: its number, counted from 0, over 2^shift"}
     rows = []
     for what, layout, low in (("command", encoding.command_fields, 0), ("loop", encoding.loop_fields, 0),
                               ("loop by tokens", encoding.tokens_fields, 1 + encoding.loop_fields["length"]),
                               ("modifier", encoding.modifier_fields, 0)):
         for name, width in layout.items():
-            meaning = "slot, counted from the run's" if what == "loop by tokens" and name == "slot" else meanings[name]
-            rows.append([what, f"`{name}`", low if width == 1 else f"{low + width - 1}:{low}", meaning])
+            rows.append([what, f"`{name}`", low if width == 1 else f"{low + width - 1}:{low}",
+                         own.get((what, name)) or meanings[name]])
             low += width
     return table(["word", "field", "bits", "meaning"], rows)
 
 
 def dispatcher_commands() -> str:
-    def places(what: Any) -> str:
-        return ", ".join(name if name == place else f"{name} (in `{place}`)" for name, place in what.fields.items())
+    def places(names: Any) -> str:
+        return ", ".join(name if name == place else f"{name} (in `{place}`)" for name, place in names.items())
 
     return table(["code", "command", "LoL-PIM", "operands", "may be left out"],
-                 [[what.code, f"`{name}`", what.paper, places(what), ", ".join(what.optional)]
+                 [[what.code, f"`{name}`", what.paper, places(what.fields), places(what.optional)]
                   for name, what in COMMANDS.items()])
 
 

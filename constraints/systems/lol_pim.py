@@ -8,8 +8,8 @@ from pydantic import Field
 
 from ..document import Strict
 
-__all__ = ["AllocationSpec", "HubSpec", "LolPimFeatures", "LolPimHybridSpec", "LolPimSystemSpec", "ModuleSpec",
-           "ModuleParallelism", "NodeSpec"]
+__all__ = ["AllocationSpec", "LolPimFeatures", "LolPimHybridSpec", "LolPimSystemSpec", "ModuleParallelism", "ModuleSpec",
+           "ModuleUnit", "NodeSpec"]
 
 
 def _positive(description: str, **more: Any) -> Any:
@@ -29,19 +29,10 @@ class ModuleSpec(Strict):
     source: str
 
 
-class HubSpec(Strict):
-    """The hub's processing unit (EPU): element-wise work, one number format conversion included, ``lanes`` elements a
-    cycle.
+class ModuleUnit(Strict):
+    """A unit of a module, whose times come from its measurement records."""
 
-    ``*_passes``: times that each element goes through it.
-    """
-
-    lanes: int = _count("elements of a cycle")
-    clock_mhz: float = _positive("its clock")
-    registers_kb: int = _count("vector registers (GPR), in KiB")
-    softmax_passes: int = _count("maximum, exponential with its sum, division")
-    norm_passes: int = _count("sum of squares, scaling")
-    rotary_passes: int = _count("two products and a sum of queries and keys, where positions are rotary")
+    preset: str = Field(description="preset of the unit")
     source: str
 
 
@@ -93,7 +84,8 @@ class LolPimSystemSpec(Strict):
     kind: Literal["lol-pim"]
     description: str
     module: ModuleSpec
-    hub: HubSpec
+    hub: ModuleUnit = Field(description="pim-hub: softmax, norms, element-wise work")
+    dispatcher: ModuleUnit = Field(description="dpa-dispatcher: issues commands if allocation is lazy; else the host does")
     node: NodeSpec
     features: LolPimFeatures
     allocation: AllocationSpec
@@ -107,7 +99,8 @@ class LolPimHybridSpec(Strict):
     description: str
     base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
     module: ModuleSpec
-    hub: HubSpec
+    hub: ModuleUnit = Field(description="pim-hub: softmax, norms, element-wise work")
+    dispatcher: ModuleUnit = Field(description="dpa-dispatcher: issues commands if allocation is lazy; else the host does")
     node: NodeSpec
     features: LolPimFeatures
     allocation: AllocationSpec

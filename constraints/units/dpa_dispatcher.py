@@ -31,11 +31,10 @@ class DpaDispatcherConfig(Strict):
     row_bits: int = Field(default=14, ge=1, le=24, description="physical row")
     column_bits: int = Field(default=6, ge=1, le=16, description="column")
     bank_bits: int = Field(default=4, ge=1, le=8, description="bank")
-    channel_bits: int = Field(default=5, ge=1, le=8, description="channel of a plain access")
     mask_bits: int = Field(default=32, ge=1, le=64, description="channel mask")
     gpr_bits: int = Field(default=14, ge=1, le=24, description="register of the hub (512 KB of 32 bytes)")
     register_bits: int = Field(default=5, ge=1, le=8, description="accumulation register of the processing units")
-    opsize_bits: int = Field(default=12, ge=1, le=24, description="accesses of a command")
+    opsize_bits: int = Field(default=18, ge=1, le=24, description="accesses of a command, elements of the hub's vectors")
     request_bits: int = Field(default=16, ge=1, le=31, description="name of a request")
     token_bits: int = Field(default=20, ge=1, le=31, description="number of tokens of a request")
     layer_bits: int = Field(default=8, ge=1, le=16, description="number of layers, and current layer")
@@ -77,7 +76,7 @@ class DpaDispatcherConfig(Strict):
     @cached_property
     def encoding(self) -> ProgramEncoding:
         widths = (self.opsize_bits, self.mask_bits, max(self.virtual_bits, self.row_bits), self.column_bits, self.bank_bits,
-                  self.gpr_bits, self.gpr_bits, self.channel_bits, self.register_bits, bits(self.slots))
+                  self.gpr_bits, self.gpr_bits, self.register_bits, 1, bits(self.slots))
         return ProgramEncoding(self.lines, self.line_words, self.nesting, self.slots, self.count_bits, self.stride_bits,
                                self.token_bits, widths)
 

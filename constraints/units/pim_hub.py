@@ -23,11 +23,8 @@ SENDING = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
 RECEIVING = ("RD_MAC", "RD_AF", "RD_SBK")
 #: Commands of the EPU.
 EPU_COMMANDS = ("EWADD", "GPR_MUL", "SOFTMAX", "LAYERNORM", "RMSNORM")
-#: Operation codes: those of the program encoding, and behind them those that it does not have.
-CODES: dict[str, int] = {
-    **{name: COMMANDS[name].code for name in (*SENDING, *RECEIVING, "EWADD")},
-    "GPR_MUL": 48, "SOFTMAX": 49, "LAYERNORM": 50, "RMSNORM": 51, "WR_GPR": 52, "RD_GPR": 53,
-}
+#: Operation codes, those of the program encoding.
+CODES: dict[str, int] = {name: COMMANDS[name].code for name in (*SENDING, *RECEIVING, *EPU_COMMANDS, "WR_GPR", "RD_GPR")}
 #: Format of exponentials and of the terms of sums: FP32's exponent, and more fraction bits than FP16 and BF16 have.
 INNER: FloatFormat = float_format("e8m13")
 
@@ -88,7 +85,7 @@ class PimHubConfig(Strict):
         """Fields of a command, the lowest first."""
         register = (self.registers - 1).bit_length()
         return {"op": 6, "opsize": self.max_elements.bit_length(), "gpr": register, "gpr1": register, "mask": self.channels,
-                "wait": 1}
+                "overlap": 1}
 
 
 PRESETS: dict[str, PimHubConfig] = {"lol-pim": PimHubConfig(), "lol-pim-fp16": PimHubConfig(format="fp16")}

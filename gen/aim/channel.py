@@ -309,7 +309,7 @@ class AimChannel(wiring.Component):
             m.d.comb += [
                 pu.valid.eq(beat & enable[n]),
                 pu.last.eq(beat_last),
-                pu.register.eq(numbered(product.set, product.command.register)),
+                pu.add_register.eq(numbered(product.set, product.command.register)),
                 pu.data.eq(self.bank.payload.word_select(n, word)),
                 pu.operand.eq(factors if n % 2 else Mux(neighbours, pus[n + 1].held, factors)),
                 pu.write.eq(go & starts),

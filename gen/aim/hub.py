@@ -24,7 +24,7 @@ class PimHub(wiring.Component):
     """Executes the hub's part of the commands of a module, on a file of registers of ``lanes`` elements.
 
     Commands begin in order. Transfers (to and from channels and host) and the EPU are one engine each: a command begins
-    when its engine is free, and with ``wait`` when both are. The engines share the registers' two ports: the EPU writes
+    when both are free, and with ``overlap`` when its own is. The engines share the registers' two ports: the EPU writes
     first, transfers read first.
 
     Timing: a register sent, received or passed through the EPU in every cycle; see :class:`Epu` for its passes.
@@ -58,13 +58,13 @@ class PimHub(wiring.Component):
             "command": {
                 "payload": "a command",
                 "fields": {
-                    "op": "code of the program encoding or, from 48 on, of this unit; any other does nothing",
+                    "op": "code of the program encoding; one that is none of the hub does nothing",
                     "opsize": "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and "
                               "RMSNORM; 0: nothing is done",
                     "gpr": "first register; of EWADD and GPR_MUL first operand and destination",
                     "gpr1": "EWADD, GPR_MUL: second operand; SOFTMAX, LAYERNORM, RMSNORM: destination",
-                    "mask": "channels, bit n is channel n",
-                    "wait": "not before all commands before it are done",
+                    "mask": "channels; the highest bit is channel 0",
+                    "overlap": "it may begin while commands before it are under way",
                 },
             },
             "host_in": {"payload": "WR_GPR: a register", "fields": {}},
@@ -108,11 +108,12 @@ class PimHub(wiring.Component):
         # ---- Dispatch -------------------------------------------------------------------------------------------------
         command = commands.o.p
         transfer, busy, step = Signal(layout), Signal(), Signal.like(command.opsize)
+        command_mask, transfer_mask = (Cat(reversed(one.mask)) for one in (command, transfer))     # channel 0 lowest
         to_epu, to_transfer, free = Signal(), Signal(), Signal()
         m.d.comb += [
             to_epu.eq(is_op(command, *EPU_COMMANDS)),
             to_transfer.eq(is_op(command, *SENDING, *RECEIVING, "WR_GPR", "RD_GPR") & (command.opsize != 0)),
-            free.eq(Mux(command.wait, ~busy & epu.ready, Mux(to_epu, epu.ready, ~busy))),
+            free.eq(Mux(command.overlap, Mux(to_epu, epu.ready, ~busy), ~busy & epu.ready)),
             commands.o.ready.eq(free | ~(to_epu | to_transfer)),
             epu.start.eq(commands.o.valid & to_epu & free),
             epu.op.eq(command.op), epu.opsize.eq(command.opsize), epu.gpr.eq(command.gpr), epu.gpr1.eq(command.gpr1),
@@ -154,7 +155,7 @@ class PimHub(wiring.Component):
         many = is_op(transfer, "WR_GB", "WR_GPR", "RD_GPR")
         m.d.comb += last.eq(Mux(receives, (left & ~lowest[:channels]) == 0, ~many | (step == transfer.opsize - 1)))
         with m.If(commands.o.valid & to_transfer & free):
-            m.d.sync += left.eq(command.mask)
+            m.d.sync += left.eq(command_mask)
         with m.If(moves):
             m.d.sync += [step.eq(step + 1), left.eq(left & ~lowest[:channels])]
         with m.If(busy & (moves & last | receives & (left == 0))):     # a mask of no channels is done at once
@@ -172,7 +173,7 @@ class PimHub(wiring.Component):
             write.data.eq(Mux(epu.write, epu.write_data, got_word)),
         ]
         was_sent, was_given, was_mask = Signal(), Signal(), Signal(channels, reset_less=True)
-        m.d.sync += [was_sent.eq(reads & sends), was_given.eq(reads & gives), was_mask.eq(transfer.mask)]
+        m.d.sync += [was_sent.eq(reads & sends), was_given.eq(reads & gives), was_mask.eq(transfer_mask)]
         m.d.comb += [
             outgoing.i.valid.eq(was_sent), outgoing.i.p.item.eq(read.data), outgoing.i.p.select.eq(was_mask),
             host_words.i.valid.eq(was_given), host_words.i.payload.eq(read.data),

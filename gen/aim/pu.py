@@ -25,8 +25,8 @@ class AimPu(wiring.Component):
     -------
     valid, last : ``In(1)``
         A beat; the last one of a command.
-    register : ``In(...)``
-        Register of the beat; and of ``write``.
+    add_register : ``In(...)``
+        Register of the beat.
     data, operand : ``In(word)``
         Elements of the bank with the strobe; the other factors one cycle later (they come from a memory). Lane 0 lowest.
     write, number, write_register : ``In``
@@ -49,7 +49,7 @@ class AimPu(wiring.Component):
         registers = range(max(config.registers, 2))
         fmt = config.fmt
         super().__init__({
-            "valid": In(1), "last": In(1), "register": In(registers),
+            "valid": In(1), "last": In(1), "add_register": In(registers),
             "data": In(config.word_bits), "operand": In(config.word_bits),
             "write": In(1), "number": In(fmt.width), "write_register": In(registers),
             "read": In(1), "read_register": In(registers),
@@ -64,18 +64,18 @@ class AimPu(wiring.Component):
 
         m.submodules.numbers = numbers = Memory(shape=fmt.width, depth=count, init=[])
         write, start, read = numbers.write_port(), numbers.read_port(), numbers.read_port()
-        m.d.comb += [start.addr.eq(self.register), read.addr.eq(self.read_register), read.en.eq(self.read),
+        m.d.comb += [start.addr.eq(self.add_register), read.addr.eq(self.read_register), read.en.eq(self.read),
                      self.result.eq(read.data)]
 
         # Cycle 1: all operands. The sum begins with the number as one more product; later beats have -0 in its place.
         written = Signal(count)
         valid, last, first = Signal(), Signal(), Signal()
-        register, word = Signal.like(self.register), Signal(config.word_bits, reset_less=True)
-        m.d.sync += [valid.eq(self.valid), last.eq(self.last), first.eq(written.bit_select(self.register, 1)),
-                     register.eq(self.register), word.eq(self.data)]
+        register, word = Signal.like(self.add_register, name="register"), Signal(config.word_bits, reset_less=True)
+        m.d.sync += [valid.eq(self.valid), last.eq(self.last), first.eq(written.bit_select(self.add_register, 1)),
+                     register.eq(self.add_register), word.eq(self.data)]
         m.d.comb += self.held.eq(word)
         with m.If(self.valid):
-            m.d.sync += written.bit_select(self.register, 1).eq(0)
+            m.d.sync += written.bit_select(self.add_register, 1).eq(0)
         with m.If(self.write):
             m.d.sync += written.bit_select(self.write_register, 1).eq(1)
         m.submodules.dot = sums = DotRegisters(

@@ -213,7 +213,7 @@ class DpaDispatcher(wiring.Component):
         ]
 
         # ---- Products of strides and indices -------------------------------------------------------------------------
-        width = encoding.stride_bits + max(config.count_bits, config.layer_bits)
+        width = encoding.stride_bits + max(config.count_bits, config.layer_bits, config.token_bits)
         head = data.StructLayout({"kind": 2, "code": 4, "line": bits(config.lines + 1), "op": len(sequencer.item.op),
                                   "virtual": 1})
 

@@ -36,7 +36,7 @@ def item_layout(config):
     encoding = config.encoding
     modifier = data.StructLayout({"valid": 1, "target": encoding.modifier_fields["target"],
                                   "stride": signed(encoding.stride_bits),
-                                  "index": max(config.count_bits, config.layer_bits)})
+                                  "index": max(config.count_bits, config.layer_bits, config.token_bits)})
     return data.StructLayout({
         "kind": 2, "code": 4, "line": bits(config.lines + 1),
         "op": encoding.command_fields["op"], "virtual": 1,
@@ -115,7 +115,13 @@ class LoopSequencer(wiring.Component):
         # What the host writes for the next run while this one is under way does not change it.
         tokens = [Signal(signed(config.token_bits + 1), name=f"tokens_{s}") for s in range(config.slots)]
         layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
+        newest, has_newest = Signal(config.token_bits), Signal()    # of the run's request: number of its newest token
         with m.If(self.start):
+            m.d.sync += has_newest.eq(0)
+            for s in range(config.slots):
+                with m.If(self.slot == s):
+                    m.d.sync += [newest.eq(self.slots[s].tokens), has_newest.eq(self.slots[s].valid
+                                                                                & (self.slots[s].tokens >= 0))]
             m.d.sync += [layer.eq(self.layer), layers.eq(self.layers)]
             m.d.sync += [tokens[s].eq(self.slots[s].tokens) for s in range(config.slots)]
 
@@ -211,14 +217,16 @@ class LoopSequencer(wiring.Component):
 
         # ---- Modifiers -----------------------------------------------------------------------------------------------
         modifier = data.StructLayout({**encoding.modifier_fields, "stride": signed(encoding.stride_bits)})
-        wrong, by_layer = Signal(prefixes), Signal(prefixes)
+        wrong, by_layer, by_newest = Signal(prefixes), Signal(prefixes), Signal(prefixes)
         for j in range(prefixes):
             word = data.View(modifier, prefix[j][:modifier.size])
             used = Signal(name=f"used_{j}")
             m.d.comb += [
                 used.eq((j >= begun) & (j < begun + changed)),
-                by_layer[j].eq(used & (word.level == levels)),
-                wrong[j].eq(used & ((word.target >= len(OPERANDS)) | ((word.level != levels) & (word.level >= within)))),
+                by_layer[j].eq(used & (word.level == encoding.layer_level)),
+                by_newest[j].eq(used & (word.level == encoding.newest_level)),
+                wrong[j].eq(used & ((word.target >= len(OPERANDS))
+                                    | (~by_layer[j] & ~by_newest[j] & (word.level >= within)))),
                 self.item.modifiers[j].valid.eq(used),
                 self.item.modifiers[j].target.eq(word.target),
                 self.item.modifiers[j].stride.eq(word.stride),
@@ -227,6 +235,9 @@ class LoopSequencer(wiring.Component):
             for k in range(levels):
                 with m.If(word.level == k):
                     m.d.comb += self.item.modifiers[j].index.eq(news[k].index)
+            with m.If(word.level == encoding.newest_level):
+                m.d.comb += self.item.modifiers[j].index.eq(
+                    newest >> word.shift if "shift" in encoding.modifier_fields else newest)
 
         # ---- What becomes of the line --------------------------------------------------------------------------------
         code = Signal(4)
@@ -246,6 +257,8 @@ class LoopSequencer(wiring.Component):
             m.d.comb += code.eq(DispatchError.MODIFIER)
         with m.Elif(by_layer.any() & (layer >= layers)):
             m.d.comb += code.eq(DispatchError.LAYER)
+        with m.Elif(by_newest.any() & ~has_newest):
+            m.d.comb += code.eq(DispatchError.NEWEST)
         with m.Elif(is_end & (within != 0)):
             m.d.comb += code.eq(DispatchError.BODY)
         decodes, ends = Signal(), Signal()

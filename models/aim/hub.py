@@ -11,6 +11,7 @@ import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FP32
+from ...constraints.program_encoding import channels_of
 from ...constraints.units.pim_hub import CODES, INNER, RECEIVING, SENDING, PimHubConfig
 from ..numerics import (
     convert,
@@ -37,11 +38,7 @@ class HubCommand:
     gpr: int = 0
     gpr1: int = 0
     mask: int = 0
-    wait: int = 1
-
-    def channels(self) -> list[int]:
-        """Channels of the mask, the lowest first."""
-        return [n for n in range(self.mask.bit_length()) if self.mask >> n & 1]
+    overlap: int = 0
 
 
 def _padded(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
@@ -97,8 +94,8 @@ def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> 
 class HubModel:
     """State of a hub, and what commands do to it. Numbers are int64 arrays of bits.
 
-    Commands take effect in order, as they do in the unit where each that needs the results of another engine has ``wait``,
-    and registers of operands and results of the EPU are the same or have none in common.
+    Commands take effect in order, as they do in the unit where none that needs the results of another engine has
+    ``overlap``, and registers of operands and results of the EPU are the same or have none in common.
 
     Attributes
     ----------
@@ -137,7 +134,7 @@ class HubModel:
             return
         if op in SENDING:
             for word in self._words(command.gpr, command.opsize if op == "WR_GB" else 1):
-                for channel in command.channels():
+                for channel in channels_of(command.mask, config.channels):
                     self.sent[channel].append(word)
         elif op in RECEIVING or op == "WR_GPR":
             for n, word in enumerate(np.asarray(words)):

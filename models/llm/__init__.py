@@ -1,7 +1,7 @@
 """Language models: shapes from Hugging Face ``config.json`` files, and the operators of one decode step."""
 
 from .operators import Operator, embedding_operators, head_operators, layer_operators
-from .shape import ModelShape, load_model, model_names
+from .shape import ROTARY, ModelShape, load_model, model_names
 
-__all__ = ["ModelShape", "Operator", "embedding_operators", "head_operators", "layer_operators", "load_model",
+__all__ = ["ROTARY", "ModelShape", "Operator", "embedding_operators", "head_operators", "layer_operators", "load_model",
            "model_names"]

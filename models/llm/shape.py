@@ -17,7 +17,10 @@ from ...constraints.document import MAX_BYTES, Strict, read_text
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.llm import MODELS
 
-__all__ = ["ModelShape", "load_model", "model_names"]
+__all__ = ["ROTARY", "ModelShape", "load_model", "model_names"]
+
+#: Families with rotary positions, and norms of the root mean square.
+ROTARY = ("llama", "mistral", "qwen2", "qwen3")
 
 #: Bytes of one element of weights, activations and KV cache.
 DTYPE_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
@@ -286,7 +289,7 @@ _LLAMA_KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "inter
 
 #: Keys that a family needs, and what reads it.
 FAMILIES: dict[str, tuple[tuple[str, ...], Callable[[_Reader], dict[str, Any]]]] = {
-    **{family: (_LLAMA_KEYS, _llama) for family in ("llama", "mistral", "qwen2", "qwen3")},
+    **{family: (_LLAMA_KEYS, _llama) for family in ROTARY},
     "opt": (("hidden_size", "num_hidden_layers", "num_attention_heads", "ffn_dim", "vocab_size",
              "max_position_embeddings"), _opt),
     "gpt2": (("n_embd", "n_layer", "n_head", "n_positions", "vocab_size"), _gpt2),

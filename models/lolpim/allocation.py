@@ -76,19 +76,27 @@ def _step_seconds(system: Any, model: ModelShape, contexts: np.ndarray) -> float
     return system.step_seconds(model, contexts)
 
 
-def decode(system: Any, model: ModelShape, workload: str, *, steps: int = 384, sample: int = 16, seed: int = 1) -> Decoding:
+def decode(system: Any, model: ModelShape, workload: str, *, records: Any, steps: int = 384, sample: int = 16,
+           seed: int = 1, refresh: bool = False) -> Decoding:
     """``steps`` decode steps of requests of ``workload``, taken in as long as there is room, in the order of their arrival.
 
     Requests at the start are at a random place in their output. Prompts are taken to be in the cache: prefill takes no
     time. Every ``sample``-th step is timed.
 
+    Parameters
+    ----------
+    records : where the measurements that times rest on are looked up
+
     Raises
     ------
     :exc:`ConfigError`
         If not even one of the requests fits.
+    :exc:`MissingRecord`
+        If a measurement is missing, with the command that makes it.
     """
     from ..serving.workloads import draw
 
+    system.prepare(model, records, refresh)
     requests = draw(workload, 1 << 14, seed, timed=False)
     rng = np.random.default_rng(seed)
     block = system.kv_block_tokens(model) if hasattr(system, "kv_block_tokens") else GPU_BLOCK_TOKENS

@@ -10,12 +10,12 @@ token, which loops can't say: the host issues it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...constraints.errors import ConfigError, nearest
-from ..llm import ModelShape
+from ..llm import ROTARY, ModelShape
 from ..program import Affine, Command, Loop, Program, Stage
 from ..program.nodes import Node, Tokens, shift
 from .partition import Append, Context, Gemv, Score, ceil
@@ -35,6 +35,7 @@ class Row:
     communication : what moves into and out of channels, or over links, in bytes
     commands : of the program by name, once for all channels that they are for
     cycles : of the memory's clock; None for what the channels do not do
+    microseconds : None for the hub while its clocks have not been measured
     """
 
     operator: str
@@ -44,7 +45,7 @@ class Row:
     communication: str
     commands: Mapping[str, int]
     cycles: int | None
-    microseconds: float
+    microseconds: float | None
 
 
 @dataclass
@@ -126,7 +127,8 @@ def _bytes(vectors: int) -> str:
 
 
 def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | None = None) -> Compiled:
-    """Compile ``model`` for a system of modules (:class:`bankside.models.systems.lol_pim.LolPimSystem`).
+    """Compile ``model`` for a system of modules (:class:`bankside.models.systems.lol_pim.LolPimSystem`). What the hub takes
+    is in the table once the system has been prepared with measurements.
 
     Parameters
     ----------
@@ -151,13 +153,14 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     lazy = spec.features.lazy_allocation and unit.partition == "token"
     rows: list[Row] = []
     parts: list[tuple[str, tuple[Node, ...]]] = []
-    hub, tp = unit.hub_seconds, system.tp
+    hub, tp = unit.hub, system.tp
     hidden, dim = model.hidden_size, model.head_dim
 
-    def add_hub(name: str, shape: str, seconds: float) -> None:
-        partition = "each module" if name in ("norms", "residuals") else \
+    def add_hub(name: str, shape: str, seconds: Callable[[], float]) -> None:
+        partition = "each module" if name in ("norms", "residuals", "partial_sums") else \
             "by head" if name in ("rotary", "softmax") else "by column"
-        rows.append(Row(name, "hub", shape, partition, "none", {}, None, seconds * 1e6))
+        rows.append(Row(name, "hub", shape, partition, "none", {}, None,
+                        None if hub.measured is None else seconds() * 1e6))
 
     def add(name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1,
             single: bool = False) -> None:
@@ -187,11 +190,11 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             f"in {_bytes(one.inputs)}, out {_bytes(one.outputs)} x {one.spans} spans")
         parts.append((name, _moved(one.program.body, 1, {("MAC_ABK", "row"): Affine(0, (weight_rows,))})))
 
-    add_hub("norms", f"2 x {hidden}", 2 * hub(hidden, spec.hub.norm_passes))
+    add_hub("norms", f"2 x {hidden}", lambda: system.norms_seconds(model))
     gemv("qkv")
-    linear = system._linear(model, 1)
-    if "rotary" in linear:
-        add_hub("rotary", f"{heads * (group + 1)} x {dim}", float(linear["rotary"].time_s))
+    turned = heads * (group + 1)
+    if model.family in ROTARY:
+        add_hub("rotary", f"{turned} x {dim}", lambda: unit.rotary_seconds(turned * dim))
     append = Append(module, unit.partition, 1, dim, 1, heads)
     add("kv_append", append, f"2 x {heads} x {dim}", "key to one bank, value over banks", f"in {_bytes(2 * heads * dim)}",
         single=True)
@@ -201,7 +204,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     by = "keys by token" if unit.partition == "token" else "a head per channel, keys by token over its banks"
     add("attention_score", score, f"{heads} x ({group} x {dim}) x {attended}", by,
         f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}", turns)
-    add_hub("softmax", f"{heads * group} x {attended}", hub(heads * group * attended, spec.hub.softmax_passes))
+    add_hub("softmax", f"{heads * group} x {attended}", lambda: hub.seconds("SOFTMAX", attended, heads * group))
     by = "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "") if \
         unit.partition == "token" else "a head per channel, values by dimension over its banks"
     add("attention_context", context, f"{heads} x ({group} x {attended}) x {dim}", by,
@@ -226,11 +229,18 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     for name in ("ffn_gate", "ffn_up"):
         if name in gemvs:
             gemv(name)
-    if "ffn_gate_product" in linear:
-        add_hub("ffn_gate_product", f"{model.intermediate_size // tp}", float(linear["ffn_gate_product"].time_s))
+    if model.gated:
+        add_hub("ffn_gate_product", f"{model.intermediate_size // tp}",
+                lambda: hub.seconds("GPR_MUL", model.intermediate_size // tp))
     gemv("ffn_down")
     reduce("ffn_allreduce")
-    add_hub("residuals", f"2 x {hidden}", 2 * hub(hidden))
+    add_hub("residuals", f"2 x {hidden}", lambda: hub.seconds("EWADD", hidden, 2))
+    pieces = {name: one.spans - 1 + system.bias(model, name) for name, one in gemvs.items()}
+    add_hub("partial_sums", f"{sum(pieces.values())} of linear layers, {heads} of contexts",
+            lambda: sum(unit.sums_seconds(one, system.bias(model, name), timer.time(one).seconds)[1]
+                        for name, one in gemvs.items())
+            + heads / together * sum(hub.seconds("EWADD", words * module.lanes, times)
+                                     for sums in context.sums for times, words in sums))
 
     if operator is not None:
         names = [row.operator for row in rows]
@@ -238,7 +248,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             raise ConfigError(nearest("operator", operator, names))
         rows = [row for row in rows if row.operator == operator]
         parts = [part for part in parts if part[0] == operator]
-    most = (spec.hub.registers_kb << 10) // 32
+    most = hub.config.registers
     if registers > most:
         raise ConfigError(f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; "
                           f"it has {most}")

@@ -167,6 +167,8 @@ class Dispatcher:
         levels: list[_Level] = []
         skip = 0
         pending = dict.fromkeys(OPERANDS, 0)
+        own = self.slots[slot] if slot < config.slots else _Slot()
+        newest = own.tokens - 1 if own.valid else -1
         for passed in count():
             if passed == self.most_lines:
                 raise ConfigError(f"the run is not over after {passed} lines")
@@ -187,7 +189,7 @@ class Dispatcher:
                     break
                 levels.append(level)
             else:
-                self._modify(prefix[begins:begins + modifiers], line, levels, pending)
+                self._modify(prefix[begins:begins + modifiers], line, levels, pending, newest)
                 if op == END:
                     raise _Ends(DispatchError.BODY if levels else DispatchError.NONE, line)
                 if op != MORE:
@@ -231,17 +233,23 @@ class Dispatcher:
             return _Level(line + 1, 0, end, turns - 1)
         return _Level(line, number, end, turns - 1)
 
-    def _modify(self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int]) -> None:
+    def _modify(self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int], newest: int) -> None:
+        """``newest``: number of the newest token, below 0 if there is none."""
         encoding = self.config.encoding
         changes = [unpack(encoding.modifier_fields, word) for word in words]
-        by_layer = [change["level"] == encoding.nesting for change in changes]
-        if any(change["target"] >= len(_TARGETS) or (not layer and change["level"] >= len(levels))
-               for change, layer in zip(changes, by_layer, strict=True)):
+        special = {encoding.layer_level, encoding.newest_level}
+        if any(change["target"] >= len(_TARGETS) or (change["level"] not in special and change["level"] >= len(levels))
+               for change in changes):
             raise _Ends(DispatchError.MODIFIER, line)
-        if any(by_layer) and self.layer >= self.layers:
+        if self.layer >= self.layers and any(change["level"] == encoding.layer_level for change in changes):
             raise _Ends(DispatchError.LAYER, line)
-        for change, layer in zip(changes, by_layer, strict=True):
-            index = self.layer if layer else levels[change["level"]].index
+        if newest < 0 and any(change["level"] == encoding.newest_level for change in changes):
+            raise _Ends(DispatchError.NEWEST, line)
+        for change in changes:
+            if change["level"] == encoding.newest_level:
+                index = newest >> change.get("shift", 0)
+            else:
+                index = self.layer if change["level"] == encoding.layer_level else levels[change["level"]].index
             pending[_TARGETS[change["target"]]] += signed(change["stride"], encoding.stride_bits) * index
 
     def _issue(self, fields: dict[str, int], pending: dict[str, int], line: int, slot: int) -> None:

@@ -28,12 +28,14 @@ class Timed:
     seconds : the same as time
     energy_pj : by component, all channels
     commands : issued, summed over the channels
+    instructions : of the program, once for all channels
     """
 
     cycles: int
     seconds: float
     energy_pj: dict[str, float]
     commands: dict[str, int]
+    instructions: int
 
 
 def lockstep(program: Program, mask: int) -> Program:
@@ -114,7 +116,8 @@ class ModuleTimer:
         if "WRGB" in commands:
             commands["WRGB"] = _writes(program)
         energy = {name: value for name, value in energy_pj(commands, self.memory).items() if name != "total"}
-        return Timed(timing.cycles, timing.cycles * self.memory.clock_ps * 1e-12, energy, commands)
+        return Timed(timing.cycles, timing.cycles * self.memory.clock_ps * 1e-12, energy, commands,
+                     sum(program.counts().values()))
 
 
 @lru_cache(maxsize=32)

@@ -108,6 +108,11 @@ class Gemv:
         """Outputs of a unit."""
         return ceil(self.outputs, self.module.units)
 
+    @property
+    def result_words(self) -> int:
+        """Registers of the hub with the results of a piece."""
+        return self.per_unit * self.module.channels
+
     def _span(self, last: bool) -> tuple[int, int]:
         """Columns of a piece, and outputs of a unit whose weights share a row."""
         inputs = self.inputs - self.module.row * (self.spans - 1) if last else self.module.row
@@ -305,6 +310,23 @@ class Context(_Attention):
         heads = self.heads if self.partition == "token" else 1
         return ceil(self.steps * self.passes * heads, packed)
 
+    @property
+    def often(self) -> bool:
+        """Whether results are read once a run; else once a query."""
+        return self.partition == "head" or self.group > 1 or self.passes > 1
+
+    @property
+    def sums(self) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+        """Sums of partial results that the hub makes, ``(times, registers)`` each: while products are made, and behind the
+        last one: those of its run, and of the parts of the tokens."""
+        words = self.passes * self.module.channels
+        runs = self.steps - 1 if self.often else 0
+        beside = ((self.group * (runs - 1), words),) if runs > 1 else ()
+        last = ((self.group, words),) if runs else ()
+        if self.parts > 1:
+            last += ((self.group * (self.parts - 1), max(words // self.parts, 1)),)
+        return beside, last
+
     def place(self, token: int, dim: int, head: int = 0) -> tuple[int, int, int, int]:
         """Channel, bank, row and element of the row of a token's value in one dimension; ``head`` as
         :meth:`Score.place`."""
@@ -340,7 +362,7 @@ class Context(_Attention):
     def program(self) -> Program:
         p, m = Program(), self.module
         full = self.run // m.lanes
-        often = self.partition == "head" or self.group > 1 or self.passes > 1
+        often = self.often
 
         def runs(count: int | Tokens, columns: int, first: int) -> None:
             with p.loop(count) as step:

@@ -9,10 +9,16 @@ from ...constraints.errors import ConfigError
 from ..llm import ModelShape, layer_operators
 from .allocation import Decoding, decode
 
-__all__ = ["best", "chosen_splits", "legal_splits", "search", "sized", "utilisation", "with_features"]
+__all__ = ["NODE_UNITS", "best", "chosen_splits", "legal_splits", "nodes", "search", "sized", "utilisation",
+           "with_features"]
 
-#: Peak of a node of 2048 units, 16 multiply-accumulates a nanosecond each.
-NODE_FLOPS = 2048 * 32e9
+#: Units of a node of LoL-PIM, and the peak of one: 16 multiply-accumulates a nanosecond.
+NODE_UNITS, UNIT_FLOPS = 2048, 32e9
+
+
+def nodes(system: Any) -> float | None:
+    """Nodes of 2048 units that a system of modules alone is worth; None for others."""
+    return system.modules * system.module.units / NODE_UNITS if system.kind == "lol-pim" else None
 
 
 def sized(system: str, gigabytes: int) -> Any:
@@ -56,9 +62,15 @@ def with_features(system: Any, **features: bool) -> Any:
                         system.memory)
 
 
+def _devices(system: Any) -> int:
+    """Modules or GPUs that are split."""
+    devices: int = system.modules if system.kind == "lol-pim" else system.tp * system.pp
+    return devices
+
+
 def legal_splits(system: Any, model: ModelShape) -> list[Any]:
     """The system with each split that divides the model; tensor parallelism ascending."""
-    total, out = system.tp * system.pp, []
+    total, out = _devices(system), []
     for tensor in range(1, total + 1):
         if total % tensor or total // tensor > model.layers:
             continue
@@ -84,35 +96,41 @@ def chosen_splits(system: Any, model: ModelShape, split: str) -> list[Any]:
     if split == "auto":
         found = legal_splits(system, model)
         if not found:
-            raise ConfigError(f"{model.name} can't be split over {system.tp * system.pp} devices of {system.name}")
+            raise ConfigError(f"{model.name} can't be split over {_devices(system)} devices of {system.name}")
         return found
     match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", split)
     if match is None:
         raise ConfigError(f"--split is auto or tensor x pipeline as in 8x4, not '{split}'")
     tensor, pipeline = int(match[1]), int(match[2])
-    if tensor * pipeline != system.tp * system.pp:
-        raise ConfigError(f"--split {split}: tensor times pipeline must be the {system.tp * system.pp} devices of "
+    if tensor * pipeline != _devices(system):
+        raise ConfigError(f"--split {split}: tensor times pipeline must be the {_devices(system)} devices of "
                           f"{system.name}")
     return [with_split(system, tensor, pipeline)]
 
 
 def search(system: Any, model: ModelShape, workload: str, **options: Any) -> list[Decoding]:
-    """Decoding with each legal split on which a request fits, the fastest first.
+    """Decoding with each legal split on which a request fits, the fastest first; ``options`` of :func:`decode`.
 
     Raises
     ------
     :exc:`ConfigError`
         If there is none.
+    :exc:`MissingRecord`
+        As :func:`decode`.
     """
+    from ..systems import MissingRecord
+
     out = []
     problem: ConfigError | None = None
     for split in legal_splits(system, model):
         try:
             out.append(decode(split, model, workload, **options))
+        except MissingRecord:
+            raise
         except ConfigError as error:
             problem = error
     if not out:
-        raise problem or ConfigError(f"{model.name} can't be split over {system.tp * system.pp} devices of {system.name}")
+        raise problem or ConfigError(f"{model.name} can't be split over {_devices(system)} devices of {system.name}")
     return sorted(out, key=lambda one: -one.tokens_per_s)
 
 
@@ -121,7 +139,7 @@ def best(system: Any, model: ModelShape, workload: str, **options: Any) -> Decod
     return search(system, model, workload, **options)[0]
 
 
-def utilisation(model: ModelShape, tokens_per_s: float, nodes: int, context: float) -> float:
+def utilisation(model: ModelShape, tokens_per_s: float, nodes: float, context: float) -> float:
     """Share of the peak of ``nodes`` nodes that the operations of decoding take, output matrix not counted.
 
     ``2 P + 4 n d T`` operations a token: ``P`` parameters of the layers' matrices, ``n`` layers, ``d`` the width of all
@@ -129,4 +147,4 @@ def utilisation(model: ModelShape, tokens_per_s: float, nodes: int, context: flo
     """
     matrices = model.layers * sum(op.n * op.k for op in layer_operators(model, 1, 1) if op.kind == "gemm")
     attention = 4 * model.layers * model.heads * model.head_dim * context
-    return tokens_per_s * (2 * matrices + attention) / (nodes * NODE_FLOPS)
+    return tokens_per_s * (2 * matrices + attention) / (nodes * NODE_UNITS * UNIT_FLOPS)

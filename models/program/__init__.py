@@ -3,7 +3,7 @@
 Compilers write it; the functional models, the timing and energy models, dispatchers and benches read it.
 """
 
-from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait
+from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait
 from .program import Index, Program
 
-__all__ = ["Affine", "Command", "Index", "Loop", "Node", "Program", "Stage", "Tokens", "Wait"]
+__all__ = ["Affine", "Command", "Index", "Loop", "Newest", "Node", "Program", "Stage", "Tokens", "Wait"]

@@ -20,7 +20,7 @@ from ...constraints.program_encoding import (
     signed,
     unpack,
 )
-from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait
+from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait
 from .program import Program
 
 __all__ = ["canonical", "decode_line", "decode_program", "encode_program", "listing"]
@@ -33,7 +33,7 @@ _TARGETS = list(OPERANDS)
 class _Line:
     op: int
     loops: list[_Begin] = field(default_factory=list)
-    modifiers: list[tuple[int, int, int]] = field(default_factory=list)     # target, level, stride
+    modifiers: list[tuple[int, int, int, int]] = field(default_factory=list)     # target, level, stride, shift
     operands: dict[str, int] = field(default_factory=dict)
     virtual: bool = False
 
@@ -123,24 +123,35 @@ def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int
     for name in what.fields:
         if command.get(name) is None:
             raise ConfigError(f"{command.op}: needs the operand {name}")
+    half = 1 << (encoding.stride_bits - 1)
+
+    def modify(name: str, place: str, level: int, stride: int, shift: int = 0) -> None:
+        if not -half <= stride < half:
+            raise ConfigError(f"{command.op}: {name}: a stride must be {-half} to {half - 1}, not {stride}")
+        line.modifiers.append((_TARGETS.index(place), level, stride, shift))
+
     for name, value in command.operands:
-        place = what.fields.get(name, name)
-        if name not in (*what.fields, *what.optional) and not (name == "slot" and what.has_row):
-            raise ConfigError(f"{command.op}: {nearest('operand', name, (*what.fields, *what.optional))}")
-        if not 0 <= value.base < 1 << encoding.operands[place]:
+        place = what.places.get(name, name)
+        if name not in what.places and not (name == "slot" and what.has_row):
+            raise ConfigError(f"{command.op}: {nearest('operand', name, tuple(what.places))}")
+        at: object = value.base
+        base, newest = (at.base, at.terms) if isinstance(at, Newest) else (value.base, ())
+        if not 0 <= base < 1 << encoding.operands[place]:
             raise ConfigError(f"{command.op}: {name} must begin at 0 to {(1 << encoding.operands[place]) - 1}, "
-                              f"not {value.base}")
+                              f"not {base}")
         if len(value.strides) > depth:
             raise ConfigError(f"{command.op}: {name} uses the index of a loop that is not open")
         line.virtual |= name == "slot"
-        line.operands[place] = value.base
+        line.operands[place] = base
         for level, stride in enumerate(value.strides):
-            if not stride:
-                continue
-            half = 1 << (encoding.stride_bits - 1)
-            if not -half <= stride < half:
-                raise ConfigError(f"{command.op}: {name}: a stride must be {-half} to {half - 1}, not {stride}")
-            line.modifiers.append((_TARGETS.index(place), encoding.nesting if level < outer else level - outer, stride))
+            if stride:
+                modify(name, place, encoding.layer_level if level < outer else level - outer, stride)
+        for divisor, times in newest:
+            shift, room = divisor.bit_length() - 1, encoding.modifier_fields.get("shift", 0)
+            if shift >= 1 << room:
+                raise ConfigError(f"{command.op}: {name}: the newest token is divided by at most {1 << (1 << room) - 1}, "
+                                  f"not {divisor}")
+            modify(name, place, encoding.newest_level, times, shift)
     return line
 
 
@@ -168,8 +179,8 @@ def _words(line: _Line, encoding: ProgramEncoding) -> list[int]:
     words = [head >> WORD_BITS * k & ((1 << WORD_BITS) - 1) for k in range(encoding.command_words)]
     for begin in line.loops:
         words.append(_loop_word(begin.count, begin.end - begin.line + 1, encoding))
-    for target, level, stride in line.modifiers:
-        words.append(pack(encoding.modifier_fields, target=target, level=level, stride=stride))
+    for target, level, stride, shift in line.modifiers:
+        words.append(pack(encoding.modifier_fields, target=target, level=level, stride=stride, shift=shift))
     return words + [0] * (encoding.line_words - len(words))
 
 
@@ -253,19 +264,27 @@ def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int =
         extra += prefix[begins:begins + modifiers]
         if op != MORE:
             what, strides = COMMANDS[_CODES[op]], {name: [0] * (len(stack) - 1 + outer) for name in OPERANDS}
+            newest: dict[str, list[tuple[int, int]]] = {name: [] for name in OPERANDS}
             for word in extra:
                 change = unpack(encoding.modifier_fields, word)
-                level = 0 if change["level"] == encoding.nesting else change["level"] + outer
-                if (change["target"] >= len(OPERANDS) or level >= len(stack) - 1 + outer
-                        or (change["level"] == encoding.nesting and not outer)):
+                if change["target"] >= len(OPERANDS):
                     raise fail(DispatchError.MODIFIER)
-                strides[_TARGETS[change["target"]]][level] += signed(change["stride"], encoding.stride_bits)
+                target, stride = _TARGETS[change["target"]], signed(change["stride"], encoding.stride_bits)
+                if change["level"] == encoding.newest_level:
+                    newest[target].append((1 << change.get("shift", 0), stride))
+                    continue
+                level = 0 if change["level"] == encoding.layer_level else change["level"] + outer
+                if level >= len(stack) - 1 + outer or (change["level"] == encoding.layer_level and not outer):
+                    raise fail(DispatchError.MODIFIER)
+                strides[target][level] += stride
             extra = []
             places = dict(what.fields)
-            places |= {name: name for name in what.optional if fields[name] or any(strides[name])}
+            places |= {name: place for name, place in what.optional.items()
+                       if fields[place] or any(strides[place]) or newest[place]}
             places |= {"slot": "slot"} if fields["virtual"] else {}
-            stack[-1][2].append(Command(_CODES[op], {name: Affine(fields[place], tuple(strides[place]))
-                                                     for name, place in places.items()}))
+            stack[-1][2].append(Command(_CODES[op], {
+                name: Affine(Newest(fields[place], tuple(newest[place])), tuple(strides[place]))  # type: ignore[arg-type]
+                for name, place in places.items()}))
         while stack[-1][1] == at:
             count, _, nodes = stack.pop()
             stack[-1][2].append(Loop(count, tuple(nodes)))  # type: ignore[arg-type]
@@ -302,12 +321,13 @@ def listing(words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0) -> 
             parts.append(f"Dyn-Loop({count}, {length})")
         for word in prefix[fields["loops"]:fields["loops"] + fields["modifiers"]]:
             change = unpack(encoding.modifier_fields, word)
-            by = "layer" if change["level"] == encoding.nesting else f"i{change['level']}"
+            by = {encoding.layer_level: "layer", encoding.newest_level: f"t/{1 << change.get('shift', 0)}"}.get(
+                change["level"], f"i{change['level']}")
             target = _TARGETS[change["target"]] if change["target"] < len(_TARGETS) else "?"
             parts.append(f"Dyn-Modi({target}, {signed(change['stride'], encoding.stride_bits)}*{by})")
         name = {END: "end", MORE: "more"}.get(fields["op"], _CODES.get(fields["op"], "?"))
         what = COMMANDS.get(name)
-        places = {**what.fields, **{n: n for n in what.optional}} if what else {}
+        places = what.places if what else {}
         if fields["virtual"]:
             places["slot"] = "slot"
         parts.append(" ".join([name, *(f"{n}={fields[p]}" for n, p in places.items())]))

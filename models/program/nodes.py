@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...constraints.errors import ConfigError
 
-__all__ = ["Affine", "Command", "Loop", "Node", "Stage", "Tokens", "Wait", "integer"]
+__all__ = ["Affine", "Command", "Loop", "Newest", "Node", "Stage", "Tokens", "Wait", "integer"]
 
 
 def integer(what: str, value: object) -> int:
@@ -23,10 +23,63 @@ def integer(what: str, value: object) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Newest:
+    """``base`` and multiples of floor(newest / divisor): where the newest token of a request belongs.
+
+    ``newest`` is the number of that token, counted from 0, of the request that a program is run for. It is the base of an
+    :class:`Affine` operand of a program that is not bound (:meth:`Program.bind`); nothing takes it for a number before.
+
+    Attributes
+    ----------
+    terms : divisor, a power of two, and multiple of each; sorted, no multiple 0
+    """
+
+    base: int
+    terms: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        totals: dict[int, int] = {}
+        for divisor, multiple in self.terms:
+            divisor = integer("divisor of the newest token", divisor)
+            if divisor < 1 or divisor & (divisor - 1):
+                raise ConfigError(f"the newest token is divided by powers of two, not by {divisor}")
+            totals[divisor] = totals.get(divisor, 0) + integer("a multiple of the newest token", multiple)
+        object.__setattr__(self, "base", integer("base", self.base))
+        object.__setattr__(self, "terms", tuple(sorted((d, times) for d, times in totals.items() if times)))
+
+    def at(self, tokens: int) -> int:
+        """The value for a request of so many tokens, at least 1."""
+        if tokens < 1:
+            raise ConfigError(f"an operand is {self}, but the request has no token")
+        return self.base + sum(times * ((tokens - 1) // divisor) for divisor, times in self.terms)
+
+    def __add__(self, other: int | Newest) -> Newest:
+        if isinstance(other, Newest):
+            return Newest(self.base + other.base, self.terms + other.terms)
+        return Newest(self.base + integer("base", other), self.terms)
+
+    __radd__ = __add__
+
+    def __str__(self) -> str:
+        out = str(self.base) if self.base else ""
+        for divisor, times in self.terms:
+            sign = "-" if times < 0 else "+" if out else ""
+            out += f"{sign}{f'{abs(times)}*' if abs(times) != 1 else ''}t/{divisor}"
+        return out or "0"
+
+    def _unknown(self, *_: object) -> int:
+        raise ConfigError(f"an operand is {self}: bind the program to a number of tokens first")
+
+    __index__ = __int__ = __mul__ = __rmul__ = __sub__ = __rsub__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = _unknown  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
 class Affine:
     """``base + strides[0] * i0 + strides[1] * i1 + ...`` over the indices of the enclosing loops, outermost first.
 
-    Trailing zero strides are dropped, so equal values compare equal at any depth.
+    Trailing zero strides are dropped, so equal values compare equal at any depth. The base may be :class:`Newest` in a
+    program that is not bound.
     """
 
     base: int
@@ -36,7 +89,12 @@ class Affine:
         strides = tuple(integer("stride", stride) for stride in self.strides)
         while strides and not strides[-1]:
             strides = strides[:-1]
-        object.__setattr__(self, "base", integer("base", self.base))
+        base: object = self.base
+        if isinstance(base, Newest):
+            base = base if base.terms else base.base
+        else:
+            base = integer("base", base)
+        object.__setattr__(self, "base", base)
         object.__setattr__(self, "strides", strides)
 
     def at(self, indices: Sequence[int]) -> int:
@@ -57,7 +115,7 @@ class Affine:
         return Affine(self.base + other.base, tuple(a + b for a, b in zip(*pad, strict=True)))
 
     def __str__(self) -> str:
-        out = str(self.base) if self.base or not self.strides else ""
+        out = str(self.base) if isinstance(self.base, Newest) or self.base or not self.strides else ""
         for level, stride in enumerate(self.strides):
             if stride:
                 sign = ("-" if stride < 0 else "+") if out else ("-" if stride < 0 else "")

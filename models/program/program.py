@@ -10,13 +10,14 @@ from typing import TypeAlias
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait, integer, shift
+from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait, integer, shift
 
 __all__ = ["Index", "Program"]
 
 
 class Index:
-    """An integer expression in loop indices, as written in the ``with`` block of a loop: ``2 * t + base``.
+    """An integer expression in loop indices, as written in the ``with`` block of a loop: ``2 * t + base``; and in the
+    number of the newest token (:meth:`Program.newest`).
 
     Sums and integer multiples only; anything else is not affine and raises :exc:`TypeError`.
     """
@@ -109,6 +110,13 @@ class Program:
             self._loops.pop()
         self._stack[-1].append(node)
 
+    def newest(self, divisor: int = 1, modulus: int | None = None) -> Index:
+        """Number of the newest token of the request that the program is run for, counted from 0, over ``divisor`` (rounded
+        down), and with ``modulus`` the remainder of that. Both must be powers of two."""
+        if modulus is None:
+            return Index(0, {Newest(0, ((divisor, 1),)): 1})
+        return self.newest(divisor) - modulus * self.newest(divisor * modulus)
+
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Append a :class:`Stage`; the ``with`` block is its body."""
@@ -152,6 +160,10 @@ class Program:
                     yield Loop(count(node.count), tuple(visit(node.body)))
                 elif isinstance(node, Stage):
                     yield Stage(node.name, tuple(visit(node.body)))
+                elif isinstance(node, Command) and any(isinstance(value.base, Newest) for _, value in node.operands):
+                    yield Command(node.op, {name: Affine(value.base.at(integer("a number of tokens", known[0])),
+                                                         value.strides) if isinstance(value.base, Newest) else value
+                                            for name, value in node.operands})
                 else:
                     yield node
 
@@ -162,10 +174,13 @@ class Program:
             return value
         if not isinstance(value, Index):
             return Affine(integer(f"{op}: operand {name}", value))
+        base: int | Newest = value.base
         for loop, stride in value.terms.items():
-            if stride and loop not in self._loops:
+            if isinstance(loop, Newest):
+                base = Newest(0, tuple((divisor, stride * times) for divisor, times in loop.terms)) + base
+            elif stride and loop not in self._loops:
                 raise ConfigError(f"{op}: operand {name} uses the index of a loop that is closed")
-        return Affine(value.base, tuple(value.terms.get(loop, 0) for loop in self._loops))
+        return Affine(base, tuple(value.terms.get(loop, 0) for loop in self._loops))  # type: ignore[arg-type]
 
     # Reading -----------------------------------------------------------------------------------------------------
 

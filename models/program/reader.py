@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ...constraints.document import read_text
 from ...constraints.errors import ConfigError
-from .nodes import Affine, Command, Loop, Node, Stage, Tokens, Wait
+from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait
 from .program import Program
 
 __all__ = ["parse_program", "read_program"]
@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 _DIGITS = 20                  # of a number: far beyond what any operand can be
 _LOOP = re.compile(r"loop\s+i(\d+)\s*<\s*(\S+)")
 _TOKENS = re.compile(r"tokens/(\d{1,20})([+-]\d{1,20})?(?:@(\d{1,20}))?")
-_TERM = re.compile(r"([+-]?)(?:(\d+)(?:\*i(\d+))?|i(\d+))")
+_TERM = re.compile(r"([+-]?)(?:(\d+)\*)?(?:i(\d+)|t/(\d+))|([+-]?)(\d+)")
 _OPERAND = re.compile(r"([^\s=]+)=(\S+)")
 
 #: Told every command with the counts of the loops around it; raises :exc:`ConfigError` if it is not possible.
@@ -36,7 +36,7 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
     """The program of a text: ``parse_program(str(program)) == program``.
 
     A line is ``loop i0 < 8`` (or ``< tokens/256+1@0``, see :class:`Tokens`), ``stage NAME``, ``wait 12`` or a command with
-    its operands, ``RD row=4+2*i0 bank=0``; what
+    its operands, ``RD row=4+2*i0 bank=0`` (or ``row=4+t/256``, see :class:`Newest`); what
     belongs to a loop or stage is indented below it. Empty lines, and what is behind a ``#``, are comments.
 
     Parameters
@@ -154,17 +154,19 @@ def _command(text: str, depth: int) -> Command:
 
 def _affine(command: str, operand: str, text: str, depth: int) -> Affine:
     base, strides, place = 0, [0] * depth, 0
+    newest: list[tuple[int, int]] = []
     while place < len(text):
         match = _TERM.match(text, place)
-        if match is None or (place and not match[1]):
+        if match is None or (place and not (match[1] or match[5])):
             break
-        sign, number, scaled, alone = match.groups()
-        if max(len(number or ""), len(scaled or ""), len(alone or "")) > _DIGITS:
+        sign, times, level, divisor, plain_sign, plain = match.groups()
+        if max(len(part or "") for part in (times, level, divisor, plain)) > _DIGITS:
             break
-        value = (-1 if sign == "-" else 1) * int(number or 1)
-        level = scaled or alone
-        if level is None:
+        value = (-1 if "-" in (sign, plain_sign) else 1) * int(plain or times or 1)
+        if plain is not None:
             base += value
+        elif divisor is not None:
+            newest.append((int(divisor), value))
         elif int(level) >= depth:
             raise ConfigError(f"{command}: operand {operand} uses i{level}, "
                               + (f"but the loops here are i0 to i{depth - 1}" if depth else "but no loop is here"))
@@ -173,4 +175,4 @@ def _affine(command: str, operand: str, text: str, depth: int) -> Affine:
         place = match.end()
     if place < len(text) or not text:
         raise ConfigError(f"{command}: operand {operand} must be like 4+2*i0, not '{_short(text)}'")
-    return Affine(base, tuple(strides))
+    return Affine(Newest(base, tuple(newest)) if newest else base, tuple(strides))  # type: ignore[arg-type]

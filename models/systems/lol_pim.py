@@ -2,7 +2,8 @@
 
 Everything but embedding and output matrix runs on the modules, split over them by tensor and pipeline parallelism. Linear
 layers and attention take the cycles of their programs on the AiM memory (:mod:`bankside.models.lolpim`); norms, positions,
-softmax and the products of element by element take the hub's time. ``docs/lol-pim-system.md`` has the formulas.
+softmax, sums of partial results and products of element by element take the clocks that the hub's measurement record has
+for its commands, and commands no less than the dispatcher's. ``docs/lol-pim-system.md`` has the formulas.
 
 A step of the pipeline lasts as long as its slowest stage, since the host starts the stages together. With micro-batches of
 ``m`` requests there are ``ceil(batch / m)`` of them; fewer than stages leave bubbles. A token of every request takes
@@ -22,14 +23,17 @@ import numpy as np
 from ...constraints.document import validate
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
+from ...constraints.records import Record
 from ...constraints.systems import GpuSystemSpec
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
-from ..llm import ModelShape, layer_operators
-from ..lolpim.module import ModuleTimer, module_timer
+from ..llm import ROTARY, ModelShape, layer_operators
+from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
+from ..lolpim.search import nodes, utilisation
 from .gpu import GIB, GpuSystem, _largest, read_spec
 from .pam_hbm import _load
-from .results import NOT_MODELLED, Capacity, Cost, Evaluation, RecordSource
+from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
+from .units import DispatcherSetup, HubSetup
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 
@@ -38,9 +42,6 @@ SAMPLES = 33
 
 #: Tokens between the contexts at which :meth:`LolPimSystem.step_seconds` evaluates a layer.
 GRID = 1024
-
-#: Families whose positions are rotary.
-ROTARY = ("llama", "mistral", "qwen2", "qwen3")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class AttentionTime:
     ----------
     score, context, append : channels
     softmax : hub
-    total : with the softmax of a head beside the products of others
+    sums : hub, of partial results
+    total : with the hub's work for a head beside the products of others
     energy_pj : of the channels, by component
     """
 
@@ -59,23 +61,33 @@ class AttentionTime:
     context: float
     append: float
     softmax: float
+    sums: float
     total: float
     energy_pj: Mapping[str, float]
 
 
 @lru_cache(maxsize=1 << 14)
-def pipelined(turns: int, score: float, softmax: float, context: float) -> float:
+def pipelined(turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0) -> float:
     """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts; the hub does the
-    softmax of a head when its scores are there, and its context waits for it."""
+    softmax of a head when its scores are there, and its context waits for it. Of the sums of partial contexts the hub does
+    ``beside`` while the context is made, and ``last`` when it is."""
     channel = hub = 0.0
     ready: list[float] = []
+
+    def finish(turn: int) -> None:
+        nonlocal channel, hub
+        begun = max(channel, ready[turn])
+        channel = begun + context
+        hub = max(max(hub, begun) + beside, channel) + last
+
     for turn in range(turns):
         channel += score
         hub = max(hub, channel) + softmax
         ready.append(hub)
         if turn:
-            channel = max(channel, ready[turn - 1]) + context
-    return max(channel, ready[-1]) + context
+            finish(turn - 1)
+    finish(turns - 1)
+    return hub
 
 
 class AttentionUnit:
@@ -86,15 +98,62 @@ class AttentionUnit:
         self.module = Module(spec.module.channels, memory.banks, 16, memory.row_bytes // 2, memory.rows)
         self.partition: Any = "token" if spec.features.token_parallel else "head"
         self.refresh = False
+        self.hub = HubSetup(name, spec.hub.preset)
+        # Without lazy allocation rows are known beforehand, and the host issues the commands.
+        own = DispatcherSetup(name, spec.dispatcher.preset)
+        self.dispatcher = own if spec.features.lazy_allocation else None
+        self._known: dict[Any, AttentionTime] = {}
+
+    def prepare(self, records: RecordSource, refresh: bool) -> None:
+        """Look up what the hub and the dispatcher were measured to take.
+
+        Raises
+        ------
+        :exc:`MissingRecord`
+            If that has not been measured, with the commands that do.
+        """
+        self.refresh = refresh
+        self._known.clear()
+        missing = self.hub.look_up(records) + ([] if self.dispatcher is None else self.dispatcher.look_up(records))
+        if missing:
+            commands = dict(missing)
+            raise MissingRecord(self.name, tuple(commands), tuple(commands.values()))
+
+    @property
+    def records(self) -> list[Record]:
+        """Measurements that times rest on."""
+        return self.hub.records + ([] if self.dispatcher is None else self.dispatcher.records)
 
     @property
     def timer(self) -> ModuleTimer:
         return module_timer(self.memory, self.module, self.spec.features.ping_pong, self.refresh)
 
-    def hub_seconds(self, elements: float, passes: int = 1) -> float:
-        """Element-wise work of the hub."""
-        hub = self.spec.hub
-        return -(-elements // hub.lanes) * passes / (hub.clock_mhz * 1e6)
+    def time(self, operator: Any, single: bool = False) -> Timed:
+        """Time of an operator's program, whose commands are not issued faster than the dispatcher can."""
+        timed = self.timer.time(operator, single)
+        least = 0.0 if self.dispatcher is None else self.dispatcher.command_s * timed.instructions
+        return timed if least <= timed.seconds else replace(timed, seconds=least)
+
+    def norm_seconds(self, model: ModelShape, elements: int, times: float = 1) -> float:
+        """A norm in the hub: of the root mean square or of mean and variance, times its weights, plus its offsets."""
+        rms = model.family in ROTARY
+        vectors = 1 if elements != model.hidden_size else max(model.norm_vectors // 2, 0)
+        steps = ["RMSNORM" if rms else "LAYERNORM", *("GPR_MUL", "EWADD")[:vectors]]
+        return sum(self.hub.seconds(op, elements, times) for op in steps)
+
+    def rotary_seconds(self, elements: int) -> float:
+        """Rotary positions in the hub: products with cosines and, of the exchanged halves, with sines; their sum."""
+        return self.hub.seconds("GPR_MUL", elements, 2) + self.hub.seconds("EWADD", elements)
+
+    def sums_seconds(self, gemv: Gemv, bias: bool, seconds: float) -> tuple[float, float]:
+        """Sums of the partial results of a matrix product that takes ``seconds``, in the hub: what is left of them behind
+        the last product, and all of them. The bias is one of the terms."""
+        sums = gemv.vectors * (gemv.spans - 1 + bias)
+        if not sums:
+            return 0.0, 0.0
+        one = self.hub.seconds("EWADD", gemv.result_words * self.module.lanes)
+        span = seconds / gemv.vectors / gemv.spans
+        return max(one, span * (1 if bias else 2) + sums * one - seconds), sums * one
 
     def run(self, head_dim: int) -> int:
         """Tokens of values that share a row of a bank."""
@@ -118,7 +177,40 @@ class AttentionUnit:
 
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """One layer for ``requests`` with ``heads`` key/value heads each on a module."""
-        return _attention(self, self.timer, model, requests, heads, group, int(tokens))
+        key = (model, requests, heads, group, int(tokens))
+        if key not in self._known:
+            if len(self._known) > 1 << 14:
+                self._known.clear()
+            self._known[key] = self._attention(*key)
+        return self._known[key]
+
+    def _attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
+        channels = self.module.channels
+        append = self.time(Append(self.module, self.partition, 1, model.head_dim, 1, heads), single=True)
+        parts: list[tuple[int, int]]  # turns, heads at once
+        if self.partition == "token":
+            parts = [(requests * heads, 1)]
+        else:
+            whole, rest = divmod(requests * heads, channels)
+            parts = [(count, size) for count, size in ((whole, channels), (1, rest)) if count and size]
+        energy: dict[str, float] = {name: value * requests for name, value in append.energy_pj.items()}
+        score_s = context_s = softmax_s = sums_s = total = 0.0
+        for turns, together in parts:
+            operators = self.operators(model, heads, group, tokens, together)
+            score, context = (self.time(op) for op in operators)
+            softmax = self.hub.seconds("SOFTMAX", tokens, together * group)
+            beside, last = (sum(self.hub.seconds("EWADD", words * self.module.lanes, times) for times, words in sums)
+                            for sums in operators[1].sums)
+            score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
+            softmax_s, sums_s = softmax_s + turns * softmax, sums_s + turns * (beside + last)
+            # Token-parallel: a request after the other, whatever the context of each.
+            times, each = (requests, heads) if self.partition == "token" else (1, turns)
+            total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last)
+            for timed in (score, context):
+                for name, value in timed.energy_pj.items():
+                    energy[name] = energy.get(name, 0.0) + turns * value
+        append_s = append.seconds * requests
+        return AttentionTime(score_s, context_s, append_s, softmax_s, sums_s, total + append_s, energy)
 
     def kv_bytes(self, model: ModelShape, heads: int, tokens: int) -> int:
         """Bytes of one layer that a request of ``tokens`` takes on a module, as it is allotted."""
@@ -154,7 +246,7 @@ class AttentionUnit:
         return "reserved for " + (f"{tokens} tokens a request" if tokens else "the model's longest context")
 
     def assumptions(self) -> list[str]:
-        f, hub = self.spec.features, self.spec.hub
+        f, hub = self.spec.features, self.hub.config
         return [
             "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
             "are in lock step and share one input path",
@@ -163,41 +255,15 @@ class AttentionUnit:
             "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
             "in the time of a change of mode" if f.ping_pong else
             "one set of buffers: input, product and result one after the other, with changes of mode between",
-            f"softmax, norms and element-wise work in the hub: {hub.lanes} elements a cycle at {hub.clock_mhz:g} MHz; "
-            "softmax in "
-            f"{hub.softmax_passes} passes beside the products of other heads; partial sums are added as they are read",
+            f"softmax, norms, element-wise work and sums of partial results take the measured clocks of pim-hub at "
+            f"{hub.clock_mhz:g} MHz; softmax and sums beside products that do not wait for them",
+            "activation functions are the channels' tables, as results are read",
             f"room for keys and values is {self.room()}",
             "refresh " + ("is" if self.refresh else "is not") + " part of the timing",
+            *([] if self.dispatcher is None else ["commands are issued as fast as dpa-dispatcher was measured to at "
+                                                  f"{self.dispatcher.config.clock_mhz:g} MHz; a program a layer and "
+                                                  "request"]),
         ]
-
-
-@lru_cache(maxsize=1 << 14)
-def _attention(unit: AttentionUnit, timer: ModuleTimer, model: ModelShape, requests: int, heads: int, group: int,
-               tokens: int) -> AttentionTime:
-    channels = unit.module.channels
-    append = timer.time(Append(unit.module, unit.partition, 1, model.head_dim, 1, heads), single=True)
-    parts: list[tuple[int, int]]  # turns, heads at once
-    if unit.partition == "token":
-        parts = [(requests * heads, 1)]
-    else:
-        whole, rest = divmod(requests * heads, channels)
-        parts = [(count, size) for count, size in ((whole, channels), (1, rest)) if count and size]
-    energy: dict[str, float] = {name: value * requests for name, value in append.energy_pj.items()}
-    score_s = context_s = softmax_s = total = 0.0
-    for turns, together in parts:
-        score, context = (timer.time(op) for op in unit.operators(model, heads, group, tokens, together))
-        softmax = unit.hub_seconds(together * group * tokens, unit.spec.hub.softmax_passes)
-        score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
-        softmax_s += turns * softmax
-        if unit.partition == "token":  # a request after the other, whatever the context of each
-            total += requests * pipelined(heads, score.seconds, softmax, context.seconds)
-        else:
-            total += pipelined(turns, score.seconds, softmax, context.seconds)
-        for timed in (score, context):
-            for name, value in timed.energy_pj.items():
-                energy[name] = energy.get(name, 0.0) + turns * value
-    append_s = append.seconds * requests
-    return AttentionTime(score_s, context_s, append_s, softmax_s, total + append_s, energy)
 
 
 class LolPimSystem:
@@ -215,8 +281,6 @@ class LolPimSystem:
         self.name, self.spec, self.memory = name, spec, memory
         self.tp, self.pp = spec.parallelism.tensor, spec.parallelism.pipeline
         self.modules = spec.node.nodes * spec.node.modules
-        if self.tp * self.pp != self.modules:
-            raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules")
         self.unit = AttentionUnit(name, spec, memory)
         self.module = self.unit.module
         self._layers: dict[Any, dict[str, Cost]] = {}
@@ -230,14 +294,21 @@ class LolPimSystem:
     def split(self, tensor: int, pipeline: int) -> LolPimSystem:
         """The same system with another split."""
         parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
-        other = LolPimSystem(self.name, self.spec.model_copy(update={"parallelism": parallelism}), self.memory)
-        other.unit.refresh = self.unit.refresh
-        return other
+        return LolPimSystem(self.name, self.spec.model_copy(update={"parallelism": parallelism}), self.memory)
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        """Check the split, and look up the measurements that times rest on; :exc:`MissingRecord` if one has not been
+        made."""
+        self.check(model)
+        self.unit.prepare(records, refresh)
+        self._layers.clear()
 
     # Shapes ----------------------------------------------------------------------------------------------------------
 
     def check(self, model: ModelShape) -> None:
         """Raise unless the model can be split as the system says."""
+        if self.tp * self.pp != self.modules:
+            raise ConfigError(f"{self.name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules")
         layer_operators(model, 1, 1, self.tp)
         self.stages(model)
         if model.dtype_bytes != 2:
@@ -307,43 +378,56 @@ class LolPimSystem:
         energy = {name: value * self.tp for name, value in attention.energy_pj.items()}
         own = {"kv_append": Cost(attention.append), "attention_score": Cost(attention.score),
                "softmax": Cost(exposed), "attention_context": Cost(attention.context, energy)}
+        if unit.dispatcher is not None:
+            own["dispatch"] = Cost(vectors * unit.dispatcher.run_s)
         reduce = self.all_reduce_seconds(size)
         if self.tp > 1:
             own |= {"attention_allreduce": Cost(reduce), "ffn_allreduce": Cost(reduce)}
         return out | own
 
     def _linear(self, model: ModelShape, vectors: int) -> dict[str, Cost]:
-        key = (model, vectors, self.unit.refresh)
+        key = (model, vectors)
         if key not in self._layers:
-            unit, timer = self.unit, self.unit.timer
+            unit = self.unit
             out: dict[str, Cost] = {}
+            sums = 0.0
             for name, gemv in self.gemvs(model, vectors):
-                timed = timer.time(gemv)
+                timed = unit.time(gemv)
                 out[name] = Cost(timed.seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
-            hidden = model.hidden_size
+                sums += unit.sums_seconds(gemv, self.bias(model, name), timed.seconds)[0]
+            out["partial_sums"] = Cost(sums)
             heads, group = self.heads(model)
-            norms = 2 * unit.hub_seconds(hidden, self.spec.hub.norm_passes)
-            if model.qk_norm:
-                norms += unit.hub_seconds(heads * (group + 1) * model.head_dim, self.spec.hub.norm_passes)
-            out["norms"] = Cost(vectors * norms)
+            out["norms"] = Cost(vectors * self.norms_seconds(model))
             if model.family in ROTARY:
-                out["rotary"] = Cost(vectors * unit.hub_seconds(heads * (group + 1) * model.head_dim,
-                                                                self.spec.hub.rotary_passes))
+                out["rotary"] = Cost(vectors * unit.rotary_seconds(heads * (group + 1) * model.head_dim))
             # The unit's table gives the activation function while results are read; the product of a gated one is the
             # hub's.
             if model.gated:
-                out["ffn_gate_product"] = Cost(vectors * unit.hub_seconds(model.intermediate_size // self.tp))
-            out["residuals"] = Cost(vectors * 2 * unit.hub_seconds(hidden))
+                out["ffn_gate_product"] = Cost(vectors * unit.hub.seconds("GPR_MUL", model.intermediate_size // self.tp))
+            out["residuals"] = Cost(vectors * unit.hub.seconds("EWADD", model.hidden_size, 2))
             self._layers[key] = out
         return self._layers[key]
+
+    def norms_seconds(self, model: ModelShape) -> float:
+        """Norms of a layer for a request, those of queries and keys included."""
+        heads, group = self.heads(model)
+        both = 2 * self.unit.norm_seconds(model, model.hidden_size)
+        return both + (self.unit.norm_seconds(model, model.head_dim, heads * (group + 1)) if model.qk_norm else 0.0)
+
+    @staticmethod
+    def bias(model: ModelShape, name: str) -> bool:
+        """Whether a linear layer adds a bias."""
+        return {"qkv": model.qkv_bias, "out_projection": model.out_bias}.get(name, model.ffn_bias)
 
     def ends(self, model: ModelShape, stage: int, vectors: int) -> dict[str, Cost]:
         """What a stage does beside its layers."""
         out: dict[str, Cost] = {}
         last = stage == self.pp - 1
         if last and self.spec.features.lm_head:
-            timed = self.unit.timer.time(self.head_gemv(model, vectors))
-            out["lm_head"] = Cost(timed.seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
+            gemv = self.head_gemv(model, vectors)
+            timed = self.unit.time(gemv)
+            seconds = timed.seconds + self.unit.sums_seconds(gemv, False, timed.seconds)[0]
+            out["lm_head"] = Cost(seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
         if self.pp > 1 or last:
             count = vectors * model.hidden_size * model.dtype_bytes
             out["pipeline_transfer"] = Cost(self.hop_seconds(stage, count))
@@ -448,7 +532,7 @@ class LolPimSystem:
         capacity = self.capacity(model, context, batch, output_tokens)
         if capacity.largest_batch_with_output < batch:
             raise ConfigError(self._too_large(model, batch, last, capacity))
-        self.unit.refresh = refresh
+        self.prepare(model, records, refresh)
         contexts = np.arange(context, last + 1)
         chosen = np.unique(np.linspace(context, last, min(output_tokens, SAMPLES)).round().astype(np.int64))
         size = self.choose(model, batch, int(contexts.mean()))[1]
@@ -475,9 +559,10 @@ class LolPimSystem:
         heads, group = self.heads(model)
         timed = self.unit.attention(model, 1, heads, group, int(model.attended(context)))
         notes = self.unit.notes(model, heads, size)
-        if steps > -(-batch // size):
-            notes.append(f"{-(-batch // size)} micro-batches in {self.pp} stages: {steps - -(-batch // size)} of "
-                         f"{steps} steps of the pipeline are bubbles")
+        micro = -(-batch // size)
+        if steps > micro:
+            notes.append(f"{micro} micro-batch{'es' if micro > 1 else ''} in {self.pp} stages: {steps - micro} of {steps} "
+                         "steps of the pipeline are bubbles")
         if last > model.max_context:
             notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
         return Evaluation(
@@ -488,8 +573,11 @@ class LolPimSystem:
             attention={"memory": self.memory.name, "partition": self.unit.partition,
                        "ping_pong": self.spec.features.ping_pong, "kv_heads_per_module": heads, "queries_per_head": group,
                        "score_us_per_layer": timed.score * 1e6, "context_us_per_layer": timed.context * 1e6,
-                       "softmax_us_per_layer": timed.softmax * 1e6, "kv_append_us_per_layer": timed.append * 1e6},
-            records=[], tools={}, notes=notes, assumptions=self.assumptions())
+                       "softmax_us_per_layer": timed.softmax * 1e6, "sums_us_per_layer": timed.sums * 1e6,
+                       "kv_append_us_per_layer": timed.append * 1e6},
+            records=[record.name for record in self.unit.records],
+            tools={record.name: record.tools for record in self.unit.records}, notes=notes, assumptions=self.assumptions(),
+            utilisation_percent=100 * utilisation(model, batch / tpot * 1e3, nodes(self), float(contexts.mean())))
 
     def assumptions(self) -> list[str]:
         """What the figures take for granted."""
@@ -522,22 +610,22 @@ class LolPimSystem:
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> LolPimServed:
         """For ``bankside serve``."""
-        return LolPimServed(self, model, refresh)
+        return LolPimServed(self, model, records, refresh)
 
     def latency(self, model: ModelShape, *, records: RecordSource, refresh: bool = False) -> LolPimServed:
         """Step and prefill latencies for request-level serving."""
-        return LolPimServed(self, model, refresh)
+        return LolPimServed(self, model, records, refresh)
 
 
 class LolPimServed:
     """A system of modules as the serving engine sees it. A prompt goes through the modules token by token."""
 
-    def __init__(self, system: LolPimSystem, model: ModelShape, refresh: bool) -> None:
+    def __init__(self, system: LolPimSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         system.check(model)
         capacity = system.capacity(model, 1, 1, 1)
         if not capacity.largest_batch:
             raise ConfigError(system._too_large(model, 1, 1, capacity))
-        system.unit.refresh = refresh
+        system.prepare(model, records, refresh)
         self.system, self.model, self.name = system, model, system.name
         self.kv_window = model.sliding_window
         self.kv_block_tokens = system.kv_block_tokens(model)
@@ -599,7 +687,7 @@ class LolPimHybridSystem(GpuSystem):
         if model.dtype_bytes != 2:
             raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
                               f"({model.dtype_bytes} bytes)")
-        self.unit.refresh = refresh
+        self.unit.prepare(records, refresh)
 
     def share(self, model: ModelShape, batch: int) -> tuple[int, int, int]:
         """Of the fullest module: requests, key/value heads of each, queries to a head."""
@@ -679,6 +767,8 @@ class LolPimHybridSystem(GpuSystem):
         out["attention"] = {"memory": self.unit.memory.name, "partition": self.unit.partition,
                             "ping_pong": self.pim.features.ping_pong, "modules_per_gpu": self.modules_per_gpu,
                             "requests_per_module": requests, "kv_heads_per_module": heads, "queries_per_head": group}
+        out["records"] = [record.name for record in self.unit.records]
+        out["tools"] = {record.name: record.tools for record in self.unit.records}
         out["notes"] += self.unit.notes(model, heads, requests)
         return out
 

@@ -93,6 +93,8 @@ class Evaluation:
         The same by component; a component that is not modelled says so instead of a number.
     records : list of :class:`str`
         Names of the measurement records that the result rests on.
+    utilisation_percent : :class:`float` or None
+        Of systems of AiM modules alone: operations of decoding over the modules' peak, output matrix not counted.
     """
 
     system: str
@@ -114,6 +116,7 @@ class Evaluation:
     tools: dict[str, dict[str, str]]
     notes: list[str]
     assumptions: list[str]
+    utilisation_percent: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

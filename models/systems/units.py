@@ -17,11 +17,12 @@ from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory
 from ...constraints.records import Record, config_hash
 from ...constraints.systems import UnitChoice
-from ...constraints.units import pam_interface, pam_ru
+from ...constraints.units import dpa_dispatcher, pam_interface, pam_ru, pim_hub
 from ...constraints.units.pam_pu import PRESETS, PamPuConfig
 from .results import RecordSource
 
-__all__ = ["UNIT", "InterfaceSetup", "Measured", "Missing", "ReducerSetup", "Reduction", "UnitSetup"]
+__all__ = ["UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
+           "ReducerSetup", "Reduction", "UnitSetup"]
 
 UNIT = "pam-pu"
 
@@ -249,18 +250,99 @@ class InterfaceSetup(_Beside):
         return _known(self.measured)
 
 
+@dataclass(frozen=True)
+class HubCommandClocks:
+    """What the record of a hub says of a command of its processing unit.
+
+    Attributes
+    ----------
+    words, clocks : :class:`float`
+        Words of the measured vector, and the clocks of the command on it.
+    per_word : :class:`float`
+        Clocks that a further word takes: between the measured vector and a shorter one.
+    """
+
+    words: float
+    clocks: float
+    per_word: float
+
+
+class HubSetup(_Beside):
+    """The hub of a module of AiM memories: what its extra processing unit takes."""
+
+    unit = "pim-hub"
+
+    def __init__(self, name: str, preset: str) -> None:
+        super().__init__(name, preset, pim_hub.PRESETS)
+        self.clock_hz = self.config.clock_mhz * 1e6
+        self.measured: dict[str, HubCommandClocks] | None = None
+
+    def look_up(self, records: RecordSource) -> Missing:
+        """As that of :class:`UnitSetup`; areas are not looked up."""
+        self.measured = None
+        sim, missing = self._look_up(records, {})
+        if sim is not None:
+            commands = sim.results.get("commands")
+            if not isinstance(commands, dict) or not set(pim_hub.EPU_COMMANDS) <= commands.keys():
+                raise ConfigError(f"record {sim.name}: no clocks of {', '.join(pim_hub.EPU_COMMANDS)}; measure again")
+            self.records, self.measured = [sim], {}
+            for op in pim_hub.EPU_COMMANDS:
+                words, clocks, per_word = (_number(sim, f"commands.{op}.{key}", 0) for key in ("words", "cycles",
+                                                                                              "clocks_per_word"))
+                self.measured[op] = HubCommandClocks(words, clocks, per_word)
+        return missing[:1]
+
+    def seconds(self, op: str, elements: float, times: float = 1) -> float:
+        """Of a command on a vector of ``elements``, ``times`` times."""
+        known = _known(self.measured)[op]
+        words = -(-elements // self.config.lanes)
+        clocks = max(known.clocks + (words - known.words) * known.per_word, 0.0)
+        return times * clocks / self.clock_hz if elements else 0.0
+
+
+class DispatcherSetup(_Beside):
+    """The dispatcher of a module's commands.
+
+    Attributes
+    ----------
+    command_s : :class:`float`
+        Seconds of a command: it issues no more than one in them.
+    run_s : :class:`float`
+        Seconds of a program beside its commands: from START to the first, and from the last to the message of its end.
+    """
+
+    unit = "dpa-dispatcher"
+
+    def __init__(self, name: str, preset: str) -> None:
+        super().__init__(name, preset, dpa_dispatcher.PRESETS)
+        self.command_s = self.run_s = 0.0
+
+    def look_up(self, records: RecordSource) -> Missing:
+        """As that of :class:`UnitSetup`; areas are not looked up."""
+        sim, missing = self._look_up(records, {})
+        if sim is not None:
+            self.records, clock_hz = [sim], self.config.clock_mhz * 1e6
+            self.command_s = 1 / _number(sim, "commands_per_clock", 0) / clock_hz
+            self.run_s = (_number(sim, "start_cycles", 0) + _number(sim, "end_cycles", 0)) / clock_hz
+        return missing[:1]
+
+
 def _known(measured: Known | None) -> Known:
     assert measured is not None, "look_up() comes first"
     return measured
 
 
 #: Figures that are never 0.
-_POSITIVE = ("beats_per_clock", "fmax_mhz", "area_ge", "merge_utilisation", "rate_fraction")
+_POSITIVE = ("beats_per_clock", "fmax_mhz", "area_ge", "merge_utilisation", "rate_fraction", "commands_per_clock",
+             "clocks_per_word")
 
 
 def _number(record: Record, key: str, least: float) -> float:
-    value = record.results.get(key)
+    """A number of the results; ``key`` may lead through groups (``commands.SOFTMAX.cycles``)."""
+    value: Any = record.results
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
-            or value < least or (key in _POSITIVE and value <= 0):
+            or value < least or (key.rsplit(".", 1)[-1] in _POSITIVE and value <= 0):
         raise ConfigError(f"record {record.name}: {key} is {value!r}; measure again")
     return float(value)

@@ -389,8 +389,9 @@ def test_main_returns_codes():
     assert main(["list"]) == 0 and main(["lost"]) == 2
 
 
-def test_splits_on_the_command_line(capsys):
-    asked = ["eval", "lol-pim", "--model", "qwen1.5-7b", "--context", "4096", "--batch", "16", "--json", "--split"]
+def test_splits_on_the_command_line(capsys, module_records):
+    asked = ["eval", "lol-pim", "--model", "qwen1.5-7b", "--context", "4096", "--batch", "16", "--json",
+             "--records", str(module_records.folder), "--split"]
     assert main([*asked, "auto"]) == 0
     every = json.loads(capsys.readouterr().out)
     rates = {(one["tensor"], one["pipeline"]): one["throughput_tok_s"] for one in every["splits"]}

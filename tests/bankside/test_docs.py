@@ -254,8 +254,8 @@ def test_compile_keys(capsys, tmp_path):
     compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin")))
 
 
-def test_eval_keys_of_modules(capsys):
-    result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b")
+def test_eval_keys_of_modules(capsys, module_records):
+    result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b", "--records", str(module_records.folder))
     compare("eval of modules", {"attention": result.pop("attention")})
     compare("eval", {**result, "attention": None}, absent=("area", "unit", "attention"))
 

@@ -38,7 +38,7 @@ def test_worked_example(unit):
     seen = []
     for raw in outcome.run.outputs["command"]:
         word = int.from_bytes(raw.tobytes(), "little")
-        op, row, gpr = word & 63, word >> 50 & 0x3fff, word >> 74 & 0x3fff
+        op, row, gpr = word & 63, word >> 56 & 0x3fff, word >> 80 & 0x3fff
         seen.append(("DOT-PROD", row) if op == 10 else ("RD-OUT", gpr))
     assert seen == [("DOT-PROD", 22), ("RD-OUT", 16), ("DOT-PROD", 33), ("RD-OUT", 16), ("DOT-PROD", 34), ("RD-OUT", 17)]
 
@@ -90,7 +90,7 @@ def test_a_wrong_expectation_is_reported(unit, monkeypatch):
 @pytest.mark.parametrize("sets", [
     SMALL,
     ["command_bytes=1536", "line_words=3", "mask_bits=8", "gpr_bits=6", "opsize_bits=5", "nesting=2", "slots=1",
-     "row_bits=5", "table_entries=9", "entry_bits=7", "stride_bits=9", "channel_bits=3", "register_bits=2", "bank_bits=2",
+     "row_bits=5", "table_entries=9", "entry_bits=7", "stride_bits=9", "register_bits=2", "bank_bits=2",
      "column_bits=4"],
     ["command_bytes=3600", "line_words=10", "mask_bits=40", "nesting=6", "slots=5", "table_entries=50", "row_bits=10"]])
 def test_thousands_of_programs(sets):

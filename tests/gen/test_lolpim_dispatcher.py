@@ -20,7 +20,7 @@ SMALL = DpaDispatcherConfig(command_bytes=4096, table_entries=64, slots=3)
 #: One slot, two levels, a prefix word, narrow operands; and the other way round, a line of ten words, tables that are no
 #: powers of two.
 ODD = [DpaDispatcherConfig(command_bytes=1536, line_words=3, mask_bits=8, gpr_bits=6, opsize_bits=5, nesting=2, slots=1,
-                           table_entries=9, row_bits=5, entry_bits=7, stride_bits=9, channel_bits=3, register_bits=2,
+                           table_entries=9, row_bits=5, entry_bits=7, stride_bits=9, register_bits=2,
                            bank_bits=2, column_bits=4),
        DpaDispatcherConfig(command_bytes=3600, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=50,
                            row_bits=10)]

@@ -16,7 +16,7 @@ from bankside.gen.lolpim.sequencer import ItemKind, LoopSequencer
 
 #: As small as every part of it goes: lines of a command and two prefix words, two levels, two slots.
 TINY = DpaDispatcherConfig(command_bytes=72, line_words=3, table_entries=2, entry_bits=2, slots=2, nesting=2, row_bits=1,
-                           column_bits=1, bank_bits=1, channel_bits=1, mask_bits=1, gpr_bits=1, register_bits=1,
+                           column_bits=1, bank_bits=1, mask_bits=1, gpr_bits=1, register_bits=1,
                            opsize_bits=1, request_bits=1, token_bits=2, layer_bits=1, count_bits=2, stride_bits=2)
 
 

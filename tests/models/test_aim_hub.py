@@ -48,10 +48,10 @@ def test_registers_and_transfers():
     model = HubModel(config)
     words = from_float64(rng.normal(size=(5, 4)), config.fmt)
     model.execute(HubCommand("WR_GPR", 5, 30), words)           # runs over the last register
-    model.execute(HubCommand("WR_GB", 2, 31, mask=0b0101))
+    model.execute(HubCommand("WR_GB", 2, 31, mask=0b1010))
     assert [len(words) for words in model.sent] == [2, 0, 2, 0] and (np.array(model.sent[2]) == words[1:3]).all()
     results = from_float64(rng.normal(size=(2, 4)), config.fmt)
-    model.execute(HubCommand("RD_MAC", 1, 8, mask=0b1010), results)
+    model.execute(HubCommand("RD_MAC", 1, 8, mask=0b0101), results)
     model.execute(HubCommand("EWADD", 2, 8, 30))
     assert (model.registers[8:10] == add(results, words[:2], config.fmt)).all()
     model.execute(HubCommand("GPR_MUL", 1, 8, 0))

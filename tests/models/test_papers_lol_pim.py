@@ -25,14 +25,14 @@ class Synthesised(NoRecords):
 
 
 @pytest.fixture(scope="module")
-def rows():
+def rows(module_records):
     paper = load_paper("lol-pim")
     wanted = [claim for claim in paper.claims if claim.id.startswith((
         "lolpim-hw", "lolpim-spec", "lolpim-dpa-set", "lolpim-dpa-row", "lolpim-dpa-ex", "lolpim-cmd", "lolpim-io",
         "lolpim-t7b",
         "lolpim-util", "lolpim-no72", "lolpim-itpp", "lolpim-hfa", "lolpim-lazy", "lolpim-pp", "lolpim-bcast",
         "lolpim-acc"))]
-    return {row.claim.id: row for row in check_claims(paper, Evidence(NoRecords()), wanted)}
+    return {row.claim.id: row for row in check_claims(paper, Evidence(module_records), wanted)}
 
 
 def test_every_check_is_of_a_claim():

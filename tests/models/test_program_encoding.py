@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.program_encoding import COMMANDS, END, MORE, OPERANDS, DispatchError
+from bankside.constraints.program_encoding import COMMANDS, END, HUB_CODES, MORE, OPERANDS, DispatchError
 from bankside.constraints.units.dpa_dispatcher import PRESETS, DpaDispatcherConfig
 from bankside.cosim.dpa_dispatcher import random_program, worked_example
 from bankside.models.memory import time_program
@@ -45,12 +45,14 @@ def test_back_again_for_a_layer():
 
 
 def test_commands_are_those_of_the_instruction_set():
-    assert list(COMMANDS) and set(COMMANDS) == set(INSTRUCTIONS)
-    assert {name: set(what.fields) for name, what in COMMANDS.items()} == {
+    shared = {name: what for name, what in COMMANDS.items() if what.code < HUB_CODES}
+    assert list(shared) and set(shared) == set(INSTRUCTIONS)
+    assert {name: set(what.fields) for name, what in shared.items()} == {
         name: set(what.fields) for name, what in INSTRUCTIONS.items()}
     assert len({what.code for what in COMMANDS.values()} | {0, END, MORE}) == len(COMMANDS) + 3
-    places = {place for what in COMMANDS.values() for place in (*what.fields.values(), *what.optional)}
+    places = {place for what in COMMANDS.values() for place in what.places.values()}
     assert places | {"slot"} == set(OPERANDS)
+    assert all(len(set(what.places.values())) == len(what.places) for what in COMMANDS.values())    # none twice
     assert all(error.meaning for error in DispatchError)
 
 
@@ -58,8 +60,9 @@ def test_words_of_the_worked_example():
     """The listing is what LoL-PIM's Figure 6 shows: a loop of two commands, a modifier for each."""
     lines = list(listing(encode_program(worked_example(), CONFIG.encoding), CONFIG.encoding))
     assert [line.split("  ")[-1] for line in lines] == [
-        "Dyn-Loop(tokens/256, 2); Dyn-Modi(row, 1*i0); MAC_ABK opsize=64 mask=4294901760 row=0 column=0 register=0 slot=0",
-        "Dyn-Modi(gpr, 1*i0); RD_MAC gpr=16 mask=4294901760 register=0", "end"]
+        "Dyn-Loop(tokens/256, 2); Dyn-Modi(row, 1*i0); MAC_ABK opsize=64 mask=4294901760 row=0 column=0 buffer=0 "
+        "neighbour=0 register=0 slot=0",
+        "Dyn-Modi(gpr, 1*i0); RD_MAC gpr=16 mask=4294901760 register=0 overlap=0", "end"]
 
 
 @pytest.mark.parametrize(("nodes", "message"), [
@@ -151,3 +154,27 @@ def test_counts_by_tokens_as_text():
     program = Program([Loop(Tokens(256), (Loop(Tokens(16, -1, 2), (Command("SYNC"),)), Loop(3, (Command("EOC"),))))])
     assert str(program).splitlines()[:2] == ["loop i0 < tokens/256", "  loop i1 < tokens/16-1@2"]
     assert parse_program(str(program)) == program
+
+
+# Operands by the newest token ---------------------------------------------------------------------------------------------
+
+
+def test_operands_by_the_newest_token():
+    """Bank, column and row of the newest of 300 tokens, number 299, where 16 banks have 8 tokens of a row each."""
+    program = Program()
+    with program.loop(8) as column:
+        program.command("WR_SBK", gpr=column, mask=1, bank=program.newest(1, 16), row=2 * program.newest(128), slot=0,
+                        column=8 * program.newest(16, 8) + column)
+    words = encode_program(program, CONFIG.encoding)
+    assert "Dyn-Modi(bank, -16*t/16)" in "".join(listing(words, CONFIG.encoding))
+    assert decode_program(words, CONFIG.encoding) == program and parse_program(str(program)) == program
+    assert "bank=t/1-16*t/16" in str(program)
+    at = dict(list(program.bind(300).expand())[3][1])
+    assert (at["bank"], at["row"], at["column"]) == (299 % 16, 2 * (299 // 128), 8 * (299 // 16 % 8) + 3)
+    message = "^an operand is .*t/16: bind the program to a number of tokens first$"
+    with pytest.raises(ConfigError, match=message):
+        program.operands("WR_SBK")
+    with pytest.raises(ConfigError, match="but the request has no token$"):
+        program.bind(0)
+    with pytest.raises(ConfigError, match="^the newest token is divided by powers of two, not by 3$"):
+        program.command("SYNC", opsize=program.newest(3))

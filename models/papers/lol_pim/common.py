@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....constraints.errors import ConfigError
 from ...llm import load_model
 from ...lolpim.allocation import Decoding
 from ...lolpim.search import search, sized
-from ...systems import load_system
+from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
 __all__ = ["CHECKS", "MODELS", "TECHNIQUES", "decoded", "splits", "system_of", "techniques"]
@@ -38,7 +39,7 @@ def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str =
     """Decoding of a model on nodes with these techniques, each legal split, the fastest first."""
     def run() -> list[Decoding]:
         evidence.progress(f"LoL-PIM: {model} on {nodes} nodes with {', '.join(on) or 'no technique'}")
-        return search(techniques(nodes, *on), load_model(model), workload)
+        return search(techniques(nodes, *on), load_model(model), workload, records=evidence.records)
 
     return evidence.once(("lol-pim", model, nodes, on, workload), run)
 
@@ -47,11 +48,11 @@ def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Deco
     """The fastest split of a built-in system of a size, Musique."""
     def run() -> Decoding:
         evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB")
-        return search(sized(system, gigabytes), load_model(model), "musique")[0]
+        return search(sized(system, gigabytes), load_model(model), "musique", records=evidence.records)[0]
 
     try:
         return evidence.once(("lol-pim", system, gigabytes, model), run)
-    except Exception as error:
-        if isinstance(error, NotCheckable):
-            raise
+    except MissingRecord:
+        raise
+    except ConfigError as error:
         raise NotCheckable(str(error)) from None

@@ -48,8 +48,8 @@ def batches(evidence: Evidence, claim: str) -> Finding:
     def one(model: str, workload: str) -> float:
         shape = load_model(model)
         split = min(legal_splits(sized("lol-pim", 1024), shape), key=lambda s: abs(s.tp - 8))
-        lazy = decode(split, shape, workload, steps=128)
-        static = decode(with_features(split, lazy_allocation=False), shape, workload, steps=128)
+        lazy = decode(split, shape, workload, records=evidence.records, steps=128)
+        static = decode(with_features(split, lazy_allocation=False), shape, workload, records=evidence.records, steps=128)
         return 100 * (lazy.batch / static.batch - 1)
 
     def run() -> dict[str, float]:

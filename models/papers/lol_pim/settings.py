@@ -42,7 +42,7 @@ def module(evidence: Evidence, claim: str) -> Finding:
                                                                                                       "channel"),
         "lolpim-hw-freq": (per_s * 1e-9, "gddr6-aim: a column access every nCCDL"),
         "lolpim-hw-if": (spec.module.interface_gb_s, "lol-pim"),
-        "lolpim-hw-gpr": (spec.hub.registers_kb, "lol-pim"),
+        "lolpim-hw-gpr": (system.unit.hub.config.gpr_bytes / 1024, "unit pim-hub, as lol-pim has it"),
         "lolpim-net": (spec.node.link_gb_s, "lol-pim"),
         "lolpim-sys-16": (system.modules * one.bytes / GIB, "lol-pim: rows of all banks, GiB"),
         "lolpim-hw-mem": (external, "gddr6-aim, 16 channels"),
