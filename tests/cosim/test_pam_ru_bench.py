@@ -62,6 +62,8 @@ def test_a_beat_every_clock(unit):
     pytest.param(["lanes=8", "lane_depth=2", "sources=1", "exponential_units=1", "acc_format=fp32"],
                  id="gather-deep-one-source"),
     pytest.param(["lane_depth=0", "log_format=fp32"], id="shallow"),
+    pytest.param(["lane_depth=3"], id="odd-depth"),
+    pytest.param(["lane_depth=8"], id="deepest"),
 ])
 def test_other_formats_and_sizes(sets):
     selection = select("pam-ru", sets=[*TINY, *sets])

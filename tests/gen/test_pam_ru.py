@@ -250,6 +250,7 @@ def folded(values):
     pytest.param({"sources": 1}, id="one-source"),
     pytest.param({"sources": 2, "staging_beats": 2, "exponential_units": 1}, id="small-queues"),
     pytest.param({"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128, "lane_depth": 2}, id="gather"),
+    pytest.param({"sources": 1, "lane_depth": 8}, id="deepest"),
 ])
 def test_order_and_beats(integers, fields):
     """Every beat once, in the order of the sources, with any stalls; short partial results do not overtake their own sum.
