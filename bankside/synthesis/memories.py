@@ -72,7 +72,7 @@ class MacroModel:
         p = instance.parameters
         width, abits = p["WIDTH"], p["ABITS"]
         t, c = self.time_factor, self.capacitance_factor
-        access = _constant(self.family.clock_to_q_ns(p["SIZE"] * width) * t)
+        access = _constant(self.family.clock_to_q_ns(p["SIZE"] * width, width) * t)
         slope = self.family.transition_ns_per_ff * t / c
         transition = _linear(self.family.transition_ns * t, slope)
         setup = _constant(self.family.setup_ns * t)

@@ -75,9 +75,15 @@ class MacroFamily(Strict):
         """Area of a macro at the family's own node, um2: linear in the bits, more for every port after the first."""
         return self._linear(bits, [p.area_um2 for p in self.points]) * (1 + self.extra_port_factor * max(0, ports - 1))
 
-    def clock_to_q_ns(self, bits: int) -> float:
-        """Clock to data out at the family's own node, ns; below the smallest macro that macro's."""
-        return self._linear(max(bits, self.points[0].bits), [p.clock_to_q_ns for p in self.points])
+    def clock_to_q_ns(self, bits: int, width: int = 1) -> float:
+        """Clock to data out at the family's own node, ns; below the smallest macro that macro's, beyond the largest one on
+        with the root of the bits. A word wider than ``widest_fitted`` is equal macros side by side."""
+        bits = max(bits // -(-width // self.widest_fitted), self.points[0].bits)
+        times = [p.clock_to_q_ns for p in self.points]
+        low, high = (math.sqrt(p.bits) for p in self.points[-2:])
+        if bits > self.points[-1].bits:
+            return times[-1] + (times[-1] - times[-2]) / (high - low) * (math.sqrt(bits) - high)
+        return self._linear(bits, times)
 
     def access_pj(self, bits: int, width: int) -> float:
         """Energy of reading or writing a word of ``width`` bits in a macro of ``bits``, pJ, an estimate at the family's own

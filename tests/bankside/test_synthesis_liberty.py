@@ -214,6 +214,8 @@ def test_macro_family_by_library_and_interpolation():
     assert family.area_um2(6144, 1) == pytest.approx((3155.026 + 5065.704) / 2)
     assert family.area_um2(4096, 2) == pytest.approx(3155.026 * 1.95)
     assert family.clock_to_q_ns(1024) == pytest.approx(0.204)
+    assert family.clock_to_q_ns(4 * 32768) == pytest.approx(0.309 + (0.309 - 0.235) * 2)      # twice the root of 32768
+    assert family.clock_to_q_ns(8 * 32768, 256) == family.clock_to_q_ns(32768, 32) == pytest.approx(0.309)
     assert macro_family("osu018_stdcells")[2]
     assert macro_family("sky130_fd_sc_hd__tt_025C_1v80")[0] == "sg13g2_sram"
     areas = [family.area_um2(b, 1) for b in range(256, 40000, 97)]
