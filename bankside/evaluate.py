@@ -62,7 +62,9 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
     if loaded.kind not in ("lol-pim", "lol-pim-hybrid", "gpu"):
         raise ConfigError(f"--workload is for GPUs and LoL-PIM's systems; {loaded.name} takes requests with bankside serve")
     folder = RecordFolder(records)
-    found, tried, problem = [], [], None
+    found: list[tuple[float, int, Any, Any]] = []
+    tried: list[dict[str, Any]] = []
+    problem: ConfigError | None = None
     for one in [loaded] if split is None else chosen_splits(loaded, shape, split):
         row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
         tried.append(row)
@@ -83,11 +85,14 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
     tensor, pipeline = result.pop("parallelism")
     count = nodes(one)
     unit = getattr(one, "unit", None)
+    notes = [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"] \
+        if done.longest_context > shape.max_context else []
     return {"schema": 1, "system": one.name, "model": shape.name, "workload": workload,
             "throughput_tok_s": result.pop("tokens_per_s"), **result,
-            "utilisation_percent": count and 100 * utilisation(shape, done.tokens_per_s, count, done.context),
+            "utilisation_percent": 100 * utilisation(shape, done.tokens_per_s, count, done.context) if count else None,
             "parallelism": {"tensor": tensor, "pipeline": pipeline}, "splits": tried,
-            "records": [record.name for record in unit.records] if unit is not None else [], "tools": tool_versions()}
+            "records": [record.name for record in unit.records] if unit is not None else [],
+            "notes": notes, "tools": tool_versions()}
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,

@@ -267,4 +267,5 @@ def steady_text(r: dict[str, Any]) -> str:
     if len(r["splits"]) > 1:
         rows += [(f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
                  for one in r["splits"]]
+    rows += [("note", note) for note in r["notes"]]
     return f"{r['system']}, {r['model']}, requests of {r['workload']}\n" + _block(rows)

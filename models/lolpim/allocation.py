@@ -58,7 +58,7 @@ class Decoding:
     ----------
     tokens_per_s : of all requests
     batch, context : means over the steps, of requests and of their tokens
-    largest_batch : of all steps
+    largest_batch, longest_context : of all steps
     preempted : requests that lost their room because others grew
     """
 
@@ -66,6 +66,7 @@ class Decoding:
     batch: float
     context: float
     largest_batch: int
+    longest_context: int
     preempted: int
     parallelism: tuple[int, int]
 
@@ -107,7 +108,7 @@ def decode(system: Any, model: ModelShape, workload: str, *, records: Any, steps
     head: int | None = next(waiting)
     requeued: list[int] = []
     total_time = total_tokens = total_context = 0.0
-    largest = preempted = 0
+    largest = longest = preempted = 0
     for step in range(steps):
         while head is not None:
             fresh = head not in tokens
@@ -125,7 +126,7 @@ def decode(system: Any, model: ModelShape, workload: str, *, records: Any, steps
             total_time += _step_seconds(system, model, contexts)
             total_tokens += len(running)
             total_context += float(contexts.sum())
-            largest = max(largest, len(running))
+            largest, longest = max(largest, len(running)), max(longest, int(contexts.max()))
         for request in running:
             if request not in allocator.table:  # preempted in this step
                 continue
@@ -144,5 +145,5 @@ def decode(system: Any, model: ModelShape, workload: str, *, records: Any, steps
                 if last == request:
                     break
     times = -(-steps // sample)
-    return Decoding(total_tokens / total_time, total_tokens / times, total_context / total_tokens, largest, preempted,
-                    (system.tp, system.pp))
+    return Decoding(total_tokens / total_time, total_tokens / times, total_context / total_tokens, largest, longest,
+                    preempted, (system.tp, system.pp))

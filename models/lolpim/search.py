@@ -16,9 +16,9 @@ __all__ = ["NODE_UNITS", "best", "chosen_splits", "legal_splits", "nodes", "sear
 NODE_UNITS, UNIT_FLOPS = 2048, 32e9
 
 
-def nodes(system: Any) -> float | None:
-    """Nodes of 2048 units that a system of modules alone is worth; None for others."""
-    return system.modules * system.module.units / NODE_UNITS if system.kind == "lol-pim" else None
+def nodes(system: Any) -> float:
+    """Nodes of 2048 units that a system of modules alone is worth; 0 for others."""
+    return system.modules * system.module.units / NODE_UNITS if system.kind == "lol-pim" else 0.0
 
 
 def sized(system: str, gigabytes: int) -> Any:
@@ -49,10 +49,7 @@ def sized(system: str, gigabytes: int) -> Any:
 
 def with_split(system: Any, tensor: int, pipeline: int) -> Any:
     """The system with another split."""
-    if hasattr(system, "split"):
-        return system.split(tensor, pipeline)
-    parallelism = system.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
-    return type(system)(system.name, system.spec.model_copy(update={"parallelism": parallelism}))
+    return system.split(tensor, pipeline)
 
 
 def with_features(system: Any, **features: bool) -> Any:
@@ -76,9 +73,9 @@ def legal_splits(system: Any, model: ModelShape) -> list[Any]:
             continue
         try:
             layer_operators(model, 1, 1, tensor)
+            out.append(with_split(system, tensor, total // tensor))
         except ConfigError:
             continue
-        out.append(with_split(system, tensor, total // tensor))
     return out
 
 
@@ -91,8 +88,6 @@ def chosen_splits(system: Any, model: ModelShape, split: str) -> list[Any]:
         For a system without splits, a split that is written otherwise or is not of the system, or none that divides the
         model.
     """
-    if system.kind not in ("lol-pim", "lol-pim-hybrid", "gpu"):
-        raise ConfigError(f"{system.name} has no splits to choose: --split is for GPUs and LoL-PIM's systems")
     if split == "auto":
         found = legal_splits(system, model)
         if not found:

@@ -72,7 +72,7 @@ def test_table_and_files(tmp_path, capsys):
     names = [row["operator"] for row in result["operators"]]
     assert names == ["norms", "qkv", "rotary", "kv_append", "attention_score", "softmax", "attention_context",
                      "out_projection", "attention_allreduce", "ffn_gate", "ffn_up", "ffn_gate_product", "ffn_down",
-                     "ffn_allreduce", "residuals"]
+                     "ffn_allreduce", "residuals", "partial_sums"]
     words = np.fromfile(tmp_path / "layer.bin", "<u4")
     assert words.nbytes == result["program"]["bytes"] and len(result["program"]["listing"]) == result["program"]["lines"]
     assert main(["compile", "mpt-7b-storywriter", "--operator", "ffn_up", "--listing"]) == 0

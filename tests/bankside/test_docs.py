@@ -251,13 +251,20 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path):
 
 
 def test_compile_keys(capsys, tmp_path):
-    compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin")))
+    compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin"), "--records",
+                              str(tmp_path / "none")))
 
 
 def test_eval_keys_of_modules(capsys, module_records):
     result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b", "--records", str(module_records.folder))
     compare("eval of modules", {"attention": result.pop("attention")})
     compare("eval", {**result, "attention": None}, absent=("area", "unit", "attention"))
+
+
+def test_eval_keys_of_a_workload(capsys, module_records):
+    arguments = ("eval", "lol-pim", "--model", "qwen1.5-7b", "--workload", "qmsum", "--split", "8x4", "--set",
+                 "node.nodes=4")
+    compare("eval of a workload", output(capsys, *arguments, "--records", str(module_records.folder)))
 
 
 def test_sim_keys(monkeypatch, tmp_path):

@@ -15,8 +15,9 @@ from bankside.models.lolpim.search import best, legal_splits, search, sized, uti
 from bankside.models.memory.aim import FrontEnd, channel_mask
 from bankside.models.memory.aim_pingpong import PingPong
 from bankside.models.program import Program
-from bankside.models.systems import evaluate, load_system
+from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.lol_pim import pipelined
+from bankside.models.systems.units import HubCommandClocks
 
 MODULE = Module()
 
@@ -320,3 +321,91 @@ def test_every_combination_of_techniques_runs(module_records):
         result = evaluate("lol-pim", model, context=3000, batch=4, records=module_records, overrides=overrides,
                           refresh=True)
         assert result.tpot_ms > 0
+
+
+# Measurements ------------------------------------------------------------------------------------------------------------
+
+
+class Without:
+    """Records without those of some units."""
+
+    def __init__(self, source, *units):
+        self.source, self.units = source, units
+
+    def find(self, unit, config_hash, kind, **conditions):
+        return None if unit in self.units else self.source.find(unit, config_hash, kind, **conditions)
+
+
+def test_times_of_hub_and_dispatcher_come_from_records(module_records):
+    """RMSNORM and product of 4096 numbers are 256 words: of 32 measured ones 141 and 83 clocks, a further word 2."""
+    model = load_model("qwen1.5-7b")
+    result = evaluate("lol-pim", model, context=4096, batch=16, records=module_records)
+    step = 16 * 2 * 1e-6                                 # 16 steps of two layers, in ms of a clock
+    assert result.breakdown_ms["norms"] == pytest.approx(step * 2 * (141 + 83 + 2 * 2 * 224))
+    assert result.breakdown_ms["residuals"] == pytest.approx(step * 2 * (83 + 2 * 224))
+    assert result.breakdown_ms["ffn_gate_product"] == pytest.approx(step * (83 + 2 * (86 - 32)))
+    assert result.breakdown_ms["rotary"] == pytest.approx(step * 3 * (83 + 2 * 32))
+    assert result.breakdown_ms["dispatch"] == pytest.approx(step * 11)
+    # Sums of four pieces of qkv, gate and up, 96 words each, and of two of down, 256: the last of each waits; so does the
+    # bias of qkv, which is one more term.
+    assert result.breakdown_ms["partial_sums"] == pytest.approx(step * (3 * (83 + 2 * 64) + 83 + 2 * 224))
+    assert [name.split("-sim")[0].rsplit("-", 1)[0] for name in result.records] == ["pim-hub", "dpa-dispatcher"]
+    assert "dispatch" not in evaluate("aimx-pim", model, context=4096, batch=16, records=module_records).breakdown_ms
+
+
+@pytest.mark.parametrize("system,absent,commands", [
+    ("lol-pim", ("pim-hub",), ["bankside sim pim-hub --preset lol-pim"]),
+    ("lol-pim", ("pim-hub", "dpa-dispatcher"), ["bankside sim pim-hub --preset lol-pim",
+                                                "bankside sim dpa-dispatcher --preset lol-pim"]),
+    ("gpu-lol-pim", ("dpa-dispatcher",), ["bankside sim dpa-dispatcher --preset lol-pim"]),
+    ("aimx-pim", ("dpa-dispatcher",), [])])
+def test_missing_measurements_are_told(system, absent, commands, module_records):
+    model, source = load_model("qwen1.5-7b"), Without(module_records, *absent)
+    if not commands:
+        assert evaluate(system, model, context=100, batch=1, records=source).records
+        return
+    with pytest.raises(MissingRecord) as told:
+        evaluate(system, model, context=100, batch=1, records=source)
+    assert list(told.value.commands) == commands
+    with pytest.raises(MissingRecord):
+        search(load_system(system), model, "qmsum", records=source, steps=16)
+
+
+def test_a_record_without_what_is_needed_is_told(module_records):
+    class Old:
+        def find(self, unit, config_hash, kind, **conditions):
+            record = module_records.find(unit, config_hash, kind, **conditions)
+            if unit != "pim-hub" or kind != "sim":
+                return record
+            commands = {op: {"cycles": 100, "words": 32} for op in record.results["commands"]}
+            return record.model_copy(update={"results": {"commands": commands}})
+
+    with pytest.raises(ConfigError, match=r"commands\.\w+\.clocks_per_word is None; measure again$"):
+        evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=1, records=Old())
+
+
+def test_sums_of_partial_results():
+    """Beside products while the hub is faster; behind them what is left."""
+    gemv = Gemv(MODULE, 4096, 4096)
+    system = load_system("lol-pim")
+    unit = system.unit
+    unit.hub.measured = {"EWADD": HubCommandClocks(256, 500, 1.0)}
+    assert gemv.result_words == 256 and gemv.spans == 4
+    assert unit.sums_seconds(gemv, False, 8e-6) == pytest.approx((0.5e-6, 1.5e-6))
+    assert unit.sums_seconds(gemv, False, 0.8e-6) == pytest.approx((0.4e-6 + 1.5e-6 - 0.8e-6, 1.5e-6))   # the hub is slower
+    assert unit.sums_seconds(gemv, True, 0.8e-6) == pytest.approx((0.2e-6 + 2e-6 - 0.8e-6, 2e-6))
+    assert unit.sums_seconds(Gemv(MODULE, 1024, 4096), False, 1e-6) == (0, 0)
+    assert pipelined(3, 1.0, 0.5, 2.0, 1.0, 0.25) == pytest.approx(3 * 3.0 + 0.25)
+    assert pipelined(1, 1.0, 0.5, 2.0, 3.0, 0.25) == pytest.approx(1.5 + 3.0 + 0.25)
+    # One query: two halves of 128 dimensions. Four: 8 runs of 2048 tokens are read one by one.
+    assert Context(MODULE, "token", 16384).sums == ((), ((1, 8),))
+    assert Context(MODULE, "token", 16384, group=4).sums == (((4 * 6, 16),), ((4, 16), (4, 8)))
+    assert Context(MODULE, "head", 16384, together=16).sums == (((14, 128),), ((1, 128),))
+
+
+def test_utilisation_of_an_evaluation(module_records):
+    model = load_model("qwen1.5-7b")
+    result = evaluate("lol-pim", model, context=16362, batch=16, records=module_records,
+                      overrides={"node.nodes": 4, "parallelism.pipeline": 4})
+    assert result.utilisation_percent == pytest.approx(100 * utilisation(model, result.throughput_tok_s, 4, 16362))
+    assert evaluate("gpu-gddr", model, context=100, batch=1, records=module_records).utilisation_percent is None

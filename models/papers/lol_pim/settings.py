@@ -112,7 +112,7 @@ def contexts(evidence: Evidence, claim: str) -> Finding:
     for name, file in MODELS.items():
         most = load_model(file).max_context
         out[name] = told[name] if told[name] in (f"{most // 1024}K", f"{most // 1000}K") else f"{most // 1024}K"
-    return Finding(out, "max_position_embeddings of the built-in shapes", "LongChat-13B has no built-in shape")
+    return Finding(out, "max_position_embeddings of the built-in shapes")
 
 
 @CHECKS.of("lolpim-task-qmsum", "lolpim-task-hotpot", "lolpim-task-musique", "lolpim-ctxrange")
