@@ -322,7 +322,7 @@ class Context(_Attention):
         words = self.passes * self.module.channels
         runs = self.steps - 1 if self.often else 0
         beside = ((self.group * (runs - 1), words),) if runs > 1 else ()
-        last = ((self.group, words),) if runs else ()
+        last: tuple[tuple[int, int], ...] = ((self.group, words),) if runs else ()
         if self.parts > 1:
             last += ((self.group * (self.parts - 1), max(words // self.parts, 1)),)
         return beside, last
