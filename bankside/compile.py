@@ -14,8 +14,8 @@ __all__ = ["compile_result", "compile_text"]
 def compile_result(model: str, system: str, *, tokens: int, operator: str | None = None, listing: bool = False,
                    output: str | None = None, records: str | None = None,
                    changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Result of ``bankside compile --json``. With ``output`` the words of the program are written there, 32 bits each, the
-    lowest byte first.
+    """Result of ``bankside compile --json``. With ``output`` the words of the program are written there, a line of the
+    command buffer a line, in hexadecimal as ``$readmemh`` takes them.
 
     Raises
     ------
@@ -63,7 +63,8 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
                 result["program"]["listing"] = list(lines_of(words, config.encoding))
             if output is not None:
                 path = Path(output)
-                write_files(path.parent, {path.name: words.astype("<u4").tobytes()})
+                text = "".join(" ".join(f"{int(word):08x}" for word in line) + "\n" for line in words)
+                write_files(path.parent, {path.name: text})
                 result["program"]["file"] = output
         elif output is not None:
             raise ConfigError(f"{loaded.name} has no dispatcher for the words of a program")

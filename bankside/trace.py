@@ -39,6 +39,8 @@ class Setting:
     memory : name or file; None: the format's own
     quirks : simulator whose quirks are switched on
     mapping, channels : of plain requests: parts of an address, channels that take part
+    tokens : of the request that a program is run for, if that counts by them
+    buffering : of AiM devices: ``single`` or ``ping-pong``
     """
 
     memory: str | None = None
@@ -47,6 +49,8 @@ class Setting:
     power_limit: bool = True
     mapping: str | None = None
     channels: int | None = None
+    tokens: int | None = None
+    buffering: str | None = None
 
 
 @dataclass
@@ -122,7 +126,7 @@ class TraceFormat:
     needs : pattern that one of the first lines has to match too, for lines that several formats have
     example : some lines
     time : its timer
-    options : which of ``mapping`` and ``channels`` it has
+    options : which of :data:`OPTIONS` it has
     """
 
     name: str
@@ -190,6 +194,7 @@ def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progr
                   ) -> tuple[Timed, IssueLog | None]:
     from bankside.constraints.document import read_text
     from bankside.constraints.memory import load_memory
+    from bankside.models.program import Loop, Program
     from bankside.models.program.reader import MAX_BYTES, parse_program
 
     memory = load_memory(setting.memory or _missing_memory("program"))
@@ -197,10 +202,64 @@ def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progr
     program = parse_program(text, path)
     if not program.body:
         raise ConfigError(f"{path}: no command in the program")
+    program = _bound(program, setting, path)
     machine = _machine(program, memory, setting)
-    parse_program(text, path, machine.check)  # once more, now that it is known by what each command is to be checked
+
+    def check(command: Command, loops: tuple[int, ...]) -> None:
+        one: Any = command
+        for count in reversed(loops):
+            one = Loop(count, (one,))
+        for bound, counts in _bound(Program([one]), setting, path).commands():
+            machine.check(bound, counts)
+
+    parse_program(text, path, check)  # once more, now that it is known by what each command is to be checked
     timed, log = machine.time(program, outputs)
     timed.lines = sum(bool(line.split("#", 1)[0].strip()) for line in text.split("\n"))
+    return timed, log
+
+
+def _bound(program: Program, setting: Setting, path: str) -> Program:
+    """The program for the tokens of a request; as it is if it does not count by them."""
+    if setting.tokens is not None:
+        return program.bind(setting.tokens)
+    try:
+        return program.bind(())
+    except (ConfigError, IndexError):
+        raise ConfigError(f"{path}: the program counts by the tokens of a request: give --tokens") from None
+
+
+def _time_words(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+    """Lines of a dispatcher's command buffer, a layer's program."""
+    import numpy as np
+
+    from bankside.constraints.document import read_text
+    from bankside.constraints.memory import load_memory
+    from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
+    from bankside.models.program.encoding import decode_program
+    from bankside.models.program.reader import MAX_BYTES
+
+    encoding = DpaDispatcherConfig().encoding
+    rows = []
+    for number, line in enumerate(read_text(path, "a program", MAX_BYTES).split("\n"), 1):
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if len(words) != encoding.line_words or not all(re.fullmatch(r"[0-9a-fA-F]{8}", word) for word in words):
+            raise ConfigError(f"{path}:{number}: a line of the command buffer is {encoding.line_words} words of 8 "
+                              "hexadecimal digits")
+        rows.append([int(word, 16) for word in words])
+    if not rows:
+        raise ConfigError(f"{path}: no command in the program")
+    try:
+        program = decode_program(np.array(rows, np.uint32), encoding, layers=1)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    program = _bound(program, setting, path)
+    machine = _machine(program, load_memory(setting.memory or "gddr6-aim"), setting)
+    for command, loops in program.commands():
+        machine.check(command, loops)
+    timed, log = machine.time(program, outputs)
+    timed.lines = len(rows)
     return timed, log
 
 
@@ -217,11 +276,13 @@ class _Machine(Protocol):
 def _machine(program: Program, memory: Memory, setting: Setting) -> _Machine:
     """The host of an AiM device for its instructions; AttAcc's channel controllers for requests with a barrier or a mask of
     channels; else one channel, commands in order."""
-    from bankside.models.memory.aim import INSTRUCTIONS
+    from bankside.models.memory.aim_trace import is_aim
 
     commands = [command for command, loops in program.commands() if all(loops)]
-    if commands and all(c.op in INSTRUCTIONS and c.op not in memory.commands for c in commands):
+    if commands and all(is_aim(c.op) and c.op not in memory.commands for c in commands):
         return _AimMachine(memory, setting)
+    if setting.buffering is not None:
+        raise ConfigError("--buffering is for instructions of an AiM device")
     if any(c.op == "BARRIER" or {"mask", "offset"} & set(c.names) for c in commands):
         return _QueueMachine(memory, setting)
     return _ChannelMachine(memory, setting)
@@ -229,9 +290,13 @@ def _machine(program: Program, memory: Memory, setting: Setting) -> _Machine:
 
 class _AimMachine:
     def __init__(self, memory: Memory, setting: Setting) -> None:
+        from bankside.models.memory.aim_pingpong import PingPong
         from bankside.models.memory.issue_log import LoggedFrontEnd
 
         self.front_end = LoggedFrontEnd(memory, quirks=setting.quirks, refresh=setting.refresh)
+        if setting.buffering not in (None, "single", "ping-pong"):
+            raise ConfigError(nearest("--buffering", setting.buffering, ("single", "ping-pong")))
+        self.double = PingPong(self.front_end) if setting.buffering == "ping-pong" else None
 
     def check(self, command: Command, loops: tuple[int, ...]) -> None:
         from bankside.models.memory.aim_trace import check_command
@@ -240,7 +305,12 @@ class _AimMachine:
             check_command(self.front_end, command.op, [(name, value.bounds(loops)) for name, value in command.operands])
 
     def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
-        whole = self.front_end.time(program)
+        from bankside.models.memory.aim_trace import memory_view
+
+        program = memory_view(program, self.front_end.memory.rows)
+        if self.double is not None and outputs.log:
+            raise ConfigError("--timeline and --picture: two sets of buffers have none")
+        whole = (self.double or self.front_end).time(program)
         channels = whole.memory.channels
         timed = Timed(whole.memory, whole.cycles, whole.commands, 0, whole.instructions,
                       (_hits(whole.memory, whole.commands), None, None), whole.stages, program=program)
@@ -378,6 +448,14 @@ def _missing_memory(form: str) -> str:
     raise ConfigError(f"a file of the format {form} needs --memory (valid: {', '.join(available())}, or a .yaml file)")
 
 
+#: A vector of 128 elements to the global buffers, its product with four rows, results read after each.
+EXAMPLE = (
+    "00010008 7fff8000 00000000 00000000 00000000 00000000 00000000 00000000",
+    "0001024a ffff8000 00000001 00000000 00008004 00000082 00000000 00000000",
+    "0000020c 7fff8000 10000000 00000000 00000805 00000000 00000000 00000000",
+    "00000001 00000000 00000000 00000000 00000000 00000000 00000000 00000000",
+)
+
 #: Formats by name, in the order in which they are tried.
 FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
     TraceFormat("aim", "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
@@ -392,8 +470,14 @@ FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
     TraceFormat("program", "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
                 None, r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
                 ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program,
-                options=("mapping",)),
+                options=("mapping", "tokens", "buffering")),
+    TraceFormat("words", "a layer's program as lines of a dispatcher's command buffer, as bankside compile writes it",
+                "gddr6-aim", r"(?i:[0-9a-f]{8}(\s+[0-9a-f]{8}){7})\s*$", EXAMPLE, _time_words,
+                options=("tokens", "buffering")),
 )}
+
+#: Options that only some formats have.
+OPTIONS = ("mapping", "channels", "tokens", "buffering")
 
 
 # ---- The command ----------------------------------------------------------------------------------------------------
@@ -405,9 +489,9 @@ def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -
         raise ConfigError(nearest("format", form, FORMATS))
     outputs.check()
     what = detect(path) if form is None else FORMATS[form]
-    if outputs.export is not None and what.name != "program":
+    if outputs.export is not None and what.name not in ("program", "words"):
         raise ConfigError(f"{path}: --export writes programs, and this is a trace of the format {what.name}")
-    for option in ("mapping", "channels"):
+    for option in OPTIONS:
         if getattr(setting, option) is not None and option not in what.options:
             raise ConfigError(f"{path}: a file of the format {what.name} has no --{option}")
     with _progress(path) as progress:

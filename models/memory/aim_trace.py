@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
-from ..program import Program, Wait
+from ...constraints.program_encoding import COMMANDS, HUB_CODES
+from ..program import Affine, Command, Loop, Node, Program, Stage, Wait
 from . import aim_kernel as kernel
 from .aim import AF_ROW, ALL_CHANNELS, CHANNELS, INSTRUCTIONS, FrontEnd, FrontEndTiming, Instructions, _Leaf
 from .lines import LONGEST, Progress, line_blocks, shown
 
-__all__ = ["check_command", "read_trace", "time_trace", "trace_lines"]
+__all__ = ["check_command", "is_aim", "memory_view", "read_trace", "time_trace", "trace_lines"]
 
 #: Different lines that are remembered.
 REMEMBERED = 1 << 17
@@ -274,17 +275,70 @@ def trace_lines(program: Program) -> Iterator[str]:
     yield "AiM EOC"
 
 
+def _hub_alone(op: str) -> bool:
+    """Whether a command is of the hub, and so takes no time of the memory."""
+    return op in COMMANDS and COMMANDS[op].code >= HUB_CODES
+
+
+def is_aim(op: str) -> bool:
+    """Whether it is an instruction of an AiM host, or a command of its hub."""
+    return op in INSTRUCTIONS or _hub_alone(op)
+
+
 def check_command(front_end: FrontEnd, op: str, operands: Iterable[tuple[str, tuple[int, int]]]) -> None:
-    """Whether an instruction's operands, with their least and greatest values, exist and are in range."""
-    what = INSTRUCTIONS.get(op)
-    if what is None:
+    """Whether an instruction's operands, with their least and greatest values, exist and are in range. Those of the devices
+    that no time depends on may be there: column, register and the like, and the slot of a request whose row it is."""
+    if not is_aim(op):
         raise ConfigError(nearest("instruction", op, INSTRUCTIONS))
-    sizes, given = _sizes(front_end), dict(operands)
+    code = COMMANDS[op]
+    fields = INSTRUCTIONS[op].fields if op in INSTRUCTIONS else tuple(code.fields)
+    known = (*fields, *code.optional, *(("slot",) if code.has_row else ()))
+    sizes, given = {**_sizes(front_end), "column": front_end.memory.columns - 1}, dict(operands)
     for name, (low, high) in given.items():
-        if name not in what.fields:
-            raise ConfigError(f"{op}: {nearest('operand', name, what.fields)}")
-        if name in sizes and not 0 <= low <= high <= sizes[name]:
-            raise ConfigError(f"{op}: {name} must be 0 to {sizes[name]}, not {low if low < 0 else high}")
-    for name in what.fields:
+        if name not in known:
+            raise ConfigError(f"{op}: {nearest('operand', name, known)}")
+        if low < 0 or name in sizes and high > sizes[name]:
+            most = f"0 to {sizes[name]}" if name in sizes else "at least 0"
+            raise ConfigError(f"{op}: {name} must be {most}, not {low if low < 0 else high}")
+    for name in fields:
         if name not in given:
             raise ConfigError(f"{op}: needs the operand {name}")
+
+
+def memory_view(program: Program, rows: int) -> Program:
+    """A program of commands of channels and hub as the memory sees it: without commands of the hub and without operands
+    that no time depends on. Rows of requests, which the dispatcher looks up, lie behind the others, in the order of their
+    numbers.
+
+    Parameters
+    ----------
+    rows : of a bank
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If they do not fit there.
+    """
+    least, most = 0, -1
+    for command, loops in program.commands():
+        row = command.get("row")
+        if row is not None and all(loops):
+            high = row.bounds(loops)[1]
+            least, most = (least, max(most, high)) if command.get("slot") is not None else (max(least, high + 1), most)
+    if most >= 0 and least + most >= rows:
+        raise ConfigError(f"the program has {least} rows and its request {most + 1}; a bank has {rows}")
+
+    def visit(body: Sequence[Node]) -> Iterator[Node]:
+        for node in body:
+            if isinstance(node, Loop):
+                yield Loop(node.count, tuple(visit(node.body)))
+            elif isinstance(node, Stage):
+                yield Stage(node.name, tuple(visit(node.body)))
+            elif not isinstance(node, Command):
+                yield node
+            elif node.op in INSTRUCTIONS:
+                fields, virtual = INSTRUCTIONS[node.op].fields, node.get("slot") is not None
+                yield Command(node.op, {name: value + Affine(least) if virtual and name == "row" else value
+                                        for name, value in node.operands if name in fields})
+
+    return Program(visit(program.body))

@@ -10,6 +10,9 @@ from bankside.models.llm import load_model
 from bankside.models.lolpim.compiler import compile_model
 from bankside.models.lolpim.dispatcher import dispatch
 from bankside.models.lolpim.host import load, set_layer, set_request, set_tokens, start
+from bankside.models.memory.aim import INSTRUCTIONS, FrontEnd
+from bankside.models.memory.aim_pingpong import PingPong
+from bankside.models.program import Program
 from bankside.models.program.encoding import canonical, decode_program, encode_program
 from bankside.models.systems import load_system
 
@@ -73,8 +76,9 @@ def test_table_and_files(tmp_path, capsys):
     assert names == ["norms", "qkv", "rotary", "kv_append", "attention_score", "softmax", "attention_context",
                      "out_projection", "attention_allreduce", "ffn_gate", "ffn_up", "ffn_gate_product", "ffn_down",
                      "ffn_allreduce", "residuals", "partial_sums"]
-    words = np.fromfile(tmp_path / "layer.bin", "<u4")
-    assert words.nbytes == result["program"]["bytes"] and len(result["program"]["listing"]) == result["program"]["lines"]
+    words = [line.split() for line in (tmp_path / "layer.bin").read_text().splitlines()]
+    program = result["program"]
+    assert 4 * sum(map(len, words)) == program["bytes"] and len(program["listing"]) == program["lines"] == len(words)
     assert main(["compile", "mpt-7b-storywriter", "--operator", "ffn_up", "--listing"]) == 0
     text = capsys.readouterr().out
     assert "FFN of two matrices with gelu" in text and "Dyn-Loop" in text and "qkv" not in text
@@ -126,3 +130,46 @@ def test_the_dispatcher_executes_what_was_compiled():
                 assert columns["row"][n] == (rows[at["row"]] if "slot" in at else at["row"])
             for name in ("gpr", "opsize", "mask", "column"):
                 assert columns[name][n] == at.get(name, 0)
+
+
+def test_compiled_words_are_timed(tmp_path, capsys):
+    """What the engine says of the program, its request's rows behind the weights, with one and two sets of buffers."""
+    path = str(tmp_path / "layer.hex")
+    compiled_json(capsys, "qwen1.5-7b", "-o", path)
+    compiled = compile_model(load_system("lol-pim"), load_model("qwen1.5-7b"), 4096)
+    front_end, weights = FrontEnd(), 104        # rows of a layer's weights
+    whole = list(compiled.program.bind(1000).expand())
+    expected = Program()
+    for op, at in whole[:len(whole) // compiled.layers]:
+        fields = {name: at[name] for name in INSTRUCTIONS[op].fields}
+        expected.command(op, **fields | ({"row": at["row"] + weights} if "slot" in at else {}))
+    for buffering, machine in (("single", front_end), ("ping-pong", PingPong(front_end))):
+        assert main(["time", path, "--tokens", "1000", "--buffering", buffering, "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        timing = machine.time(expected)
+        assert result["cycles"] == timing.cycles and result["commands"] == timing.commands
+        assert result["format"] == "words" and result["lines"] == 38
+    assert main(["time", path, "--tokens", "1000", "--export", "program", "--output", str(tmp_path / "layer.txt")]) == 0
+    assert main(["time", str(tmp_path / "layer.txt"), "--memory", "gddr6-aim", "--json"]) == 0
+    assert f'"cycles": {front_end.time(expected).cycles},' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text,arguments,message", [
+    ("MAC_ABK opsize=8 mask=1 row=0 column=64", (), ":1: MAC_ABK: column must be 0 to 63, not 64"),
+    ("MAC_ABK opsize=8 mask=1 row=0 register=2 slot=0\nRD_AF gpr=0 mask=1 function=0", (), ":2: RD_AF: unknown operand"),
+    ("SOFTMAX opsize=8 gpr0=1\nRD_MAC gpr=0 mask=1", (), ":1: SOFTMAX: needs the operand gpr1"),
+    ("loop i0 < tokens/256\n  MAC_ABK opsize=8 mask=1 row=i0 slot=0", (), "counts by the tokens of a request"),
+    ("loop i0 < tokens/4\n  MAC_ABK opsize=8 mask=1 row=i0 slot=0\nMAC_ABK opsize=8 mask=1 row=16000",
+     ("--tokens", "4000"), "16001 rows and its request 1000; a bank has 16384"),
+    ("RD bank_group=0 bank=0 row=1 column=0", ("--buffering", "single"), "for instructions of an AiM device"),
+    ("RD_MAC gpr=0 mask=1", ("--buffering", "double"), "unknown --buffering 'double'"),
+    ("RD_MAC gpr=0 mask=1", ("--buffering", "ping-pong", "--timeline", "t.json"), "two sets of buffers have none"),
+    ("00010008 7fff8000 0 0 0 0 0 0", ("--format", "words"), ":1: a line of the command buffer is 8 words"),
+    ("00010008 7fff8000 00000000 00000000 00000000 00000000 00000000 00000000", (), "line 1: program or body of a loop "),
+])
+def test_programs_that_cannot_be_timed(text, arguments, message, tmp_path, capsys):
+    path = tmp_path / "p"
+    path.write_text(text)
+    assert main(["time", str(path), "--memory", "gddr6-aim", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1

@@ -277,7 +277,7 @@ BAD_FILES = {
     "program's loop": (b"loop i1 < 3\n  AF mask=1\n", ("--memory", "gddr6-aim"),
                        r"t:1: the index of this loop is i0, not i1$"),
     "for a unit": (b"AiM EOC\n", ("--queries", "2"), r"--queries is for a unit; t is a file$"),
-    "tokens": (b"AiM EOC\n", ("--tokens", "2"), r"--tokens is for a unit or a system; t is a file$"),
+    "tokens": (b"AiM EOC\n", ("--tokens", "2"), r"t: a file of the format aim has no --tokens$"),
     "order of an address": (b"AiM EOC\n", ("--mapping", "RoBa"), r"t: a file of the format aim has no --mapping$"),
     "cycles of nothing": (b"AiM EOC\n", ("--timeline-cycles", "1:2"), r"--timeline-c.* need --timeline or --picture$"),
     "channels of nothing": (b"AiM EOC\n", ("--timeline-channels", "1"), r"--timeline-c.* need --timeline or --picture$"),
