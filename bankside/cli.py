@@ -147,7 +147,8 @@ def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False,
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
                         help="one configuration key; may be repeated")
     for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs"),
-                        ("buffering", "aim-channel: single or ping-pong"), ("registers", "aim-channel: 2, 32, ...")):
+                        ("buffering", "aim-channel, programs for AiM devices: single or ping-pong"),
+                        ("registers", "aim-channel: 2, 32, ...")):
         parser.add_argument(f"--{key}", metavar=key[0].upper(), dest="sets", action="append",
                             type=functools.partial("{}={}".format, key), help=f"{values}; short for --set {key}=...")
     parser.add_argument("--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop")
@@ -453,8 +454,8 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quirks", metavar="Q", help="do as this simulator does, its defects included")
     parser.add_argument("--refresh", action="store_true", help="with refresh")
     parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
-    parser.add_argument("--tokens", metavar="N", type=natural,
-                        help="unit: tokens in each bank; system: tokens in the KV cache (default: 512)")
+    parser.add_argument("--tokens", metavar="N", type=natural, help="unit: tokens in each bank; system: tokens in the KV "
+                        "cache (default: 512); file: tokens of the request, for programs that count by them")
     parser.add_argument("--head-dim", metavar="D", type=positive, help="unit: head dimension (default: 128)")
     parser.add_argument("--queries", metavar="Q", type=queries,
                         help="unit: queries that share the keys and values (default: 1)")
@@ -479,18 +480,17 @@ def _time(arguments: argparse.Namespace) -> int:
     from .trace import EXPORTS, Outputs, Setting, is_system, time_file, time_system
 
     target = arguments.target
-    formats = [text.partition("=")[2] for text in arguments.sets if text.startswith("format=")]
+    formats, buffering = ([text.partition("=")[2] for text in arguments.sets if text.startswith(f"{key}=")]
+                          for key in ("format", "buffering"))
     kind = "unit" if target in UNITS else "system" if is_system(target) else "file"
     if kind == "file" and not os.path.lexists(target) and not any(c in target for c in "./\\"):
         raise ConfigError(nearest("unit", target, UNITS) + "; nor is there such a file")
-    if kind == "file" and arguments.tokens is not None:
-        raise ConfigError(f"--tokens is for a unit or a system; {target} is a file")
     tokens = 512 if arguments.tokens is None else arguments.tokens
     for other, options in TIME_ONLY.items():
         for name in options:
             if other != kind and getattr(arguments, name):
                 raise ConfigError(f"--{name.replace('_', '-')} is for a {other}; {target} is a {kind}")
-    if kind != "unit" and len(arguments.sets) > (len(formats) if kind == "file" else 0):
+    if kind != "unit" and len(arguments.sets) > (len(formats) + len(buffering) if kind == "file" else 0):
         raise ConfigError(f"--set, --variant and --format are for a unit; {target} is a {kind}" if kind == "system" else
                           f"--set and --variant are for a unit; {target} is a file")
     if arguments.export is not None and arguments.export not in EXPORTS:
@@ -499,7 +499,8 @@ def _time(arguments: argparse.Namespace) -> int:
     outputs = Outputs(arguments.timeline, arguments.picture, first, last, arguments.timeline_channels, arguments.export,
                       arguments.output)
     setting = Setting(arguments.memory, arguments.quirks, arguments.refresh, not arguments.no_power_limit,
-                      arguments.mapping, arguments.channels)
+                      arguments.mapping, arguments.channels,
+                      *((arguments.tokens, *buffering[-1:]) if kind == "file" else ()))
     if kind == "unit":
         return _time_unit(arguments, tokens, outputs)
     if kind == "system":
@@ -863,7 +864,8 @@ def _compile_arguments(parser: argparse.ArgumentParser) -> None:
                                                                                    "one included")
     parser.add_argument("--operator", metavar="OP", help="only this operator of the table")
     parser.add_argument("--listing", action="store_true", help="the commands too")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the words of the program for the dispatcher")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the words of the program for the dispatcher; "
+                                                            "bankside time FILE times them")
     _records_argument(parser)
     _json_argument(parser)
 
