@@ -568,6 +568,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", metavar="B", type=positive, help="requests that decode together (default: 16)")
     parser.add_argument("--output-tokens", metavar="N", type=positive,
                         help="tokens to generate; the context grows by one with each (default: 1)")
+    parser.add_argument("--instances", metavar="I", type=positive, help="copies of the system that share the batch "
+                        "(default: 1)")
     parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decoding in steady state with requests of a "
                         "workload, as many as there is room for")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
@@ -605,7 +607,8 @@ def _eval(arguments: argparse.Namespace) -> int:
 
     common = {"refresh": arguments.refresh, "split": arguments.split, "measure": arguments.measure,
               "records": arguments.records, "changes": system_changes(arguments.changes), "progress": log}
-    load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens}
+    load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens,
+            "instances": arguments.instances}
     if arguments.workload is not None:
         for name, value in load.items():
             if value is not None:
@@ -784,6 +787,7 @@ def _repro(arguments: argparse.Namespace) -> int:
 def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system that moves tokens between tiers (pam), or its file")
     parser.add_argument("--model", metavar="NAME|FILE", required=True, help="language model")
+    _changes_argument(parser)
     parser.add_argument("--context", metavar="N", type=positive, default=738, help="tokens of each request")
     parser.add_argument("--rounds", metavar="N", type=positive, default=10, help="rounds at most")
     parser.add_argument("--output", metavar="FILE", help="table of ratios to write the result into, beside other models")
@@ -793,10 +797,11 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    from .evaluate import calibrate
+    from .evaluate import calibrate, system_changes
 
     result = calibrate(arguments.system, arguments.model, context=arguments.context, rounds=arguments.rounds,
-                       output=arguments.output, measure=arguments.measure, records=arguments.records, progress=log)
+                       output=arguments.output, measure=arguments.measure, records=arguments.records,
+                       changes=system_changes(arguments.changes), progress=log)
     if arguments.json:
         emit(result)
     else:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bankside.constraints.document import Strict
@@ -95,14 +96,15 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
             "notes": notes, "tools": tool_versions()}
 
 
-def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, refresh: bool = False,
-             split: str | None = None, measure: bool = False, records: str | None = None,
+def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, instances: int = 1,
+             refresh: bool = False, split: str | None = None, measure: bool = False, records: str | None = None,
              changes: Mapping[str, Any] | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside eval --json``. ``config_hash`` is of all that was asked for: the system's description, the
     model's shape, the load; that of a unit's configuration is in ``unit``. With ``split`` (``TPxPP`` or ``auto``),
-    ``splits`` has each split that was tried, and the rest is that of the fastest. ``changes``: values of the system's file
-    that are replaced, by dotted key.
+    ``splits`` has each split that was tried, and the rest is that of the fastest. Each of several ``instances`` is the
+    whole system and has its share of the batch; what is no sum or mean over them is of one with the largest share.
+    ``changes``: values of the system's file that are replaced, by dotted key.
 
     Raises
     ------
@@ -117,10 +119,17 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     shape, loaded = load_model(model), load_system(system, changes)
     folder = RecordFolder(records)
     load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
+    if instances > 1:
+        load["instances"] = instances
+    least, more = divmod(batch, instances)
+    if not least:
+        raise ConfigError(f"--instances {instances}: a batch of {batch} has no request for each")
 
     def attempt() -> Any:
-        return loaded.evaluate(shape, context=context, batch=batch, output_tokens=output_tokens, records=folder,
-                               refresh=refresh)
+        shares = {least + 1: more, least: instances - more}
+        return _together({share: (count, loaded.evaluate(shape, context=context, batch=share, output_tokens=output_tokens,
+                                                         records=folder, refresh=refresh))
+                          for share, count in shares.items() if count})
 
     tried: list[dict[str, Any]] = []
     if split is None:
@@ -151,7 +160,23 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         document["splits"] = tried
     asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
-    return {"schema": 1, "config_hash": digest, **document, "tools": {**tool_versions(), **document.get("tools", {})}}
+    return {"schema": 1, "config_hash": digest, **document, "instances": instances,
+            "tools": {**tool_versions(), **document.get("tools", {})}}
+
+
+def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
+    """Instances by their share of the batch: how many have it, and their evaluation. That of one with the largest share,
+    with the tokens of all and their mean energy."""
+    batch = sum(share * count for share, (count, _) in each.items())
+
+    def mean(value: Callable[[Any], float]) -> float:
+        return sum(share * count * value(one) for share, (count, one) in each.items()) / batch
+
+    largest = each[max(each)][1]
+    energy = {name: mean(lambda one, name=name: one.energy_breakdown_mj[name])  # type: ignore[misc]
+              if isinstance(value, int | float) else value for name, value in largest.energy_breakdown_mj.items()}
+    return replace(largest, batch=batch, throughput_tok_s=sum(count * one.throughput_tok_s for count, one in each.values()),
+                   energy_mj_per_token=mean(lambda one: one.energy_mj_per_token), energy_breakdown_mj=energy)
 
 
 def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
@@ -172,7 +197,8 @@ def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, pr
 
 
 def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,
-              records: str | None = None, progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+              records: str | None = None, changes: Mapping[str, Any] | None = None,
+              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside calibrate --json``; with ``output`` the table of ratios in that file is made or changed."""
     from dataclasses import asdict
     from pathlib import Path
@@ -187,7 +213,7 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
     from bankside.models.systems.calibration import table_text, with_ratios
     from bankside.models.systems.pam import TieredPimSystem
 
-    shape, loaded = load_model(model), load_system(system)
+    shape, loaded = load_model(model), load_system(system, changes)
     table = None
     if output is not None:  # tells at once if it is no table
         path = Path(output)

@@ -249,6 +249,8 @@ def evaluation_text(r: dict[str, Any]) -> str:
         rows.append(("utilisation", f"{r['utilisation_percent']:.1f} % of the modules' operations"))
     rows += [("note", note) for note in r.get("notes", [])]
     head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"
+    if r["instances"] > 1:
+        head += f" over {r['instances']} instances"
     return head + "\n" + _block(rows)
 
 

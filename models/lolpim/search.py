@@ -47,11 +47,6 @@ def sized(system: str, gigabytes: int) -> Any:
     return load_system(system, changes)
 
 
-def with_split(system: Any, tensor: int, pipeline: int) -> Any:
-    """The system with another split."""
-    return system.split(tensor, pipeline)
-
-
 def with_features(system: Any, **features: bool) -> Any:
     """A system of modules with techniques switched on or off."""
     spec = system.spec
@@ -73,7 +68,7 @@ def legal_splits(system: Any, model: ModelShape) -> list[Any]:
             continue
         try:
             layer_operators(model, 1, 1, tensor)
-            out.append(with_split(system, tensor, total // tensor))
+            out.append(system.split(tensor, total // tensor))
         except ConfigError:
             continue
     return out
@@ -85,8 +80,7 @@ def chosen_splits(system: Any, model: ModelShape, split: str) -> list[Any]:
     Raises
     ------
     :exc:`ConfigError`
-        For a system without splits, a split that is written otherwise or is not of the system, or none that divides the
-        model.
+        For a split that is written otherwise or is not of the system, or none that divides the model.
     """
     if split == "auto":
         found = legal_splits(system, model)
@@ -100,7 +94,7 @@ def chosen_splits(system: Any, model: ModelShape, split: str) -> list[Any]:
     if tensor * pipeline != _devices(system):
         raise ConfigError(f"--split {split}: tensor times pipeline must be the {_devices(system)} devices of "
                           f"{system.name}")
-    return [with_split(system, tensor, pipeline)]
+    return [system.split(tensor, pipeline)]
 
 
 def search(system: Any, model: ModelShape, workload: str, **options: Any) -> list[Decoding]:

@@ -7,6 +7,7 @@ stage``, with the larger micro-batch if they differ, and the transfer to the nex
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -100,6 +101,13 @@ class GpuSystem:
         #: Requests of all micro-batches of what is being evaluated.
         self._batch = 0
         self._linear: dict[tuple[str, int], np.ndarray] = {}
+
+    def split(self, tensor: int, pipeline: int) -> GpuSystem:
+        """The same system with another split of its GPUs."""
+        other = copy.copy(self)
+        parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
+        GpuSystem.__init__(other, self.name, self.spec.model_copy(update={"parallelism": parallelism}))
+        return other
 
     @classmethod
     def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str,

@@ -180,9 +180,10 @@ class TieredPimSystem(GpuSystem):
         self.pim, self.memories, self.file = spec, memories, file
         self.layouts: list[TierFormat] = []
         for tier, memory in zip(spec.tiers, memories, strict=True):
-            for what, value in (("link_gb_s", tier.link_gb_s), ("links.gpu_host_gb_s", spec.links.gpu_host_gb_s)):
-                if value == 0:
-                    raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: {what} must be greater than 0, not 0")
+            if tier.link_gb_s == 0:
+                raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: link_gb_s must be greater than 0, not 0")
+            if tier.link_gb_s is None and tier is not spec.tiers[0]:
+                raise ConfigError(f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link_gb_s")
             layout = TIERS[tier.layout]
             if layout.groups * tier.channels_per_device % tier.lockstep:
                 raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
@@ -196,6 +197,9 @@ class TieredPimSystem(GpuSystem):
                                   f"bytes in columns of {memory.column_bytes}, its layout {layout.rows} of "
                                   f"{layout.row_bytes} in columns of {layout.access_bytes}")
             self.layouts.append(layout)
+        if spec.links.gpu_host_gb_s == 0:
+            raise ConfigError(f"{name}: tiers beyond the GPU's own memory have no bandwidth: links.gpu_host_gb_s must be "
+                              "greater than 0, not 0")
         if len({tier.name for tier in spec.tiers}) != len(spec.tiers):
             raise ConfigError(f"{name}: two tiers have the same name")
         if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
@@ -236,6 +240,12 @@ class TieredPimSystem(GpuSystem):
                 path = str(file.parent / path)
             memories.append(_load(path, spec.power_limit))
         return cls(name, spec, base, memories, file)
+
+    def split(self, tensor: int, pipeline: int) -> TieredPimSystem:
+        other = super().split(tensor, pipeline)
+        assert isinstance(other, TieredPimSystem)
+        other._steps = {}
+        return other
 
     # Settings ----------------------------------------------------------------------------------------------------
 
