@@ -334,9 +334,10 @@ class OffloadSystemSpec(Strict):
     description: str
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
-    keeps_part: bool = Field(description="whether the GPU's memory keeps what it has room for of the KV of a batch that "
-                                         "does not fit it; else all KV of such a batch is outside")
-    overlap: bool = Field(description="whether the KV of the next layer is fetched while one is computed")
+    keeps: Literal["nothing", "batch", "part"] = Field(
+        description="KV in the GPU's own memory: nothing; that of a batch for all of which it has room; as much as it has "
+                    "room for")
+    overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: HostLinks
 
 

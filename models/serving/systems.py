@@ -127,8 +127,12 @@ class GpuServed:
         """Seconds of each of the next ``steps`` decode steps."""
         micro = -(-len(contexts) // self.pp)
         attention = self._attention(micro, contexts, steps)
-        linear = self._linear(micro, micro)
-        return self.pp * np.max(linear[:, None] + np.array(self.stages)[:, None] * attention, axis=0)
+        compute = self._linear(micro, micro)[:, None] + np.array(self.stages)[:, None] * attention
+        return self.pp * np.max(compute + self._exposed(micro, contexts, compute), axis=0)
+
+    def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
+        """What a stage takes beyond its computation, for each stage and step."""
+        return 0.0
 
     def _attended(self, contexts: np.ndarray, steps: int) -> np.ndarray:
         """Mean over the requests of the tokens attended to, for each step."""
@@ -282,7 +286,8 @@ class GpuServed:
         micro, piece = -(-len(contexts) // self.pp), -(-int(tokens.sum()) // self.pp)
         linear = self._linear(micro + piece, micro + -(-len(tokens) // self.pp))
         attention = float(self._attention(micro, contexts, 1)[0]) + self._prefill_attention(tokens, past) / self.pp
-        return self.pp * float((linear + np.array(self.stages) * attention).max())
+        compute = (linear + np.array(self.stages) * attention)[:, None]
+        return self.pp * float(np.max(compute + self._exposed(micro, contexts, compute)))
 
 
 def _pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
@@ -295,7 +300,7 @@ def _pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
 
 
 class OffloadServed(GpuServed):
-    """GPUs that fetch the KV that their own memory has no room for; how much that is follows from the tokens of all
+    """GPUs that fetch the KV that their own memory does not keep; how much that is follows from the tokens of all
     requests."""
 
     system: OffloadSystem
@@ -307,20 +312,16 @@ class OffloadServed(GpuServed):
         own, *others = system.kv_tiers(model)
         if max(system.weight_bytes_per_device(model)) > system.available_bytes_per_device:
             super()._prepare(records, refresh)  # says so
-        self.kv_tiers = {"hbm": own // token, **{tier.name: room // token for tier, room in
-                                                 zip(system.offload.tiers, others, strict=True)}}
-        room = own + sum(others) if system.offload.keeps_part else max(own, sum(others))
-        self.kv_capacity_tokens = room // token // BLOCK_TOKENS * BLOCK_TOKENS
+        self.kv_tiers = {**({} if system.offload.keeps == "nothing" else {"hbm": own // token}),
+                         **{tier.name: room // token for tier, room in zip(system.offload.tiers, others, strict=True)}}
+        self.kv_capacity_tokens = system.kv_room(model) // token // BLOCK_TOKENS * BLOCK_TOKENS
         system.prepare(model, records, refresh)
 
-    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
-        own = super()._attention(micro, contexts, steps)
-        mean = self._attended(contexts, steps)
-        if mean[-1] * len(contexts) <= self.kv_tiers["hbm"]:
-            return own
+    def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
         self.system._batch = len(contexts)
-        fetch_s = self.system.fetch_seconds(self.system.fetched(self.model, micro, mean))
-        return own + self.system.exposed(fetch_s, own)
+        fetch_s = self.system.fetch_seconds(self.system.fetched(self.model, micro,
+                                                                self._attended(contexts, compute_s.shape[1])))
+        return self.system.exposed(np.array(self.stages)[:, None] * fetch_s, compute_s)
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
         return self.system.step_energy(self.model, batch, max(round(context), 1))

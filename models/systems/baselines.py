@@ -1,7 +1,7 @@
 """What PAM is compared with and has no tiers of near-memory units: KV offload, and AttAcc.
 
-``gpu-offload``: GPUs alone; if their own memory has no room for the KV of a batch, all of it (with ``keeps_part``: the
-rest) is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM
+``gpu-offload``: GPUs alone; KV that their own memory does not keep (``keeps``: nothing, a batch that fits, or as much as
+fits) is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM
 has AttAcc's units; a batch must fit HBM.
 """
 
@@ -57,10 +57,15 @@ class OffloadSystem(GpuSystem):
         own = self.available_bytes_per_device - max(self.weight_bytes_per_device(model))
         return [max(own, 0), *(int((tier.gib_per_gpu - tier.reserved_gib) * GIB) for tier in self.offload.tiers)]
 
+    def kv_room(self, model: ModelShape) -> int:
+        """Bytes of KV of one batch that a GPU's share holds."""
+        own, *others = self.kv_tiers(model)
+        keeps = self.offload.keeps
+        return own + sum(others) if keeps == "part" else max(own, sum(others)) if keeps == "batch" else sum(others)
+
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
         weights, layers = max(self.weight_bytes_per_device(model)), max(self.stages(model))
-        own, *others = self.kv_tiers(model)
-        room = own + sum(others) if self.offload.keeps_part else max(own, sum(others))
+        room = self.kv_room(model)
         last = context + output_tokens - 1
         available = weights + room if weights <= self.available_bytes_per_device else self.available_bytes_per_device
         return Capacity(available, weights, self.kv_bytes_per_device(model, batch, last, layers),
@@ -69,13 +74,16 @@ class OffloadSystem(GpuSystem):
 
     def knees(self, model: ModelShape) -> list[int]:
         size = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
-        return [int(held) // size for held in np.cumsum(self.kv_tiers(model))[:-1]]
+        own, *others = self.kv_tiers(model)
+        return [int(held) // size for held in np.cumsum([0 if self.offload.keeps == "nothing" else own, *others])[:-1]]
 
     def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
                    need: int) -> str:
         text = super()._too_large(model, context, batch, output_tokens, capacity, need)
-        tiers = ["hbm", *(tier.name for tier in self.offload.tiers)]
-        held = ", ".join(f"{name} {count / GIB:.1f} GiB" for name, count in zip(tiers, self.kv_tiers(model), strict=True))
+        tiers, rooms = ["hbm", *(tier.name for tier in self.offload.tiers)], self.kv_tiers(model)
+        if self.offload.keeps == "nothing":
+            tiers, rooms = tiers[1:], rooms[1:]
+        held = ", ".join(f"{name} {count / GIB:.1f} GiB" for name, count in zip(tiers, rooms, strict=True))
         missing = need - capacity.available_bytes_per_device
         return f"{text}; a GPU's tiers hold {held} of KV, '{tiers[-1]}' lacks {missing / GIB:.1f} GiB"
 
@@ -86,7 +94,8 @@ class OffloadSystem(GpuSystem):
         total = whole * attended * layers * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
         out, before = [], np.zeros_like(total)
         own, *others = self.kv_tiers(model)
-        for room in (own if self.offload.keeps_part else np.where(total > own, 0, own), *others):
+        kept: dict[str, Any] = {"nothing": 0, "batch": np.where(total > own, 0, own), "part": own}
+        for room in (kept[self.offload.keeps], *others):
             here = np.clip(total - before, 0, room)
             before = before + here
             out.append(here / layers * batch / whole)
@@ -104,17 +113,31 @@ class OffloadSystem(GpuSystem):
             time = np.maximum(time, count / (tier.read_gb_s * 1e9))
         return np.asarray(time + links.latency_us * 1e-6 * (total > 0), float)
 
-    def exposed(self, fetch_s: np.ndarray, attention_s: Any) -> np.ndarray:
-        """What of the fetching the computation does not hide."""
-        return np.maximum(fetch_s - attention_s, 0) if self.offload.overlap else fetch_s
+    def exposed(self, fetch_s: Any, compute_s: Any) -> np.ndarray:
+        """What of a stage's fetching its computation does not hide."""
+        return np.maximum(fetch_s - compute_s, 0) if self.offload.overlap else np.asarray(fetch_s, float)
 
     def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
         own = super().attention(model, batch, contexts)["attention"]
         fetched = self.fetched(model, batch, contexts)
         energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte)
                      for tier, count in zip(self.offload.tiers, fetched, strict=True))
-        return {"attention": own, "kv_fetch": Cost(self.exposed(self.fetch_seconds(fetched), own.time_s),
-                                                   {"kv_transfers": energy * self.tp})}
+        return {"attention": own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
+
+    def step(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> list[dict[str, Cost]]:
+        stages = super().step(model, batch, contexts, attention)
+        for stage in stages if attention else ():
+            fetch = stage.pop("kv_fetch")
+            compute = sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values())
+            stage["kv_fetch"] = Cost(self.exposed(fetch.time_s, compute), fetch.energy_pj)
+        return stages
+
+    def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
+        self._batch = len(contexts)
+        size = -(-len(contexts) // min(self.pp, len(contexts)))
+        costs = self.attention(model, size, np.array([round(float(np.mean(contexts)))], np.int64))
+        own, fetch = (float(np.max(costs[name].time_s)) for name in ("attention", "kv_fetch"))
+        return (own, self.pp * max(self.stages(model)) * fetch) if self.offload.overlap else (own + fetch, 0.0)
 
     def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
         out = super().extras(model, batch, context)
@@ -127,9 +150,10 @@ class OffloadSystem(GpuSystem):
 
     def assumptions(self) -> list[str]:
         return [*super().assumptions(),
-                "attention reads all tokens; KV is in HBM as far as it fits, then in the next tier, and stays there"
-                if self.offload.keeps_part else
-                "attention reads all tokens; KV that does not fit HBM is in the next tiers, all of it",
+                "attention reads all tokens; " + {
+                    "nothing": "no KV is in HBM, which has room for what is being fetched",
+                    "batch": "KV of a batch that does not fit HBM is in the next tiers, all of it",
+                    "part": "KV is in HBM as far as it fits, then in the next tier, and stays there"}[self.offload.keeps],
                 "KV beyond HBM crosses the link to the GPU at every step" +
                 (", while the GPU computes" if self.offload.overlap else "")]
 
