@@ -1,0 +1,56 @@
+"""Area of a synthesised unit in other processes: its logic in one, its memories as macros in another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .area import logic_area
+from .memories import buffer_cost
+
+__all__ = ["UnitArea", "unit_area"]
+
+
+@dataclass(frozen=True)
+class UnitArea:
+    """Estimates for one unit.
+
+    Attributes
+    ----------
+    logic_ge : :class:`float`
+        Measured gate equivalents without the memories.
+    logic_mm2 : pair of :class:`float`
+        Low and high end: bare cells of the small NAND2, and placed cells of the large one.
+    memories_mm2 : :class:`float`
+    """
+
+    logic_ge: float
+    logic_mm2: tuple[float, float]
+    memories_mm2: float
+
+    @property
+    def mm2(self) -> float:
+        """At the (geometric) middle of the band of the logic."""
+        return math.sqrt(self.logic_mm2[0] * self.logic_mm2[1]) + self.memories_mm2
+
+    @property
+    def tolerance(self) -> float:
+        """The high end over :attr:`mm2`, less one."""
+        return (self.logic_mm2[1] + self.memories_mm2) / self.mm2 - 1
+
+
+def unit_area(results: Mapping[str, Any], logic: str, memories: str, *, ports: int | None = None) -> UnitArea:
+    """Area from the results of a synthesis: logic from its gate equivalents in the process ``logic``, memories by the macro
+    model in the process ``memories``, with the ports that they have or ``ports``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown process, or a memory that is no buffer.
+    """
+    gates = float(results["area_ge"]) - float(results["memory_ge_estimate"] or 0.0)
+    macros = sum(buffer_cost(m["bits"], m["width"], ports or m["read_ports"] + m["write_ports"], memories).mm2
+                 for m in results["memories"])
+    return UnitArea(gates, logic_area(gates, logic), macros)
