@@ -241,33 +241,36 @@ def attention_steps(config: AimChannelConfig, tokens: int, head_dim: int,
 def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tuple[Arrival, np.ndarray, int]:
     """When commands and data come if the memory issues the commands of ``steps`` as its timing allows.
 
-    A command comes when the memory issues the first of its own; column accesses and words come with theirs. Latencies of
-    the memory's arrays, which shift all of it, are left out.
+    A command comes when the memory issues the first of its own, or of one behind it: with two sets the memory issues a fill
+    before the products that precede it in the program. Column accesses and words come with theirs. Latencies of the
+    memory's arrays, which shift all of it, are left out.
 
     Returns
     -------
     arrival; cycles of the unit in which the memory issues the reads of results; cycles of the memory for all of it
     """
     device = load_memory(memory)
-    front_end = LoggedFrontEnd(device)
-    recorder = Recorder(front_end.memory, channels=[0])
-    timing = front_end.record_program(memory_program(steps), recorder)
-    log = recorder.log(timing.cycles)
-    names = np.array(list(device.commands))[log.commands]
-    cycles = np.ceil(log.cycles * device.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
-    column = {"WR_GB": "WRGB", "WR_BIAS": "WRMAC16", "MAC_ABK": "MAC16", "RD_MAC": "RDMAC16", "MAC_SBK": "MAC"}
-    places = {name: iter(cycles[names == name]) for name in set(column.values())}
-    commands: list[int] = []
-    accesses: list[int] = []
-    words: list[int] = []
-    reads: list[int] = []
-    for step in steps:
-        op = step.operation.op
-        at = [next(places[column[op]]) for _ in range(step.operation.steps)]
-        commands.append(at[0])
-        (accesses if op in BANK_COMMANDS else reads if op == "RD_MAC" else words).extend(at)
-    return (Arrival(*(np.array(x, np.int64) for x in (commands, accesses, words))), np.array(reads, np.int64),
-            int(timing.cycles))
+    program, names = memory_program(steps), [step.operation.op for step in steps]
+    if config.sets == 2:
+        double = PingPong(FrontEnd(device))
+        issues, end = double.issues(program), int(double.time(program).cycles)
+    else:
+        front_end = LoggedFrontEnd(device)
+        recorder = Recorder(front_end.memory, channels=[0])
+        end = int(front_end.record_program(program, recorder).cycles)
+        log = recorder.log(end)
+        logged = np.array(list(device.commands))[log.commands]
+        column = {"WR_GB": "WRGB", "WR_BIAS": "WRMAC16", "MAC_ABK": "MAC16", "RD_MAC": "RDMAC16", "MAC_SBK": "MAC"}
+        places = {name: iter(log.cycles[logged == name]) for name in set(column.values())}
+        issues = [np.array([next(places[column[name]]) for _ in range(step.operation.steps)])
+                  for name, step in zip(names, steps, strict=True)]
+    cycles = [np.ceil(at * device.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64) for at in issues]
+    kinds = [0 if name in BANK_COMMANDS else 2 if name == "RD_MAC" else 1 for name in names]
+    accesses, words, reads = (
+        np.concatenate([np.zeros(0, np.int64), *(at for at, kind in zip(cycles, kinds, strict=True) if kind == wanted)])
+        for wanted in range(3))
+    commands = np.minimum.accumulate(np.array([at[0] for at in cycles], np.int64)[::-1])[::-1]
+    return Arrival(commands, accesses, words), reads, end
 
 
 # Bench ----------------------------------------------------------------------------------------------------------------
@@ -276,9 +279,9 @@ def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tu
 def bench(request: SimRequest) -> dict[str, Any]:
     """Run the whole bench of ``aim-channel``.
 
-    Q K^T, S V, and a matrix-vector product whose inputs fill the buffer twice, at full rate; the same of them that the
-    memory's timing is for (one set of buffers) with commands and data at its cycles; random commands with all kinds of data
-    and stalls on every stream; the same with outputs that become ready only after they were asked to.
+    Q K^T, S V, and a matrix-vector product whose inputs fill the buffer twice, at full rate and with commands and data at
+    the cycles of the memory; random commands with all kinds of data and stalls on every stream; the same with outputs that
+    become ready only after they were asked to.
 
     Returns
     -------
@@ -299,20 +302,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
 
     request.progress("building the Verilated model")
     full = run("commands and data at every clock", list(works.values()), waves=request.waves)
-    outcomes = {"full_rate": full}
-    extra: dict[str, Any] = {}
-    if config.sets == 1:
-        timed = {name: arrivals(config, steps, request.workload["memory"]) for name, steps in works.items()}
-        outcomes["memory"] = run("commands and data at the memory's cycles", list(works.values()),
-                                 arrival=[t[0] for t in timed.values()])
-        extra["memory_timing"] = {
-            name: {"memory_cycles": cycles, "cycles": outcomes["memory"].cycles(n),
-                   "read_to_result": int((outcomes["memory"].result_cycles(n) - reads).max())}
-            for n, (name, (_, reads, cycles)) in enumerate(timed.items())}
-    else:
-        double = PingPong(FrontEnd(load_memory(request.workload["memory"])))
-        extra["memory_timing"] = {name: {"memory_cycles": int(double.time(memory_program(steps)).cycles)}
-                                  for name, steps in works.items()}
+    timed = {name: arrivals(config, steps, request.workload["memory"]) for name, steps in works.items()}
+    paced = run("commands and data at the memory's cycles", list(works.values()), arrival=[t[0] for t in timed.values()])
+    outcomes = {"full_rate": full, "memory": paced}
     outcomes["stalls"] = run("random stalls and back-pressure", stress(config, rng, 12), stalls=0.35)
     outcomes["lazy_outputs"] = run("outputs that wait to be asked", stress(config, rng, 6), stalls=0.1, lazy=True)
     cycles = {name: full.cycles(n) for n, name in enumerate(works)}
@@ -328,7 +320,9 @@ def bench(request: SimRequest) -> dict[str, Any]:
         "utilisation": round((ideal["q_k"] + ideal["s_v"]) / attention, 6),
         "works": {name: {"cycles": cycles[name], "ideal_cycles": ideal[name],
                          "utilisation": round(ideal[name] / cycles[name], 6)} for name in works},
-        **extra,
+        "memory_timing": {name: {"memory_cycles": memory, "cycles": paced.cycles(n),
+                                 "read_to_result": int((paced.result_cycles(n) - reads).max())}
+                          for n, (name, (_, reads, memory)) in enumerate(timed.items())},
         "max_abs_error": float(errors.max(initial=0.0)),
         "rms_error": float(np.sqrt(np.mean(errors**2))),
         "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}

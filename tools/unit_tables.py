@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.libraries import macro_family
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.units.arith import OperatorConfig
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
@@ -620,21 +621,23 @@ def aim_ports() -> str:
 
 def aim_cycles() -> str:
     rows = []
-    for name in ("aim", "aim-ping-pong"):
-        works = _narrow(name)["works"]
+    for name in BUFFERINGS:
+        works = _simulated("aim-channel", name)["works"]
         for what, text in WORKS.items():
             work = works[what]
             rows.append([name, text, work["ideal_cycles"], work["cycles"], f"{work['utilisation']:.4f}"])
     return table(["preset", "work", "column accesses", "clocks", "utilisation"], rows)
 
 
-def _narrow(name: str) -> dict[str, Any]:
-    """The bench on 4 banks and 4 lanes, with the commands that a whole channel has for the works below: as many words of
-    the buffer, a quarter of the tokens and of the head dimension. Clocks depend on the commands alone."""
-    selection = select("aim-channel", preset=name, sets=["banks=4", "lanes=4", "buffer_bytes=512"])
-    work = {"tokens": 128, "head_dim": 32}
-    record = RecordFolder().find(selection.unit.name, selection.config_hash, "sim", **work)
-    return measure.simulate(selection, **work) if record is None else record.results
+def _simulated(unit: str, preset: str | None = None) -> dict[str, Any]:
+    """Results of the bench of a preset with the defaults of its workload; measured if there is no record."""
+    selection = select(unit, preset=preset)
+    record = RecordFolder().find(unit, selection.config_hash, "sim", **selection.unit.workload)
+    return measure.simulate(selection) if record is None else record.results
+
+
+#: Two presets that differ in the buffers alone.
+BUFFERINGS = ("aim", "aim-ping-pong")
 
 
 #: Works of the bench of `aim-channel`.
@@ -643,14 +646,69 @@ WORKS = {"q_k": "Q Kᵀ, 512 tokens, head dimension 128", "s_v": "S V, 512 token
 
 
 def aim_memory() -> str:
-    """At the memory's pace: one set against two."""
+    """At the memory's pace."""
     rows = []
-    single, double = (_narrow(name)["memory_timing"] for name in ("aim", "aim-ping-pong"))
-    for what in WORKS:
-        work, other = single[what], double[what]["memory_cycles"]
-        rows.append([WORKS[what], work["memory_cycles"] / 2, work["cycles"], work["read_to_result"], other / 2,
-                     f"{1 - other / work['memory_cycles']:.1%}"])
-    return table(["work", "memory, ns", "unit, clocks", "read to result, clocks", "memory with two sets, ns", "less"], rows)
+    for name in BUFFERINGS:
+        for what, work in _simulated("aim-channel", name)["memory_timing"].items():
+            rows.append([name, WORKS[what], work["memory_cycles"] / 2, work["cycles"], work["read_to_result"]])
+    return table(["preset", "work", "memory, ns", "unit, clocks", "read to result, clocks"], rows)
+
+
+def aim_gain() -> str:
+    """What the second set saves: clocks of the unit, at full rate and at the memory's pace."""
+    rows = []
+    single, double = (_simulated("aim-channel", name) for name in BUFFERINGS)
+    for what, text in WORKS.items():
+        saved = [1 - double[key][what]["cycles"] / single[key][what]["cycles"] for key in ("works", "memory_timing")]
+        rows.append([text, *(f"{share:.1%}" for share in saved)])
+    return table(["work", "less at full rate", "less at the memory's pace"], rows)
+
+
+def _mapped(unit: str) -> str:
+    rows = []
+    for name, config in UNITS[unit].preset_table.items():
+        r = _measured(select(unit, preset=name), "synth")
+        rows.append([name, *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
+                     f"{config.clock_mhz:g}"])  # type: ignore[attr-defined]
+    return table(["preset", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
+                  "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+
+
+def _parts_of(unit: str, presets: Sequence[str]) -> str:
+    rows = []
+    for name in presets:
+        r = _measured(select(unit, preset=name), "synth")
+        for part in r["parts"]:
+            rows.append([name, f"`{part['module']}`", part["count"], f"{part['area_ge'] / 1e3:.1f}",
+                         f"{part['memory_ge_estimate'] / 1e3:.1f}", part["flip_flops"], f"{part['critical_path_ns']:.3f}",
+                         f"{part['count'] * part['area_ge'] / r['area_ge']:.1%}"])
+    return table(["preset", "part", "number", "kGE each", "memories, kGE (estimate)", "flip-flops each",
+                  "longest path, ns", "share of the area"], rows)
+
+
+def aim_synthesis() -> str:
+    return _mapped("aim-channel")
+
+
+def aim_parts() -> str:
+    return _parts_of("aim-channel", (*BUFFERINGS, "cent"))
+
+
+def aim_area() -> str:
+    """The second set of buffers: what it adds to a channel."""
+    single, double = (_measured(select("aim-channel", preset=name), "synth") for name in BUFFERINGS)
+    pairs = {what: (single[key], double[key]) for what, key in (
+        ("all", "area_ge"), ("memories, a read and a write port (estimate)", "memory_ge_estimate"))}
+    every, macros = pairs.values()
+    pairs["logic"] = every[0] - macros[0], every[1] - macros[1]
+    # A buffer is either filled or read: one port would do, if the netlist told.
+    second = 1 + macro_family("generic")[1].extra_port_factor
+    spared = [sum(m["area_um2_estimate"] for m in r["memories"] if m["name"].startswith("buffer")) / r["nand2_um2"]
+              * (1 - 1 / second) for r in (single, double)]
+    pairs["all, global buffers with one port (estimate)"] = every[0] - spared[0], every[1] - spared[1]
+    rows = [[what, f"{one / 1e3:.1f}", f"{two / 1e3:.1f}", f"{(two - one) / 1e3:.1f}", f"{(two - one) / one:.2%}"]
+            for what, (one, two) in pairs.items()]
+    return table(["", "aim, kGE", "aim-ping-pong, kGE", "more, kGE", "more"], rows)
 
 
 def hub_parameters() -> str:
@@ -661,11 +719,16 @@ def hub_ports() -> str:
     return _ports_of("pim-hub")
 
 
+def hub_synthesis() -> str:
+    return _mapped("pim-hub")
+
+
+def hub_parts() -> str:
+    return _parts_of("pim-hub", ("lol-pim",))
+
+
 def hub_cycles() -> str:
-    """On 4 lanes with a quarter of the elements, which are as many words."""
-    narrow = select("pim-hub", sets=["channels=2", "lanes=4", "gpr_bytes=256", "max_elements=128"])
-    record = RecordFolder().find("pim-hub", narrow.config_hash, "sim", tokens=128)
-    commands = (measure.simulate(narrow, tokens=128) if record is None else record.results)["commands"]
+    commands = _simulated("pim-hub")["commands"]
     return table(["command", "words through the EPU", "clocks", "utilisation"],
                  [[f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['ideal_cycles'] / c['cycles']:.4f}"]
                   for op, c in commands.items()])
@@ -695,7 +758,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
-    aim_parameters, aim_ports, aim_cycles, aim_memory, hub_parameters, hub_ports, hub_cycles, hub_errors,
+    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_gain, aim_synthesis, aim_parts, aim_area, hub_parameters,
+    hub_ports, hub_cycles, hub_errors, hub_synthesis, hub_parts,
     interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
     interface_synthesis)}
 

@@ -69,9 +69,10 @@ def _dependences(kinds, first, second):
 
 @compiled
 def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, turn, refresh, interval, counts, period,
-         horizon, ring_horizon, marks, snapshots):
+         horizon, ring_horizon, marks, snapshots, starts, issued):
     """Cycles until everything is through. ``marks``, ``snapshots``: clock and state when the products of an iteration of
-    ``period`` instructions have issued."""
+    ``period`` instructions have issued. ``issued``, unless it is empty: cycles of the column accesses of all instructions,
+    ``starts`` has the place of each one's first."""
     total = len(kinds)
     done = np.full(total, -1, np.int64)
     place = np.zeros(2, np.int64)       # next instruction of host and units
@@ -112,6 +113,8 @@ def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, t
         counts[t[t[NUMBER] + what[q]]] += sizes[k]
         if what[q] != targets[k]:
             continue
+        if len(issued):
+            issued[starts[k] + ops[k] - left[q]] = clock
         left[q] -= 1
         end = max(end, clock + 1)
         if left[q] == 0:
@@ -183,6 +186,15 @@ class PingPong:
         cycles, counts, size = self._timed(body)[:3]
         return self._answer(cycles, counts, size)
 
+    def issues(self, program: Program) -> list[np.ndarray]:
+        """Cycles in which the column accesses and transfers of each command of a program issue."""
+        code = self._code(program.body)
+        issued = np.zeros(int(code.ops.sum()), np.int64)
+        if not ((code.ops > 0) & (code.masks != 0)).all():
+            raise ConfigError("a schedule needs commands that do something")
+        self._timed(program.body, issued=issued)
+        return np.split(issued, np.cumsum(code.ops)[:-1])
+
     def _answer(self, cycles: int, counts: np.ndarray, size: int) -> FrontEndTiming:
         commands = {name: int(n) for name, n in zip(self.front_end.names, counts, strict=True) if n}
         return FrontEndTiming(self.memory, cycles, commands, size)
@@ -208,8 +220,8 @@ class PingPong:
     def _code(self, body: tuple[Node, ...]) -> Instructions:
         return self.front_end._unrolled(body)
 
-    def _timed(self, body: tuple[Node, ...],
-               period: int = 0) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray]:
+    def _timed(self, body: tuple[Node, ...], period: int = 0,
+               issued: np.ndarray | None = None) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray]:
         front, code = self.front_end, self._code(body)
         busy = (code.ops > 0) & (code.masks != 0)
         code = Instructions(*(column[busy] for column in code))
@@ -228,5 +240,6 @@ class PingPong:
         last, rings = (np.full(size, -_FAR, np.int64) for size in (numbering.slots, numbering.ring_times))
         cycles = _run(front.image, last, rings, np.full(self.memory.banks, -1, np.int64), kinds, code.targets, code.ops,
                       code.rows, sizes, first, second, self.turn, front.refresh_target, front.interval, counts, period,
-                      numbering.slot_horizon, numbering.ring_horizon, marks, snapshots)
+                      numbering.slot_horizon, numbering.ring_horizon, marks, snapshots, np.cumsum(code.ops) - code.ops,
+                      np.zeros(0, np.int64) if issued is None else issued)
         return int(cycles), counts, len(code), marks, snapshots
