@@ -101,8 +101,8 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
 
     Comments at the head of the text make no other program. A part of which there are many becomes one model that all
-    instances call. Only the whole, flat design tells real combinational loops from those of a part's ports that are computed
-    together: the linter looks for them there.
+    instances call. Only the whole, flat design tells real combinational loops from those of ports of a part that are
+    computed together: the linter looks for them there.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from bankside.constraints.errors import CheckFailed
+from bankside.cosim import build
 from bankside.cosim.build import build_model
 from bankside.cosim.streams import Items, StreamPort, bench_text, play
 
@@ -223,3 +224,63 @@ def test_old_folders_are_swept(tmp_path, monkeypatch):
         build_model(UNIT, "defects", "bench")
     left = {str(p.relative_to(tmp_path)) for p in tmp_path.glob("*/*") if p.is_dir()}
     assert left == {"models/build-b", "models/unit-used", "runs/run-b"}
+
+
+#: Two registers one behind the other, written as the generators write parts; ready goes through both.
+CHAIN = """module chain_register(i__payload, i__valid, o__ready, clk, rst, i__ready, o__payload, o__valid);
+  input clk;
+  input rst;
+  input [15:0] i__payload;
+  input i__valid;
+  output i__ready;
+  output [15:0] o__payload;
+  output o__valid;
+  input o__ready;
+  reg [15:0] item;
+  reg full;
+  assign i__ready = !full || o__ready;
+  assign o__valid = full;
+  assign o__payload = item;
+  always @(posedge clk) begin
+    if (i__ready) begin full <= i__valid; item <= i__payload + 16'd1; end
+    if (rst) full <= 0;
+  end
+endmodule
+module chain(i__payload, i__valid, o__ready, clk, rst, i__ready, o__payload, o__valid);
+  input clk;
+  input rst;
+  input [15:0] i__payload;
+  input i__valid;
+  output i__ready;
+  output [15:0] o__payload;
+  output o__valid;
+  input o__ready;
+  wire [15:0] between;
+  wire valid, ready;
+  chain_register first (
+    .clk(clk), .rst(rst), .i__payload(i__payload), .i__valid(i__valid), .i__ready(i__ready),
+    .o__payload(between), .o__valid(valid), .o__ready(ready)
+  );
+  chain_register second (
+    .clk(clk), .rst(rst), .i__payload(between), .i__valid(valid), .i__ready(ready),
+    .o__payload(o__payload), .o__valid(o__valid), .o__ready(o__ready)
+  );
+endmodule
+"""
+
+
+def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
+    """A part compiled once for all its instances gives the same items in the same cycles, with a waveform too."""
+    payload = np.stack([np.arange(200) % 256, np.zeros(200, int)], axis=1).astype(np.uint8)
+    assert build.repeated_parts(CHAIN, "chain") == []
+    runs = []
+    for threshold, waves in ((build.REPEATED_TEXT, None), (1, None), (1, tmp_path / "chain")):
+        monkeypatch.setattr(build, "REPEATED_TEXT", threshold)
+        runs.append(play(CHAIN, "chain", PORTS, {"i": Items.of(payload)}, {"o": np.array([200])}, waves=waves, **PRESSURE))
+    assert build.repeated_parts(CHAIN, "chain") == ["chain_register"]
+    whole, parts, waved = runs
+    assert np.array_equal(whole.outputs["o"].astype(int) @ (1, 256), np.arange(200) % 256 + 2) and whole.faults == []
+    for run_of_parts in (parts, waved):
+        assert np.array_equal(whole.outputs["o"], run_of_parts.outputs["o"])
+        assert np.array_equal(whole.output_cycles["o"], run_of_parts.output_cycles["o"])
+    assert waved.waves is not None and waved.waves.stat().st_size > 1000
