@@ -210,6 +210,8 @@ class PamHbmSystemSpec(Strict):
     power_limit: bool = Field(default=True, description="whether the memory's power limit holds")
     unit: UnitChoice
     area: DieBudget
+    reduction_preset: str | None = Field(default=None, description="preset of pam-ru whose area counts on the die, once it "
+                                                                   "is measured; attention has none")
     energy: PimEnergy
 
 

@@ -10,6 +10,7 @@ from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
 from ...constraints.records import Record, config_hash
 from ..systems import MissingRecord, RecordSource
+from ..systems.units import SYNTH
 
 __all__ = ["Check", "Checks", "Evidence", "Finding", "NotCheckable"]
 
@@ -112,13 +113,16 @@ class Evidence:
         return parameters[timing]
 
     def record(self, unit: str, preset: str, config: Any, kind: str, **conditions: Any) -> Record:
-        """A measurement of a unit's preset; conditions of a simulation are options of its command.
+        """A measurement of a unit's preset; conditions of a simulation are options of its command, a synthesis is that of
+        all systems (library and effort of its command without options).
 
         Raises
         ------
         :exc:`MissingRecord`
             If it has not been made, with the command that makes it.
         """
+        if kind == "synth":
+            conditions = {**SYNTH, **conditions}
         found = self.records.find(unit, config_hash(unit, config), kind, **conditions)
         if found is None:
             options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in conditions.items() if kind == "sim")

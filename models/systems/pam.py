@@ -31,7 +31,7 @@ from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycle
 from .gpu import GIB, GpuSystem, read_spec
 from .pam_hbm import _load
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .units import InterfaceSetup, ReducerSetup, UnitSetup
+from .units import InterfaceSetup, ReducerSetup, UnitSetup, synthesis_notes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -804,6 +804,7 @@ class TieredPimSystem(GpuSystem):
         found = [setup.records for setup in self.units]
         found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
         records = list({record.name: record for group in found for record in group}.values())
+        notes += synthesis_notes(records)
         return {
             "area": areas[self.pim.tiers[0].name],
             "unit": {"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),

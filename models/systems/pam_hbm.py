@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from ...constraints.document import validate
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
 from ...constraints.memory import Memory, load_memory
+from ...constraints.records import Record, config_hash
 from ...constraints.systems import GpuSystemSpec, PamHbmSystemSpec
+from ...constraints.units import pam_ru
 from ...constraints.units.pam_pu import PamPuConfig, Step
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
@@ -31,7 +33,7 @@ from ..pam.tiers import MemoryKey
 from ..program import Program
 from .gpu import GpuSystem, read_spec
 from .results import Cost, MissingRecord, RecordSource
-from .units import UNIT, Measured, UnitSetup
+from .units import UNIT, Measured, UnitSetup, find_synth, synthesis_notes
 
 __all__ = ["Measured", "PamHbmSystem", "Placement"]
 
@@ -116,6 +118,10 @@ class PamHbmSystem(GpuSystem):
         self.setup = UnitSetup(name, spec.unit)
         self.unit, self.hash, self.clock_hz = self.setup.config, self.setup.hash, self.setup.clock_hz
         self.channels = memory.channels * base.memory.stacks_per_gpu
+        if spec.reduction_preset is not None and spec.reduction_preset not in pam_ru.PRESETS:
+            raise ConfigError(f"{name}: {nearest('preset of pam-ru', spec.reduction_preset, pam_ru.PRESETS)}")
+        #: Synthesis of a reduction unit, if there is one.
+        self.reduction: Record | None = None
         self._refresh = False
         stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
         if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
@@ -146,6 +152,9 @@ class PamHbmSystem(GpuSystem):
         if missing:
             raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
                                 tuple(need for _, need in missing))
+        if self.pim.reduction_preset is not None:
+            digest = config_hash("pam-ru", pam_ru.PRESETS[self.pim.reduction_preset])
+            self.reduction = find_synth(records, "pam-ru", digest)
         self._refresh = refresh
 
     @property
@@ -224,8 +233,10 @@ class PamHbmSystem(GpuSystem):
     # Result ------------------------------------------------------------------------------------------------------
 
     def area(self) -> DieArea:
-        """The units on a DRAM die, from the measured gate equivalents."""
-        return die_area(self.measured.area_ge, self.pim.area)
+        """The units on a DRAM die, from the measured gate equivalents; reduction units of published area until theirs is
+        measured."""
+        return die_area(self.measured.area_ge, self.pim.area,
+                        reduction_ge=float(self.reduction.results["area_ge"]) if self.reduction else None)
 
     def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
         place, measured, memory = self.placement(model, batch), self.measured, self.memory
@@ -261,6 +272,11 @@ class PamHbmSystem(GpuSystem):
             notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
                          f"not divide evenly over {self.channels} channels")
         area = self.area()
+        rests_on = [*self.setup.records, *([self.reduction] if self.reduction else [])]
+        notes += synthesis_notes(rests_on)
+        if self.reduction is None and self.pim.reduction_preset is not None:
+            notes.append(f"area of reduction units is the published one: run `bankside synth pam-ru --preset "
+                         f"{self.pim.reduction_preset}`")
         return {
             "area": area,
             "unit": {"unit": UNIT, "preset": self.pim.unit.preset, "settings": dict(self.pim.unit.settings),
@@ -275,8 +291,8 @@ class PamHbmSystem(GpuSystem):
                           "reads_per_layer": done.reads,
                           "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
                           "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles},
-            "records": [record.name for record in self.setup.records],
-            "tools": {record.name: dict(record.tools) for record in self.setup.records}, "notes": notes,
+            "records": [record.name for record in rests_on],
+            "tools": {record.name: dict(record.tools) for record in rests_on}, "notes": notes,
         }
 
     def assumptions(self) -> list[str]:

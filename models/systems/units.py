@@ -8,7 +8,7 @@ too; without that of the others their area stays unknown, and a note says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,15 +21,33 @@ from ...constraints.units import dpa_dispatcher, pam_interface, pam_ru, pim_hub
 from ...constraints.units.pam_pu import PRESETS, PamPuConfig
 from .results import RecordSource
 
-__all__ = ["UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
-           "ReducerSetup", "Reduction", "UnitSetup"]
+__all__ = ["SYNTH", "UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
+           "ReducerSetup", "Reduction", "UnitSetup", "find_synth", "synthesis_notes"]
 
 UNIT = "pam-pu"
+
+#: Synthesis that areas and clocks are taken from, if it is there: what ``bankside synth`` does without options.
+SYNTH = {"library": "generic", "effort": "balanced"}
 
 #: Commands that make what is missing, each with the kind of the record and its conditions.
 Missing = list[tuple[str, tuple[str, dict[str, Any]]]]
 
 Known = TypeVar("Known")
+
+
+def find_synth(records: RecordSource, unit: str, digest: str) -> Record | None:
+    """The synthesis of a unit with the library and effort of :data:`SYNTH`, so that all units of a system have the same;
+    the newest with others if that has not been made."""
+    return records.find(unit, digest, "synth", **SYNTH) or records.find(unit, digest, "synth")
+
+
+def synthesis_notes(records: Iterable[Record]) -> list[str]:
+    """Which of the syntheses are not those of :data:`SYNTH`."""
+    return [f"area and clock of {record.unit} {record.preset or record.config_hash} are of library "
+            f"{record.conditions.get('library')} with effort {record.conditions.get('effort')}, not of {SYNTH['library']} "
+            f"with {SYNTH['effort']}, which has not been made"
+            for record in records if record.kind == "synth" and any(record.conditions.get(key, value) != value
+                                                                    for key, value in SYNTH.items())]
 
 
 @dataclass(frozen=True)
@@ -79,7 +97,7 @@ class UnitSetup:
         if sim is not None and sim.results.get("beats_per_clock") == 0:
             # The measured step had no token; that of the bench's default may exist beside it.
             sim = records.find(UNIT, self.hash, "sim", **conditions, tokens=512)
-        synth = records.find(UNIT, self.hash, "synth")
+        synth = find_synth(records, UNIT, self.hash)
         if sim is None or synth is None:
             # Settings that a preset already has need not be repeated
             chosen = "".join(f" --set {key}={value}" for key, value in sorted(self.choice.settings.items()))
@@ -159,9 +177,9 @@ class _Beside:
 
     def _look_up(self, records: RecordSource, conditions: dict[str, Any],
                  options: str = "") -> tuple[Record | None, Missing]:
-        """The co-simulation, or what makes it; area and frequency are taken from the synthesis."""
+        """The co-simulation, or what makes it; area and frequency are taken from the synthesis, if there is one."""
         digest = config_hash(self.unit, self.config)
-        sim, synth = records.find(self.unit, digest, "sim", **conditions), records.find(self.unit, digest, "synth")
+        sim, synth = records.find(self.unit, digest, "sim", **conditions), find_synth(records, self.unit, digest)
         self.records = [record for record in (sim, synth) if record is not None]
         self.area_ge, self.fmax_mhz, self.unknown_area = None, None, []
         if synth is None:
@@ -169,7 +187,7 @@ class _Beside:
         else:
             self.area_ge, self.fmax_mhz = _number(synth, "area_ge", 0), _number(synth, "fmax_mhz", 0)
         command = f"bankside sim {self.unit} --preset {self.preset}{options}"
-        return sim, [] if sim is not None else [(command, ("sim", conditions)), *self.unknown_area]
+        return sim, [] if sim is not None else [(command, ("sim", conditions))]
 
 
 class ReducerSetup(_Beside):
@@ -290,7 +308,7 @@ class HubSetup(_Beside):
                 words, clocks, per_word = (_number(sim, f"commands.{op}.{key}", 0) for key in ("words", "cycles",
                                                                                               "clocks_per_word"))
                 self.measured[op] = HubCommandClocks(words, clocks, per_word)
-        return missing[:1]
+        return missing
 
     def seconds(self, op: str, elements: float, times: float = 1) -> float:
         """Of a command on a vector of ``elements``, ``times`` times."""
@@ -324,7 +342,7 @@ class DispatcherSetup(_Beside):
             self.records, clock_hz = [sim], self.config.clock_mhz * 1e6
             self.command_s = 1 / _number(sim, "commands_per_clock", 0) / clock_hz
             self.run_s = (_number(sim, "start_cycles", 0) + _number(sim, "end_cycles", 0)) / clock_hz
-        return missing[:1]
+        return missing
 
 
 def _known(measured: Known | None) -> Known:

@@ -376,9 +376,10 @@ def test_missing_records_name_all_units():
         run(records=NoRecords())
     units = [f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
              for what, more in (("sim", " --head-dim 128"), ("synth", ""))]
-    pairs = [f"bankside {what} pam-interface --preset {pair}" for pair in ("hbm-ddr", "ddr-hbm", "ddr-ssd", "ssd-ddr")
-             for what in ("sim", "synth")]
-    assert error.value.commands == (*units, *(command.replace("pam-pu", "pam-ru") for command in units), *pairs)
+    pairs = [f"bankside sim pam-interface --preset {pair}" for pair in ("hbm-ddr", "ddr-hbm", "ddr-ssd", "ssd-ddr")]
+    # Of reduction units and interfaces the area alone would come from synthesis
+    beside = [command.replace("pam-pu", "pam-ru") for command in units if command.startswith("bankside sim")]
+    assert error.value.commands == (*units, *beside, *pairs)
     with pytest.raises(MissingRecord) as error:     # its scores are merged on the GPU, and nothing moves
         run("ls-pim", records=NoRecords())
     assert error.value.commands == tuple(units)

@@ -332,7 +332,8 @@ def test_missing_records_say_how_to_make_them():
 def test_records_are_looked_up_by_configuration_and_named():
     records = Records()
     result = run(records=records)
-    assert records.found == [("pam-pu", HASH, "sim", {"head_dim": 128}), ("pam-pu", HASH, "synth", {})]
+    assert records.found[:2] == [("pam-pu", HASH, "sim", {"head_dim": 128}),
+                                 ("pam-pu", HASH, "synth", {"library": "generic", "effort": "balanced"})]
     assert result.records == [f"pam-pu-{HASH}-sim-head_dim=128-tokens=512", f"pam-pu-{HASH}-synth-library=generic"]
     assert result.tools[result.records[0]] == {"verilator": "5.48"}
     assert result.unit["config_hash"] == HASH
@@ -366,6 +367,47 @@ def test_clock_that_is_not_met_is_told_not_scaled():
     assert not result.unit["meets_clock"] and result.tpot_ms == run().tpot_ms
     assert ("the unit reaches 500 MHz in generic, below its target of 666 MHz; results take the target for granted (at 500 "
             "MHz a burst would take 3 memory cycles, the memory gives one every 6)") in result.notes
+
+
+def test_reduction_units_have_their_measured_area():
+    """Sixteen of 140 kGE are as much as half of the 64 units; without a measurement their published area, and a note."""
+    class Both(Records):
+        def find(self, unit, config_hash, kind, **conditions):
+            if (unit, kind) != ("pam-ru", "synth"):
+                return super().find(unit, config_hash, kind, **conditions)
+            return Record(kind="synth", unit=unit, preset="pam-hbm", config={}, config_hash=config_hash, tools={},
+                          conditions={"library": "generic", "effort": "balanced"}, results={"area_ge": 140_000.0})
+
+    result, before = run(records=Both()), run()
+    assert np.array(result.area.with_other_percent) == pytest.approx(np.array(result.area.die_percent) * 1.5)
+    assert result.records[2].startswith("pam-ru-") and result.tpot_ms == before.tpot_ms
+    told = "area of reduction units is the published one: run `bankside synth pam-ru --preset pam-hbm`"
+    assert told in before.notes and told not in result.notes
+
+
+def test_the_same_library_and_effort_for_all_units():
+    """What synth does without options comes first; the newest of other libraries is better than none, and told."""
+    class Libraries(Records):
+        def __init__(self, *made):
+            super().__init__()
+            self.made = made                        # the newest last
+
+        def find(self, unit, config_hash, kind, **conditions):
+            record = super().find(unit, config_hash, kind, **conditions)
+            if kind != "synth" or record is None:
+                return record
+            for library, effort in reversed(self.made):
+                here = {"library": library, "effort": effort}
+                if all(here[key] == value for key, value in conditions.items()):
+                    return record.model_copy(update={"conditions": here})
+            return None
+
+    default, other = ("generic", "balanced"), ("osu180", "speed")
+    for made, chosen in (((default, other), default), ((other, default), default), ((("generic", "speed"), other), other)):
+        result = run(records=Libraries(*made))
+        assert f"effort={chosen[1]}-library={chosen[0]}" in result.records[1]
+        told = [note for note in result.notes if note.startswith("area and clock of pam-pu pam-hbm are of library osu180")]
+        assert bool(told) == (chosen == other)
 
 
 def test_die_area_by_hand():
