@@ -83,18 +83,20 @@ lint_off -rule INITIALDLY -file "*bench.sv"
 
 
 #: A part of a design gets a C++ model of its own if that saves at least so much Verilog text (bytes) from being compiled
-#: again for every instance. Below it starting Verilator once more costs as much.
-REPEATED_TEXT = 500_000
+#: again for every instance, because starting Verilator once more has its price, and if its own text is at least so long,
+#: because calls have theirs in every clock.
+REPEATED_TEXT, PART_TEXT = 500_000, 100_000
 
 
 def repeated_parts(verilog: str, top: str) -> list[str]:
     """Modules whose model is worth compiling once for all instances.
 
-    These are parts (:func:`bankside.gen.parts.split`) that together with the parts inside them would otherwise be
-    compiled as :data:`REPEATED_TEXT` of repetitions or more.
+    These are parts (:func:`bankside.gen.parts.split`) of :data:`PART_TEXT` or more that would otherwise be compiled as
+    :data:`REPEATED_TEXT` of repetitions or more.
     """
     own, *others = split(verilog, top)
-    return sorted(part.name for part in others if (part.count - 1) * len(part.text) >= REPEATED_TEXT)
+    return sorted(part.name for part in others
+                  if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT)
 
 
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:

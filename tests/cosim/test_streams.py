@@ -276,6 +276,7 @@ def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
     runs = []
     for threshold, waves in ((build.REPEATED_TEXT, None), (1, None), (1, tmp_path / "chain")):
         monkeypatch.setattr(build, "REPEATED_TEXT", threshold)
+        monkeypatch.setattr(build, "PART_TEXT", threshold)
         runs.append(play(CHAIN, "chain", PORTS, {"i": Items.of(payload)}, {"o": np.array([200])}, waves=waves, **PRESSURE))
     assert build.repeated_parts(CHAIN, "chain") == ["chain_register"]
     whole, parts, waved = runs
