@@ -22,7 +22,7 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
                            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
                            ("attacc layers", _layers),
                            ("Verilog generation", _generation),
-                           ("system evaluation", _evaluation), ("serving", _serving)):
+                           ("system evaluation", _evaluation), ("decode step of pam", _decode_step), ("serving", _serving)):
         log(f"measuring: {name}")
         for what, value, unit in function():
             rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
@@ -228,6 +228,31 @@ def _evaluation() -> list[tuple[str, float, str]]:
     model = load_model("llama-3-70b")
     seconds = _cpu(lambda: evaluate("gpu-only", model, context=4096, batch=16, records=RecordFolder()))
     return [("gpu-only, LLaMA-3-70B, one point", seconds, "s")]
+
+
+def _decode_step() -> list[tuple[str, float, str]]:
+    """A step of PAM: activations, importance, times of the tiers, moves, new tokens. Nothing without the records that its
+    times rest on."""
+    import numpy as np
+
+    from bankside.models.llm import load_model
+    from bankside.models.systems import MissingRecord, load_system
+    from bankside.models.systems.pam import Node, TieredPimSystem
+
+    from .records import RecordFolder
+
+    batch, context, steps = 8192, 738, 3
+    system, model = load_system("pam"), load_model("llama-3-70b")
+    assert isinstance(system, TieredPimSystem)
+    try:
+        system.prepare(model, RecordFolder(), False)
+    except MissingRecord:
+        return []
+    node = Node(system, model, np.full(batch, context, np.int64), steps + 1)
+    node.settle()
+    node.step()  # compiles
+    seconds = _cpu(lambda: [node.step() for _ in range(steps)]) / steps
+    return [(f"LLaMA-3-70B, {batch} requests of {context} tokens", seconds, "s")]
 
 
 def _layers() -> list[tuple[str, float, str]]:
