@@ -13,9 +13,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..document import Strict
 from ..errors import ConfigError
-from ..formats import FORMATS, FloatFormat
+from .pam_partials import PartialUnitConfig
 
 __all__ = ["BEAT_DTYPE", "PRESETS", "PamPuConfig", "Step"]
 
@@ -44,7 +43,7 @@ class Step:
     more: bool = False
 
 
-class PamPuConfig(Strict):
+class PamPuConfig(PartialUnitConfig):
     """Parameters of the generator ``pam-pu``; every value here is free, the presets are the paper's.
 
     The local buffer of ``buffer_bytes`` holds, in this order: the query (or a slice of it) in ``query_bytes``; the
@@ -77,8 +76,6 @@ class PamPuConfig(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
-        if self.lanes & (self.lanes - 1):
-            raise ValueError(f"lanes must be a power of two, not {self.lanes}")
         if self.query_bytes % self.beat_bytes:
             raise ValueError(f"query_bytes must be a multiple of the {self.beat_bytes} bytes of a beat, "
                              f"not {self.query_bytes}")
@@ -90,29 +87,9 @@ class PamPuConfig(Strict):
         if self.output_bytes % self.beat_bytes:
             raise ValueError(f"buffer_bytes must leave a multiple of {self.beat_bytes} bytes for output, "
                              f"not {self.output_bytes}")
-        if self.max_head_dim % self.lanes:
-            raise ValueError(f"max_head_dim must be a multiple of lanes ({self.lanes}), not {self.max_head_dim}")
         return self
 
     # Derived sizes -----------------------------------------------------------------------------------------------
-
-    @property
-    def io(self) -> FloatFormat:
-        """Format of Q, K, V, P and O."""
-        return FORMATS[self.format]
-
-    @property
-    def acc(self) -> FloatFormat:
-        return FORMATS[self.acc_format]
-
-    @property
-    def score(self) -> FloatFormat:
-        return FORMATS[self.score_format]
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes of one beat of Q, K, V or O."""
-        return self.lanes * self.io.width // 8
 
     @property
     def score_bytes(self) -> int:
@@ -142,19 +119,13 @@ class PamPuConfig(Strict):
         """
         return count <= self.score_accumulators
 
-    @property
-    def max_chunks(self) -> int:
-        return self.max_head_dim // self.lanes
-
     # Work of a step ----------------------------------------------------------------------------------------------
 
     def check_step(self, step: Step) -> None:
         """Raise :exc:`ConfigError` if this configuration can't run ``step``."""
         if not 0 <= step.tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be in 0..{self.max_tokens}, not {step.tokens}")
-        if step.head_dim % self.lanes or not self.lanes <= step.head_dim <= self.max_head_dim:
-            raise ConfigError(f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
-                              f"{self.max_head_dim}, not {step.head_dim}")
+        self.check_head_dim(step.head_dim)
 
     def chunks(self, head_dim: int) -> int:
         """Beats of one query, key or value."""

@@ -13,9 +13,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ..arithmetic import ExpTable
-from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
+from .pam_partials import PartialUnitConfig, check_power_of_two
 
 __all__ = ["PRESETS", "SCALE_INTEGER_BITS", "PamRuConfig"]
 
@@ -24,7 +24,7 @@ __all__ = ["PRESETS", "SCALE_INTEGER_BITS", "PamRuConfig"]
 SCALE_INTEGER_BITS = 10
 
 
-class PamRuConfig(Strict):
+class PamRuConfig(PartialUnitConfig):
     """Parameters of the generator ``pam-ru``; every value here is free, the presets are the paper's.
 
     The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``.
@@ -48,13 +48,9 @@ class PamRuConfig(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> PamRuConfig:
-        for name in ("lanes", "source_lanes"):
-            if getattr(self, name) & (getattr(self, name) - 1):
-                raise ValueError(f"{name} must be a power of two, not {getattr(self, name)}")
+        check_power_of_two("source_lanes", self.source_lanes)
         if self.source_lanes > self.lanes:
             raise ValueError(f"source_lanes must be at most lanes ({self.lanes}), not {self.source_lanes}")
-        if self.max_head_dim % self.lanes:
-            raise ValueError(f"max_head_dim must be a multiple of lanes ({self.lanes}), not {self.max_head_dim}")
         need = self.max_head_dim * self.acc.width // 8
         if self.scratch_bytes < need:
             raise ValueError(f"scratch_bytes {self.scratch_bytes} holds {self.scratch_bytes * 8 // self.acc.width} "
@@ -67,19 +63,6 @@ class PamRuConfig(Strict):
         return self
 
     # Derived sizes ----------------------------------------------------------------------------------------------------
-
-    @property
-    def io(self) -> FloatFormat:
-        """Format of O on the streams."""
-        return FORMATS[self.format]
-
-    @property
-    def acc(self) -> FloatFormat:
-        return FORMATS[self.acc_format]
-
-    @property
-    def score(self) -> FloatFormat:
-        return FORMATS[self.score_format]
 
     @property
     def log(self) -> FloatFormat:
@@ -96,19 +79,9 @@ class PamRuConfig(Strict):
         return SCALE_INTEGER_BITS + self.table.fraction_bits
 
     @property
-    def max_chunks(self) -> int:
-        """Beats of O in the longest partial result."""
-        return self.max_head_dim // self.lanes
-
-    @property
     def gather(self) -> int:
         """Beats of a source that make one beat of ``lanes`` elements."""
         return self.lanes // self.source_lanes
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes of ``lanes`` elements of O."""
-        return self.lanes * self.io.width // 8
 
     @property
     def staging_bytes(self) -> int:
@@ -128,12 +101,6 @@ class PamRuConfig(Strict):
                 + round(math.ldexp(fraction, self.acc.precision)))
 
     # Work -------------------------------------------------------------------------------------------------------------
-
-    def check_head_dim(self, head_dim: int) -> None:
-        """Raise :exc:`ConfigError` if this configuration can't merge outputs of ``head_dim`` elements."""
-        if head_dim % self.lanes or not self.lanes <= head_dim <= self.max_head_dim:
-            raise ConfigError(f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
-                              f"{self.max_head_dim}, not {head_dim}")
 
     def order(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Order in which the partial results of a step are merged, as ``(source, index within the source)``.

@@ -14,36 +14,58 @@ from .reduction_tree import shared_ru
 from .ru import PamRu, reduction_layout
 from .sequencer import command_layout
 
-__all__ = ["PamBankGroup", "composition_members", "composition_ports"]
+__all__ = ["Composition", "PamBankGroup"]
 
 _SELECT = "processing units that get it, a bit for each"
 
 
-def composition_members(config):
-    """Streams that all compositions have, but for those of K and V."""
-    processing = config.processing
-    step = {str(key): field.shape for key, field in command_layout(processing)}
-    return {
-        "command": In(stream.Signature(data.StructLayout({**step, "select": config.units}))),
-        "query": In(stream.Signature(data.StructLayout({"data": processing.lanes * processing.io.width,
-                                                        "select": config.units}))),
-        "merge": In(stream.Signature(reduction_layout(config.reduction))),
-        "result": Out(stream.Signature(partial_layout(config.reduction, config.reduction.lanes))),
-    }
+class Composition(wiring.Component):
+    """Base of the compositions of processing and reduction units: streams, their descriptions, latencies of the parts.
+
+    Parameters
+    ----------
+    config : the composition's configuration
+    kind : its class
+    feeds : mapping of name to shape and description (as in ``PORTS``)
+        Input streams that K and V come on; ``kv_N`` for each processing unit by default.
+    """
+
+    def __init__(self, config, kind, feeds=None):
+        if not isinstance(config, kind):
+            raise TypeError(f"Configuration must be a {kind.__name__}, not {config!r}")
+        self._config = config
+        processing, select = config.processing, config.units
+        beat = processing.lanes * processing.io.width
+        step = {str(key): field.shape for key, field in command_layout(processing)}
+        if feeds is None:
+            feeds = {f"kv_{n}": (beat, PamPu.PORTS["kv"]) for n in range(config.units)}
+        command = PamPu.PORTS["command"]
+        self.PORTS = {
+            "command": {"payload": command["payload"], "fields": {**command["fields"], "select": _SELECT}},
+            "query": {"payload": "a beat of Q", "fields": {"data": PamPu.PORTS["query"]["payload"], "select": _SELECT}},
+            "merge": PamRu.PORTS["command"],
+            "result": PamRu.PORTS["result"],
+            **{name: ports for name, (_, ports) in feeds.items()},
+        }
+        super().__init__({
+            "command": In(stream.Signature(data.StructLayout({**step, "select": select}))),
+            "query": In(stream.Signature(data.StructLayout({"data": beat, "select": select}))),
+            "merge": In(stream.Signature(reduction_layout(config.reduction))),
+            "result": Out(stream.Signature(partial_layout(config.reduction, config.reduction.lanes))),
+            **{name: In(stream.Signature(shape)) for name, (shape, _) in feeds.items()},
+        })
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, of the parts."""
+        return {**PamPu(self._config.processing).latency, **PamRu(self._config.reduction).latency}
 
 
-def composition_ports():
-    """What these streams are for."""
-    command = PamPu.PORTS["command"]
-    return {
-        "command": {"payload": command["payload"], "fields": {**command["fields"], "select": _SELECT}},
-        "query": {"payload": "a beat of Q", "fields": {"data": PamPu.PORTS["query"]["payload"], "select": _SELECT}},
-        "merge": PamRu.PORTS["command"],
-        "result": PamRu.PORTS["result"],
-    }
-
-
-class PamBankGroup(wiring.Component):
+class PamBankGroup(Composition):
     """``config.units`` units :class:`PamPu`, each with the data of its bank, and one :class:`PamRu` that takes their
     results.
 
@@ -71,22 +93,7 @@ class PamBankGroup(wiring.Component):
     """
 
     def __init__(self, config):
-        if not isinstance(config, PamBankGroupConfig):
-            raise TypeError(f"Configuration must be a PamBankGroupConfig, not {config!r}")
-        self._config = config
-        beat = config.processing.lanes * config.processing.io.width
-        names = [f"kv_{n}" for n in range(config.units)]
-        self.PORTS = {**composition_ports(), **dict.fromkeys(names, PamPu.PORTS["kv"])}
-        super().__init__({**composition_members(config), **{name: In(stream.Signature(beat)) for name in names}})
-
-    @property
-    def config(self):
-        return self._config
-
-    @property
-    def latency(self):
-        """Fixed latencies in cycles, of the parts."""
-        return {**PamPu(self._config.processing).latency, **PamRu(self._config.reduction).latency}
+        super().__init__(config, PamBankGroupConfig)
 
     def elaborate(self, platform):
         m = Module()

@@ -2,14 +2,11 @@
 """Several of PAM's bank groups and the tree that merges their results: a channel of HBM, a DIMM."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In
 
 from ...constraints.units.pam_hbm_slice import PamSliceConfig
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.shared import shared
-from .bank_group import PamBankGroup, composition_members, composition_ports
-from .pu import PamPu
+from .bank_group import Composition, PamBankGroup
 from .reduction_tree import PamReductionTree
 
 __all__ = ["PamSlice", "connect_groups"]
@@ -47,7 +44,7 @@ def connect_groups(m, platform, config, top):
     return groups
 
 
-class PamSlice(wiring.Component):
+class PamSlice(Composition):
     """``config.groups`` units :class:`PamBankGroup` and a :class:`PamReductionTree` for their results, on one clock.
 
     Streams and steps are those of :class:`PamBankGroup` for all ``config.units`` processing units.
@@ -68,22 +65,7 @@ class PamSlice(wiring.Component):
     """
 
     def __init__(self, config):
-        if not isinstance(config, PamSliceConfig):
-            raise TypeError(f"Configuration must be a PamSliceConfig, not {config!r}")
-        self._config = config
-        beat = config.processing.lanes * config.processing.io.width
-        names = [f"kv_{n}" for n in range(config.units)]
-        self.PORTS = {**composition_ports(), **dict.fromkeys(names, PamPu.PORTS["kv"])}
-        super().__init__({**composition_members(config), **{name: In(stream.Signature(beat)) for name in names}})
-
-    @property
-    def config(self):
-        return self._config
-
-    @property
-    def latency(self):
-        """Fixed latencies in cycles, of the parts."""
-        return PamBankGroup(self._config.group).latency
+        super().__init__(config, PamSliceConfig)
 
     def elaborate(self, platform):
         m = Module()

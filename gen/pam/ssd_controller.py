@@ -2,19 +2,17 @@
 """The attention part of PAM's SSD controller: shared buffer, processing units, reduction units."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In
 
 from ...constraints.units.pam_ssd_controller import PamSsdControllerConfig
 from ..blocks.broadcast import link
-from .bank_group import PamBankGroup, composition_members, composition_ports
+from .bank_group import Composition
 from .page_buffer import PageBuffer, page_layout
 from .slice import connect_groups
 
 __all__ = ["PamSsdController"]
 
 
-class PamSsdController(wiring.Component):
+class PamSsdController(Composition):
     """A :class:`PageBuffer` before what :class:`PamSlice` is made of; each group of units has a flash channel.
 
     Steps are those of :class:`PamSlice`. The pages of a step come on the channels in the order of
@@ -49,24 +47,10 @@ class PamSsdController(wiring.Component):
     }
 
     def __init__(self, config):
-        if not isinstance(config, PamSsdControllerConfig):
-            raise TypeError(f"Configuration must be a PamSsdControllerConfig, not {config!r}")
-        self._config = config
-        beat = config.processing.lanes * config.processing.io.width
-        shapes = {"page": page_layout(config), "data": beat}
-        names = {f"{name}_{c}": name for c in range(config.groups) for name in shapes}
-        self.PORTS = {**composition_ports(), **{port: self._PORTS[name] for port, name in names.items()}}
-        super().__init__({**composition_members(config),
-                          **{port: In(stream.Signature(shapes[name])) for port, name in names.items()}})
-
-    @property
-    def config(self):
-        return self._config
-
-    @property
-    def latency(self):
-        """Fixed latencies in cycles, of the parts."""
-        return PamBankGroup(self._config.group).latency
+        shapes = {"page": page_layout(config), "data": config.processing.lanes * config.processing.io.width}
+        super().__init__(config, PamSsdControllerConfig,
+                         {f"{name}_{c}": (shape, self._PORTS[name])
+                          for c in range(config.groups) for name, shape in shapes.items()})
 
     def elaborate(self, platform):
         m = Module()
