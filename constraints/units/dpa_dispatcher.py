@@ -24,6 +24,7 @@ class DpaDispatcherConfig(Strict):
     table_entries: int = Field(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
     entry_bits: int = Field(default=16, ge=2, le=32,
                             description="entry of the table: a row, and whether there is one (top bit)")
+    table_banks: int = Field(default=4, ge=1, le=64, description="memories that the table is made of, for a faster access")
     slots: int = Field(default=16, ge=1, le=256, description="requests in the configuration")
     nesting: int = Field(default=4, ge=1, le=8, description="loops within each other")
     line_words: int = Field(default=8, ge=2, le=32,

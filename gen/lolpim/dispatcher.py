@@ -9,9 +9,15 @@ from amaranth.lib.wiring import In, Out
 from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from ..blocks.stream import StreamRegister
-from .sequencer import ItemKind, LoopSequencer, item_layout, slot_layout
+from .banks import BankedMemory
+from .lines import slot_layout
+from .sequencer import ItemKind, LoopSequencer, item_layout
 
 __all__ = ["DpaDispatcher", "command_layout", "done_layout", "host_layout"]
+
+
+#: Bits of an index that are multiplied with a stride in a clock; the products of its parts are added up in the next.
+PART = 7
 
 
 def host_layout(config):
@@ -105,7 +111,7 @@ class DpaDispatcher(wiring.Component):
     @property
     def latency(self):
         """Cycles between events of a unit at rest, with all streams ready."""
-        return {"start_to_command": 9, "end_to_done": 2}
+        return {"start_to_command": 17, "end_to_done": 2}
 
     def elaborate(self, platform):
         m = Module()
@@ -114,9 +120,8 @@ class DpaDispatcher(wiring.Component):
 
         m.submodules.sequencer = sequencer = LoopSequencer(config)
         m.submodules.buffer = buffer = Memory(shape=32 * config.line_words, depth=config.lines, init=[])
-        m.submodules.table = table = Memory(shape=config.entry_bits, depth=config.table_entries, init=[])
         buffer_write, buffer_read = buffer.write_port(granularity=32), buffer.read_port()
-        table_write, table_read = table.write_port(), table.read_port()
+        m.submodules.table = table = BankedMemory(config.entry_bits, config.table_entries, config.table_banks)
         slots = Signal(data.ArrayLayout(slot_layout(config), config.slots), init=[{"tokens": -1}] * config.slots)
         slots_now = [slots[s] for s in range(config.slots)]
         layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
@@ -188,9 +193,9 @@ class DpaDispatcher(wiring.Component):
 
         line, place = index[bits(config.line_words):], index[:bits(config.line_words)]
         m.d.comb += [
-            table_write.en.eq(clears | (does & is_entry & (index < config.table_entries))),
-            table_write.addr.eq(Mux(clears, release_entry, index)),
-            table_write.data.eq(Mux(clears, 0, written)),
+            table.write_en.eq(clears | (does & is_entry & (index < config.table_entries))),
+            table.write_addr.eq(Mux(clears, release_entry, index)),
+            table.write_data.eq(Mux(clears, 0, written)),
             buffer_write.data.eq(written.replicate(config.line_words)),
         ]
         m.d.comb += buffer_write.addr.eq(line)
@@ -201,7 +206,7 @@ class DpaDispatcher(wiring.Component):
 
         # ---- Lines ---------------------------------------------------------------------------------------------------
         m.d.comb += [
-            buffer_read.en.eq(en),
+            buffer_read.en.eq(sequencer.read),
             buffer_read.addr.eq(sequencer.address),
             sequencer.words.eq(buffer_read.data),
             sequencer.en.eq(en),
@@ -221,49 +226,66 @@ class DpaDispatcher(wiring.Component):
             return [register[name].eq(source[name]) for name in ("kind", "code", "line", "op", "virtual")]
 
         decoded_valid, decoded = Signal(), Signal(item_layout(config))
-        grown_valid, grown = Signal(), Signal(head)
-        grown_operands = Signal(data.StructLayout(encoding.operands))
-        products = [Signal(signed(width), name=f"product_{j}") for j in range(encoding.prefix_words)]
-        targets = [Signal(encoding.modifier_fields["target"], name=f"target_{j}") for j in range(encoding.prefix_words)]
         with m.If(en):
             m.d.sync += [decoded_valid.eq(sequencer.valid), decoded.eq(sequencer.item)]
-            m.d.sync += [grown_valid.eq(decoded_valid), *take_head(grown, decoded), grown_operands.eq(decoded.operands)]
-            for j in range(encoding.prefix_words):
-                change = decoded.modifiers[j]
-                m.d.sync += products[j].eq(Mux(change.valid, change.stride * change.index, 0))
-                m.d.sync += targets[j].eq(change.target)
+        valids = [decoded_valid]
+        operands = data.StructLayout(encoding.operands)
+
+        def stage(name, valid, source, values):
+            """Registers for a line behind ``valid``: whether there is one, its head and its operands as they are so far."""
+            is_there, there = Signal(name=f"{name}_valid"), Signal(head, name=name)
+            kept = Signal(operands, name=f"{name}_operands")
+            with m.If(en):
+                m.d.sync += [is_there.eq(valid), *take_head(there, source)]
+                if values is not None:
+                    m.d.sync += kept.eq(values)
+            valids.append(is_there)
+            return is_there, there, kept
+
+        modifiers = range(encoding.prefix_words)
+        parted_valid, parted, parted_operands = stage("parted", decoded_valid, decoded, decoded.operands)
+        grown_valid, grown, grown_operands = stage("grown", parted_valid, parted, parted_operands)
+        products, targets = [], []
+        for j in modifiers:
+            change = decoded.modifiers[j]
+            target = Signal(encoding.modifier_fields["target"], name=f"target_{j}")
+            product, parts = Signal(signed(width), name=f"product_{j}"), []
+            for low in range(0, len(change.index), PART):
+                piece = change.index[low:low + PART]
+                part = Signal(signed(encoding.stride_bits + len(piece)), name=f"part_{j}_{low}")
+                with m.If(en):
+                    m.d.sync += part.eq(Mux(change.valid, change.stride * piece, 0))
+                parts.append(part << low)
+            parted_target = Signal.like(target, name=f"parted_target_{j}")
+            with m.If(en):
+                m.d.sync += [parted_target.eq(change.target), target.eq(parted_target), product.eq(sum(parts))]
+            products.append(product)
+            targets.append(target)
 
         # ---- Operands: their own value, the products, and those of lines before without a command ---------------------
         # A sum is exact: so many modifiers as a command can have do not overflow it.
         most = max(*encoding.operand_bits, width + bits(encoding.prefix_words + 1)) + 2 + config.nesting
-        summed_valid, summed = Signal(), Signal(head)
-        summed_operands = Signal(data.StructLayout(encoding.operands))
+        changed_valid, changed, changed_operands = stage("changed", grown_valid, grown, grown_operands)
+        summed_valid, summed, _ = stage("summed", changed_valid & (changed.kind != ItemKind.MORE), changed, None)
+        summed_operands = Signal(operands)
         outside = Signal(len(OPERANDS))
-        is_command, is_more = grown.kind == ItemKind.COMMAND, grown.kind == ItemKind.MORE
         for t, name in enumerate(OPERANDS):
             pending = Signal(signed(most), name=f"pending_{name}")
             change, total = Signal(signed(most), name=f"change_{name}"), Signal(signed(most), name=f"total_{name}")
-            m.d.comb += [
-                change.eq(pending + sum(Mux(targets[j] == t, products[j], 0) for j in range(encoding.prefix_words))),
-                total.eq(change + grown_operands[name]),
-                outside[t].eq((total < 0) | (total >= 1 << encoding.operands[name])),
-            ]
-            with m.If(en & grown_valid):
-                m.d.sync += pending.eq(Mux(is_more, change, 0))
             with m.If(en):
-                m.d.sync += summed_operands[name].eq(total)
+                m.d.sync += [change.eq(sum(Mux(targets[j] == t, products[j], 0) for j in modifiers)),
+                             total.eq(pending + change + changed_operands[name])]
+            with m.If(en & changed_valid):
+                m.d.sync += pending.eq(Mux(changed.kind == ItemKind.MORE, pending + change, 0))
             with m.If(begin):
                 m.d.sync += pending.eq(0)
-        with m.If(en):
-            m.d.sync += [summed_valid.eq(grown_valid & ~is_more), *take_head(summed, grown)]
-            with m.If(is_command & outside.any()):
-                m.d.sync += [summed.kind.eq(ItemKind.END), summed.code.eq(DispatchError.RANGE)]
+            m.d.comb += [summed_operands[name].eq(total),
+                         outside[t].eq(total[encoding.operands[name]:].any())]  # the sign is one of these
 
         # ---- The request of a virtual row -----------------------------------------------------------------------------
         whose = Signal(bits(config.slots) + 2)
         owner = Signal(slot_layout(config))
-        owned_valid, owned = Signal(), Signal(head)
-        owned_operands = Signal.like(summed_operands)
+        owned_valid, owned, owned_operands = stage("owned", summed_valid, summed, summed_operands)
         owned_slot, owned_request = Signal(range(max(2, config.slots))), Signal(config.request_bits)
         owned_base, owned_size = Signal(config.virtual_bits), Signal(config.size_bits)
         m.d.comb += whose.eq(sequencer.run_slot + summed_operands.slot)
@@ -271,46 +293,45 @@ class DpaDispatcher(wiring.Component):
             with m.If(whose == s):
                 m.d.comb += owner.eq(slot)
         with m.If(en):
-            m.d.sync += [owned_valid.eq(summed_valid), *take_head(owned, summed), owned_operands.eq(summed_operands),
-                         owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
+            m.d.sync += [owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
                          owned_size.eq(owner.size)]
             with m.If(summed.kind == ItemKind.COMMAND):
-                with m.If(~summed.virtual & (summed_operands.row >> config.row_bits != 0)):
-                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.RANGE)]
                 # A request that is being released in this clock is gone.
                 with m.If(summed.virtual & (~owner.valid | (release & (whose == written)))):
                     m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
+                with m.If(outside.any() | (~summed.virtual & (summed_operands.row >> config.row_bits != 0))):
+                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.RANGE)]
         # So is one that is released while its command waits to be looked up: the table may soon have other rows there.
         with m.If(~en & release & owned.virtual & (owned.kind == ItemKind.COMMAND) & (owned_slot == written)):
             m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
 
         # ---- Table ----------------------------------------------------------------------------------------------------
         entry = Signal(config.size_bits + 1)
-        found_valid, found = Signal(), Signal(head)
-        found_operands, found_request = Signal.like(owned_operands), Signal(config.request_bits)
-        passed, passed_entry = Signal(), Signal(config.entry_bits)
+        read_valid, read, read_operands = stage("read", owned_valid, owned, owned_operands)
+        found_valid, found, found_operands = stage("found", read_valid, read, read_operands)
+        read_request, found_request = Signal(config.request_bits), Signal(config.request_bits)
+        passed, passed_entry, looked_up = Signal(), Signal(config.entry_bits), Signal(config.entry_bits)
         m.d.comb += [
             entry.eq(owned_base + owned_operands.row),
-            table_read.en.eq(en),
-            table_read.addr.eq(entry),
+            table.read_en.eq(en),
+            table.read_addr.eq(entry),
         ]
         with m.If(en):
             m.d.sync += [
-                found_valid.eq(owned_valid), *take_head(found, owned), found_operands.eq(owned_operands),
-                found_request.eq(Mux(owned.virtual, owned_request, 0)),
+                read_request.eq(Mux(owned.virtual, owned_request, 0)), found_request.eq(read_request),
                 # An entry that is written in the clock in which it is read is taken from the write.
-                passed.eq(table_write.en & (table_write.addr == entry)), passed_entry.eq(table_write.data),
+                passed.eq(table.write_en & (table.write_addr == entry)), passed_entry.eq(table.write_data),
+                looked_up.eq(Mux(passed, passed_entry, table.read_data)),
             ]
             with m.If((owned.kind == ItemKind.COMMAND) & owned.virtual
                       & ((owned_operands.row >= owned_size) | (entry >= config.table_entries))):
-                m.d.sync += [found.kind.eq(ItemKind.END), found.code.eq(DispatchError.VIRTUAL)]
+                m.d.sync += [read.kind.eq(ItemKind.END), read.code.eq(DispatchError.VIRTUAL)]
 
         # ---- Out ------------------------------------------------------------------------------------------------------
         m.submodules.command_out = command_out = StreamRegister(command_layout(config))
         wiring.connect(m, command_out=command_out.o, outside=wiring.flipped(self.command))
-        looked_up = Signal(config.entry_bits)
         issues, over, code = Signal(), Signal(), Signal(4)
-        m.d.comb += [looked_up.eq(Mux(passed, passed_entry, table_read.data)), code.eq(found.code)]
+        m.d.comb += code.eq(found.code)
         with m.If(found_valid):
             with m.If(found.kind == ItemKind.END):
                 m.d.comb += over.eq(1)
@@ -337,5 +358,5 @@ class DpaDispatcher(wiring.Component):
         with m.If(ends):
             m.d.sync += [busy.eq(0), stopping.eq(0)]
             m.d.sync += failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))
-            m.d.sync += [valid.eq(0) for valid in (decoded_valid, grown_valid, summed_valid, owned_valid, found_valid)]
+            m.d.sync += [valid.eq(0) for valid in valids]
         return m

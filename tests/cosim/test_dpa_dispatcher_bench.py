@@ -110,9 +110,9 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
     words = [word for key in SMALL for word in ("--set", key)]
-    assert main(["sim", "dpa-dispatcher", *words, "--tokens", "5000", "--json"]) == 0
+    assert main(["sim", "dpa-dispatcher", *words, "--tokens", "12000", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data["mismatches"] == 0 and data["commands"] == data["ideal_cycles"] == 8 * (1 + 2 * 20)
+    assert data["mismatches"] == 0 and data["commands"] == data["ideal_cycles"] == 8 * (1 + 2 * 47)
     assert data["commands_per_clock"] == 1.0 and data["utilisation"] > 0.96
     assert data["cycles"] == data["commands"] + data["start_cycles"] + data["end_cycles"]
     whole = {name: shape for name, shape in data["shapes"].items() if "beyond" not in name and "count 0" not in name}

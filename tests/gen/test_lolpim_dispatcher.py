@@ -122,6 +122,10 @@ def sync(*more):
     return (Command("SYNC"), *more)
 
 
+def lines(count):
+    return tuple(Command("SYNC") for _ in range(count))
+
+
 def add(first, second=(), third=()):
     """A command whose operands have these strides."""
     return (Command("EWADD", opsize=Affine(0, first), gpr0=Affine(0, second), gpr1=Affine(0, third)),)
@@ -140,8 +144,14 @@ def add(first, second=(), third=()):
     (sync(Loop(5, (Loop(3, add((1, 1), (2,), (3,))),))), 5),
     # Five modifiers: a line more for each command.
     (sync(Loop(4, (Loop(3, add((1, 1), (2, 3), (3,))),))), 12),
-    # Two for a loop of count 0.
+    # Bodies around the number of lines that a loop keeps, and far beyond it.
+    *(([Loop(3, lines(n)), *lines(1)], 0) for n in (5, 6, 7, 8, 13, 20)),
+    ([Loop(3, (*lines(3), Loop(3, lines(9)), *lines(2), Loop(2, (*lines(7), Loop(2, lines(6))))))], 0),
+    ([Loop(2, (Loop(2, (Loop(3, lines(8)), Loop(2, lines(2)))), *lines(9)))], 0),
+    # The lines of a loop of count 0, at least two.
     ([Loop(4, sync(Loop(0, sync())))], 2 * 3),
+    ([Loop(4, (*lines(2), Loop(0, lines(3)), *lines(1)))], 3 * 4),
+    (sync(Loop(3, (Loop(0, (*lines(4), Loop(2, lines(5)))), *lines(9)))), 9 * 3),
 ])
 def test_a_command_a_clock(nodes, extra):
     """Loops take no clocks of their own, wherever they begin and end."""
@@ -199,8 +209,8 @@ def test_release_while_rows_are_looked_up(after):
     """The slot's next request never lends its rows to what is left of the run: that ends with an error."""
     program = Program([Loop(12, (Command("MAC_ABK", opsize=1, mask=1, row=Affine(0, (1,)), slot=0),))])
     old, new = list(range(100, 112)), list(range(200, 212))
-    writes = [*load(SMALL, encode_program(program, SMALL.encoding)), *set_request(SMALL, 0, 1, 1, 0, old), start(SMALL), 12,
-              release(SMALL, 0), *set_request(SMALL, 0, 2, 1, 0, new)]
+    writes = [*load(SMALL, encode_program(program, SMALL.encoding)), *set_request(SMALL, 0, 1, 1, 0, old), start(SMALL),
+              DpaDispatcher(SMALL).latency["start_to_command"] + 3, release(SMALL, 0), *set_request(SMALL, 0, 2, 1, 0, new)]
     bench = Stuck(SMALL, [writes], after=after, until=300)
     rows = [row for _, _, _, row, *_ in bench.commands]
     assert bench.done == [(DispatchError.SLOT, 0)]
@@ -213,7 +223,8 @@ def test_table_is_written_while_it_is_read():
     code = [*load(SMALL, encode_program(program, SMALL.encoding)), *set_request(SMALL, 0, 1, 1, 5, [1])]
     bench = Bench(SMALL, [[*code, start(SMALL), *(map_rows(SMALL, 5, [n])[0] for n in range(2, 30))]])
     rows = [row for _, _, _, row, *_ in bench.commands]
-    assert rows == sorted(rows) and rows[0] < 9 and rows[-1] == 29 and set(rows) >= set(range(8, 29))
+    latency = DpaDispatcher(SMALL).latency["start_to_command"]
+    assert rows == sorted(rows) and rows[0] < latency and rows[-1] == 29 and set(rows) >= set(range(latency - 1, 29))
 
 
 def test_tokens_of_a_run_are_those_at_its_start():

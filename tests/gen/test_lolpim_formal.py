@@ -118,7 +118,7 @@ def test_sequencer_is_proved():
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [
     ("with m.Elif(end > around):", "with m.Elif(end > around + 1):"),
-    ("new.final.eq(last == 0)", "new.final.eq(0)"),
+    ("new.final.eq(word.last == 0)", "new.final.eq(0)"),
 ])
 def test_planted_error_in_the_sequencer(old, new):
     copy = planted(sequencer_module, old, new)
