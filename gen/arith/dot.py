@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Fused dot products: exact products, aligned to the largest, added as integers and rounded once.
 
 What they compute is defined in ``docs/numerics.md``; the functional models are in ``bankside.models.numerics``.

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The operators as units of the command line: a stream component for a configuration."""
 
 from amaranth import *
