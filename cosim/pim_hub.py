@@ -116,6 +116,9 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
 
+#: Words of the vectors of random commands at most.
+LONGEST = 128
+
 
 def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
     """Load a vector, do ``op`` on it in place, read it."""
@@ -127,20 +130,24 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
 
 
 def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
-    """Random commands, each after those before it but for transfers among themselves; then all registers are read."""
+    """Random commands, each after those before it but for transfers among themselves; then what they reach is read. Of a
+    large hub that is a part of its registers, somewhere in them, and vectors are no longer than :data:`LONGEST` words."""
     steps = []
-    room = min(config.registers, config.beats)
+    room = min(config.registers, config.beats, LONGEST)
+    whole = config.registers <= min(4 * room, config.max_elements)
+    reach = config.registers if whole else min(4 * room, config.max_elements)
+    base = 0 if whole else int(rng.integers(config.registers))
     for _ in range(count):
         op = str(rng.choice(list(CODES)))
         mask = int(rng.integers(0, 1 << config.channels))
         most = room * config.lanes if op in ("SOFTMAX", "LAYERNORM", "RMSNORM") else room
         size = int(rng.integers(0, min(most, config.max_elements) + 1)) if rng.random() < 0.9 else 1
-        first, second = (int(x) for x in rng.integers(0, config.registers, 2))
+        first, second = ((base + int(x)) % config.registers for x in rng.integers(0, reach if whole else room, 2))
         words = None
         if op in EPU_COMMANDS:
             # Operands and results are the same registers or others.
             count = size if op in ("EWADD", "GPR_MUL") else -(-size // config.lanes)
-            free = config.registers - 2 * count
+            free = config.registers - 2 * count if whole else room
             second = first
             if free >= 0 and rng.random() < 0.5:
                 second = (first + count + int(rng.integers(free + 1))) % config.registers
@@ -150,7 +157,7 @@ def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kin
         elif op == "WR_GPR":
             words = numbers(config.fmt, (size, config.lanes), kind, rng)
         steps.append(HubStep(command, words))
-    return [*steps, HubStep(HubCommand("RD_GPR", room)), HubStep(HubCommand("RD_GPR", 1, overlap=1))]
+    return [*steps, HubStep(HubCommand("RD_GPR", reach, base)), HubStep(HubCommand("RD_GPR", 1, overlap=1))]
 
 
 def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int = 12) -> list[list[HubStep]]:
@@ -161,7 +168,7 @@ def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int
 def overlapped_steps(config: PimHubConfig, rng: np.random.Generator) -> list[HubStep]:
     """The EPU on one half of the registers while words move from and to the other half."""
     half, word = config.registers // 2, config.lanes
-    count = min(half, config.beats)
+    count = min(half, config.beats, 8 * LONGEST)
     load = [HubStep(HubCommand("WR_GPR", count, at), numbers(config.fmt, (count, word), "normal", rng)) for at in (0, half)]
     every = (1 << config.channels) - 1
     steps = [*load, HubStep(HubCommand("SOFTMAX", count * word - 1))]

@@ -11,14 +11,14 @@ token, which loops can't say: the host issues it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...constraints.errors import ConfigError, nearest
 from ..llm import ROTARY, ModelShape
 from ..program import Affine, Command, Loop, Program, Stage
 from ..program.nodes import Node, Tokens, shift
-from .partition import Append, Context, Gemv, Score, ceil
+from .partition import Append, Context, Score, ceil
 
 __all__ = ["Compiled", "Row", "compile_model", "patterns"]
 
@@ -169,26 +169,31 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         rows.append(Row(name, "channels", shape, partition, communication, counts, times * timed.cycles,
                         times * timed.seconds * 1e6))
 
-    # Registers of the hub: the vector that comes in, what linear layers give, queries, scores, results.
+    # Registers of the hub: the vector that comes in, what linear layers give, queries, scores, results; zeros, and what
+    # comes of a further piece or run.
     source, target = 0, ceil(hidden, module.lanes)
     gemvs = dict(system.gemvs(model))
     weight_rows = sum(one.rows for one in gemvs.values())
-    widest = max(ceil(one.per_unit * module.units, module.lanes) for one in gemvs.values())
+    widest = max(one.result_words for one in gemvs.values())
     queries = target
     scores = target + widest
     results = scores + ceil(unit.module.units * ceil(attended, module.units) * group, module.lanes)
-    second = results + module.channels * heads * group  # the other of two projections whose product is taken
-    registers = second + (widest if model.gated else 0)
+    passes = ceil(dim, module.units if unit.partition == "token" else module.banks)
+    second = results + module.channels * heads * group * passes  # the other of two projections whose product is taken
+    zero = second + (widest if model.gated else 0)
+    partial = zero + 1
+    registers = partial + max(widest, module.channels * heads * group * passes)
 
     def gemv(name: str) -> None:
         one = gemvs[name]
         whole = "rows (outputs)" if name in ("qkv", "ffn_gate", "ffn_up") else "columns (inputs)"
-        one = Gemv(module, one.inputs, one.outputs, 1, one.base, source if whole.startswith("rows") else results,
-                   second if name == "ffn_up" and model.gated else target)
-        add(name, Gemv(module, one.inputs, one.outputs, 1, one.base), f"{one.inputs} x {one.outputs}",
+        parts.append((name, _moved(replace(
+            one, source=source if whole.startswith("rows") else results, partial=partial, zero=zero,
+            target=second if name == "ffn_up" and model.gated else target).program.body, 1, {
+                ("MAC_ABK", "row"): Affine(0, (weight_rows,))})))
+        add(name, one, f"{one.inputs} x {one.outputs}",
             f"1/{tp} of {whole}; outputs over {module.units} banks",
             f"in {_bytes(one.inputs)}, out {_bytes(one.outputs)} x {one.spans} spans")
-        parts.append((name, _moved(one.program.body, 1, {("MAC_ABK", "row"): Affine(0, (weight_rows,))})))
 
     add_hub("norms", f"2 x {hidden}", lambda: system.norms_seconds(model))
     gemv("qkv")
@@ -211,12 +216,15 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         f"in {_bytes(heads * group * attended)}, out {_bytes(heads * group * dim)}", turns)
     virtual_rows = 0
     if unit.partition == "token":
-        attention, virtual_rows = _attention(unit, model, heads, group, attended, layers, lazy, queries, scores, results,
-                                             operator)
+        registers_of = {"queries": queries, "scores": scores, "results": results, "partial": partial, "zero": zero}
+        attention, virtual_rows = _attention(unit, model, heads, group, attended, layers, lazy, registers_of, operator)
         parts.append((operator if operator in ("attention_score", "attention_context") else "attention", attention))
     else:
-        parts += [(name, (Loop(turns, _moved(part.program.body, 2, {})),))
-                  for name, part in (("attention_score", score), ("attention_context", context))]
+        # One turn as often as there are: the host, which issues it, moves rows and registers on.
+        ends = ((score, queries, scores), (context, scores, results))
+        parts += [(name, (Loop(turns, _moved(replace(part, source=first, target=last, partial=partial,
+                                                     zero=zero).program.body, 2, {})),))
+                  for name, (part, first, last) in zip(("attention_score", "attention_context"), ends, strict=True)]
 
     def reduce(name: str) -> None:
         if tp > 1:
@@ -257,10 +265,12 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
                     virtual_rows, warnings)
 
 
-def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int, layers: int, lazy: bool, queries: int,
-               scores: int, results: int, only: str | None) -> tuple[tuple[Node, ...], int]:
+def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int, layers: int, lazy: bool,
+               registers: Mapping[str, int], only: str | None) -> tuple[tuple[Node, ...], int]:
     """Score and context of each head of a module, below the loop over layers; virtual rows of the longest request. The
     scores of a head take the registers of those before; ``only``: one of the two."""
+    queries, scores, results = (registers[name] for name in ("queries", "scores", "results"))
+    common = {"by_tokens": lazy, "zero": registers["zero"], "double": unit.spec.features.ping_pong}
     module, dim = unit.module, model.head_dim
     fit = module.row // dim
     longest = Score(module, "token", int(model.attended(model.max_context)), dim, group, heads)
@@ -272,20 +282,21 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
         packed = 1
     value_groups = ceil(heads, packed)
     score = Score(module, "token", tokens, dim, group, heads, stride=groups * layers, source=queries, target=scores,
-                  by_tokens=lazy)
+                  **common)
     context = Context(module, "token", tokens, dim, group, heads, base=key_rows, stride=value_groups * layers,
-                      source=scores, target=results, by_tokens=lazy, run=run)
+                      source=scores, target=results, run=run, partial=registers["partial"], **common)
     value_rows = ceil(int(model.attended(model.max_context)), context.parts * run) * context.passes * value_groups * layers
     per_head = score.columns * score.steps_per_row
 
     size = min(fit, heads)
 
-    def below(program: Program, before: int, row: tuple[int, int], column: int, gpr: tuple[str, int]) -> tuple[Node, ...]:
-        """A head's program below the loops over layers, groups of heads and heads; ``before``: groups that are done."""
-        op, step = gpr
+    def below(program: Program, before: int, row: tuple[int, int], column: int, step: int,
+              *own: tuple[str, str]) -> tuple[Node, ...]:
+        """A head's program below the loops over layers, groups of heads and heads. ``before``: groups that are done;
+        ``own``: registers that each head has ``step`` of, by command and operand."""
         return _moved(program.body, 3, {
             ("MAC_ABK", "row"): Affine(before * row[0], (1, *row)), ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
-            (op, "gpr"): Affine(before * size * step, (0, size * step, step))})
+            **dict.fromkeys(own, Affine(before * size * step, (0, size * step, step)))})
 
     value_row = (layers, 0) if packed > 1 else (size * layers, layers)
     out: list[Node] = []
@@ -293,9 +304,10 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
     for count, before, inside in ((whole, 0, size), (1 if rest else 0, whole, rest)):
         nodes: tuple[Node, ...] = ()
         if only != "attention_context":
-            nodes += below(score.program, before, (layers, 0), per_head, ("WR_GB", group * score.columns))
+            nodes += below(score.program, before, (layers, 0), per_head, group * score.columns, ("WR_GB", "gpr"))
         if only != "attention_score":
             nodes += below(context.program, before, value_row, run // module.lanes if packed > 1 else 0,
-                           ("RD_MAC", group * module.channels * context.passes))
+                           group * module.channels * context.passes, ("RD_MAC", "gpr"), ("EWADD", "gpr0"),
+                           ("EWADD", "gpr1"))
         out.append(Loop(count, (Loop(inside, nodes),)))
     return tuple(out), key_rows + value_rows

@@ -29,6 +29,7 @@ class Timed:
     energy_pj : by component, all channels
     commands : issued, summed over the channels
     instructions : of the program, once for all channels
+    inputs : words that the hub reads from its registers to send them
     """
 
     cycles: int
@@ -36,12 +37,13 @@ class Timed:
     energy_pj: dict[str, float]
     commands: dict[str, int]
     instructions: int
+    inputs: int
 
 
 def lockstep(program: Program, mask: int) -> Program:
     """The program as every channel sees it: a write to the buffers of some channels takes the input path, which all share,
-    so that its time passes for all of ``mask``. What timing does not look at, columns and the hub's registers, is left
-    out."""
+    so that its time passes for all of ``mask``. What timing does not look at, columns and the hub's registers and sums, is
+    left out."""
     def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in body:
@@ -50,6 +52,8 @@ def lockstep(program: Program, mask: int) -> Program:
             elif isinstance(node, Stage):
                 out.append(Stage(node.name, visit(node.body)))
             elif isinstance(node, Command):
+                if node.op == "EWADD":
+                    continue
                 known = INSTRUCTIONS[node.op].fields if node.op in INSTRUCTIONS else node.names
                 operands = {name: value for name, value in node.operands if name in known}
                 if "gpr" in operands:
@@ -64,9 +68,9 @@ def lockstep(program: Program, mask: int) -> Program:
     return Program(visit(program.body))
 
 
-def _writes(program: Program) -> int:
-    """Writes to global buffers, summed over the channels that they are for."""
-    total = 0
+def _writes(program: Program) -> tuple[int, int]:
+    """Writes to global buffers, summed over the channels that they are for, and words of the hub for them."""
+    total = words = 0
     for command, loops in program.commands():
         if command.op == "WR_GB":
             size, mask = command.get("opsize"), command.get("mask")
@@ -75,7 +79,8 @@ def _writes(program: Program) -> int:
             for count in loops:
                 times *= count
             total += size.base * mask.base.bit_count() * times
-    return total
+            words += size.base * times
+    return total, words
 
 
 class ModuleTimer:
@@ -113,11 +118,12 @@ class ModuleTimer:
         machine = self.front_end if single else self.machine
         timing = machine.time(lockstep(program, self.module.mask))
         commands = dict(timing.commands)
+        writes, inputs = _writes(program)
         if "WRGB" in commands:
-            commands["WRGB"] = _writes(program)
+            commands["WRGB"] = writes
         energy = {name: value for name, value in energy_pj(commands, self.memory).items() if name != "total"}
         return Timed(timing.cycles, timing.cycles * self.memory.clock_ps * 1e-12, energy, commands,
-                     sum(program.counts().values()))
+                     sum(program.counts().values()), inputs)
 
 
 @lru_cache(maxsize=32)

@@ -15,6 +15,11 @@ Partitioning of keys and values (LoL-PIM section 4):
     heads of the module (or, with few heads, the next row steps). Values: by head dimension over the banks; with fewer than
     256 dimensions the tokens are cut into as many parts, which are worked on together.
 
+A unit adds to its register until that is written (WR_BIAS), so every result begins with a zero. With two sets of registers
+the next zero comes before a result is read: only so is a product not held up by the result before.
+
+The hub adds partial results (EWADD): of the pieces of an input, of the runs and parts of the tokens.
+
 Sizes are in elements of two bytes. Masks of channels are those of AiM traces: channel 0 is the highest bit.
 """
 
@@ -35,6 +40,16 @@ __all__ = ["Append", "Context", "Gemv", "Module", "Score"]
 ELEMENT = 2
 
 Partition = Literal["head", "token"]
+
+
+def _product(p: Program, double: bool, zero: int, mask: int, gpr: Any, **operands: Any) -> None:
+    """A product and its result, read to ``gpr``; with two sets the register of the first one has been written before."""
+    if not double:
+        p.command("WR_BIAS", gpr=zero, mask=mask)
+    p.command("MAC_ABK", mask=mask, **operands)
+    if double:
+        p.command("WR_BIAS", gpr=zero, mask=mask)
+    p.command("RD_MAC", gpr=gpr, mask=mask)
 
 
 def ceil(a: int, b: int) -> int:
@@ -86,9 +101,10 @@ class Gemv:
     """Matrix times vector, ``vectors`` times: outputs over all units, the input in pieces of the global buffer.
 
     A piece of the input is multiplied with all outputs before the next is written, so that each is written once; the hub
-    adds what comes of the pieces as it is read. The matrix has the rows of the banks from ``base`` on.
+    adds what comes of the pieces. The matrix has the rows of the banks from ``base`` on.
 
-    ``source``, ``target``: first registers of the hub, 16 elements each, of input and result.
+    ``source``, ``target``, ``partial``, ``zero``: first registers of the hub, 16 elements each, of input, result, what
+    comes of a further piece, and the register with zeros. ``double``: two sets of buffers.
     """
 
     module: Module
@@ -98,6 +114,9 @@ class Gemv:
     base: int = 0
     source: int = 0
     target: int = 0
+    partial: int = 0
+    zero: int = 0
+    double: bool = False
 
     @property
     def spans(self) -> int:
@@ -128,22 +147,37 @@ class Gemv:
     def program(self) -> Program:
         p, m = Program(), self.module
         columns, packed = self._span(True)
+        product = (p, self.double, self.zero, m.mask)
+
+        def full(span: Any, into: int) -> None:
+            """A piece that fills the buffer."""
+            p.command("WR_GB", opsize=m.columns, gpr=self.source + m.columns * span, mask=m.mask)
+            with p.loop(self.per_unit) as output:
+                _product(*product, into + m.channels * output, opsize=m.columns,
+                         row=self.base + span * self.per_unit + output)
+
+        def add() -> None:
+            p.command("EWADD", opsize=self.result_words, gpr0=self.target, gpr1=self.partial)
+
         with p.loop(self.vectors):
-            with p.loop(self.spans - 1) as span:
-                p.command("WR_GB", opsize=m.columns, gpr=self.source + m.columns * span, mask=m.mask)
-                with p.loop(self.per_unit) as output:
-                    p.command("MAC_ABK", opsize=m.columns, mask=m.mask, row=self.base + span * self.per_unit + output)
-                    p.command("RD_MAC", gpr=self.target + m.channels * output, mask=m.mask)
+            if self.double:
+                p.command("WR_BIAS", gpr=self.zero, mask=m.mask)
+            if self.spans > 1:
+                full(0, self.target)
+                with p.loop(self.spans - 2) as span:
+                    full(1 + span, self.partial)
+                    add()
+            into = self.target if self.spans == 1 else self.partial
             p.command("WR_GB", opsize=columns, gpr=self.source + m.columns * (self.spans - 1), mask=m.mask)
             first = self.base + (self.spans - 1) * self.per_unit
             whole, rest = divmod(self.per_unit, packed)
             for count, before, outputs in ((whole, 0, packed), (1 if rest else 0, whole, rest)):
                 with p.loop(count) as row:
                     with p.loop(outputs) as output:
-                        p.command("MAC_ABK", opsize=columns, mask=m.mask, row=first + before + row,
-                                  column=columns * output)
-                        p.command("RD_MAC", mask=m.mask,
-                                  gpr=self.target + m.channels * (before * packed + row * packed + output))
+                        _product(*product, into + m.channels * (before * packed + row * packed + output),
+                                 opsize=columns, row=first + before + row, column=columns * output)
+            if self.spans > 1:
+                add()
         return p
 
 
@@ -157,7 +191,8 @@ class _Attention:
     heads : key/value heads of a request on the module
     together : heads that are worked on at the same time (``head``), a channel each
     base, stride, column : first row, rows from one to the next, first column
-    source, target : first registers of the hub of input and result
+    source, target, partial, zero : first registers of the hub of input, result and what comes of a further run; zeros
+    double : two sets of buffers
     by_tokens : loops count by the tokens of the request that the program is run for, and rows are that request's
         (``token``); ``tokens`` then only tells what the result is for. What the last row has too much is multiplied too
     """
@@ -175,6 +210,9 @@ class _Attention:
     source: int = 0
     target: int = 0
     by_tokens: bool = False
+    partial: int = 0
+    zero: int = 0
+    double: bool = False
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -255,11 +293,12 @@ class Score(_Attention):
             """The steps that share a row; ``step`` is the number of the first."""
             with p.loop(steps) as one:
                 with p.loop(queries) as q:
-                    p.command("MAC_ABK", opsize=columns, mask=self.mask, row=row, column=self.column + columns * one,
-                              **self._slot)
-                    p.command("RD_MAC", mask=self.mask, gpr=self.target + m.channels * (
-                        group * (step + one) + query + q))
+                    _product(p, self.double, self.zero, self.mask, self.target + m.channels * (
+                        group * (step + one) + query + q), opsize=columns, row=row, column=self.column + columns * one,
+                        **self._slot)
 
+        if self.double:
+            p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
         for turns, before, queries in ((whole, 0, fit), (1 if rest else 0, whole * fit, rest)):
             with p.loop(turns) as turn:
                 query = before + fit * turn
@@ -361,28 +400,46 @@ class Context(_Attention):
     @cached_property
     def program(self) -> Program:
         p, m = Program(), self.module
-        full = self.run // m.lanes
-        often = self.often
+        full, words = self.run // m.lanes, self.passes * m.channels
 
         def runs(count: int | Tokens, columns: int, first: int) -> None:
+            """Runs from ``first`` on; where each is read, the hub adds what further ones give to that of the first."""
+            into = self.partial if first else self.target
             with p.loop(count) as step:
                 with p.loop(self.group) as query:
                     self._part_inputs(p, columns, self.source + full * self.parts * (
                         (first + step) * self.group + query))
                     with p.loop(self.passes) as one:
-                        p.command("MAC_ABK", opsize=columns, mask=self.mask, column=self.column,
-                                  row=self.base + self.stride * ((first + step) * self.passes + one), **self._slot)
-                        if often:
-                            p.command("RD_MAC", gpr=self.target + m.channels * (self.passes * query + one), mask=self.mask)
+                        row = self.base + self.stride * ((first + step) * self.passes + one)
+                        operands: dict[str, Any] = {"opsize": columns, "column": self.column, "row": row, **self._slot}
+                        if self.often:
+                            _product(p, self.double, self.zero, self.mask,
+                                     into + m.channels * (self.passes * query + one), **operands)
+                        else:
+                            p.command("MAC_ABK", mask=self.mask, **operands)
+                    if self.often and first:
+                        p.command("EWADD", opsize=words, gpr0=self.target + words * query, gpr1=into + words * query)
 
-        if self.by_tokens:
+        if self.double or not self.often:
+            p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
+        if self.by_tokens and self.often:
+            runs(1, full, 0)
+            runs(Tokens(self.parts * self.run, -1), full, 1)
+        elif self.by_tokens:
             runs(Tokens(self.parts * self.run), full, 0)
         else:
             rest = self.tokens - (self.steps - 1) * self.parts * self.run
-            runs(self.steps - 1, full, 0)
+            if self.steps > 1:
+                runs(1, full, 0)
+                runs(self.steps - 2, full, 1)
             runs(1, ceil(ceil(rest, self.parts), m.lanes), self.steps - 1)
-        if not often:
+        if not self.often:
             p.command("RD_MAC", gpr=self.target, mask=self.mask)
+        if self.parts > 1:
+            own = max(words // self.parts, 1)
+            with p.loop(self.group) as query, p.loop(self.parts - 1) as part:
+                p.command("EWADD", opsize=own, gpr0=self.target + words * query,
+                          gpr1=self.target + words * query + own * (1 + part))
         return p
 
 

@@ -67,10 +67,12 @@ class AttentionTime:
 
 
 @lru_cache(maxsize=1 << 14)
-def pipelined(turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0) -> float:
+def pipelined(turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0,
+              sent: float = 0.0) -> float:
     """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts; the hub does the
     softmax of a head when its scores are there, and its context waits for it. Of the sums of partial contexts the hub does
-    ``beside`` while the context is made, and ``last`` when it is."""
+    ``beside`` while the context is made, and ``last`` when it is. A softmax stands still for the ``sent`` seconds in which
+    inputs of the context before it are read from the same registers."""
     channel = hub = 0.0
     ready: list[float] = []
 
@@ -82,7 +84,7 @@ def pipelined(turns: int, score: float, softmax: float, context: float, beside: 
 
     for turn in range(turns):
         channel += score
-        hub = max(hub, channel) + softmax
+        hub = max(hub, channel) + softmax + (sent if turn else 0.0)
         ready.append(hub)
         if turn:
             finish(turn - 1)
@@ -165,9 +167,9 @@ class AttentionUnit:
 
     def operators(self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1) -> tuple[Score, Context]:
         """Score and context of ``together`` heads at once."""
-        shape = (model.head_dim, group, heads, together)
-        score = Score(self.module, self.partition, tokens, *shape)
-        context = Context(self.module, self.partition, tokens, *shape, run=self.run(model.head_dim))
+        shape, double = (model.head_dim, group, heads, together), self.spec.features.ping_pong
+        score = Score(self.module, self.partition, tokens, *shape, double=double)
+        context = Context(self.module, self.partition, tokens, *shape, double=double, run=self.run(model.head_dim))
         if self.partition == "token" and self.spec.features.lazy_allocation:
             # Loops that the dispatcher counts by tokens can't end within a row: what is too much is multiplied too.
             row, run = score.steps_per_row * self.module.units, context.parts * context.run
@@ -205,7 +207,8 @@ class AttentionUnit:
             softmax_s, sums_s = softmax_s + turns * softmax, sums_s + turns * (beside + last)
             # Token-parallel: a request after the other, whatever the context of each.
             times, each = (requests, heads) if self.partition == "token" else (1, turns)
-            total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last)
+            sent = context.inputs / self.hub.clock_hz     # the registers have one port to read
+            total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last, sent)
             for timed in (score, context):
                 for name, value in timed.energy_pj.items():
                     energy[name] = energy.get(name, 0.0) + turns * value
@@ -332,13 +335,14 @@ class LolPimSystem:
         out, base = [], 0
         for op in layer_operators(model, 1, 1, self.tp):
             if op.kind == "gemm":
-                gemv = Gemv(self.module, op.k, op.n, vectors, base)
+                gemv = Gemv(self.module, op.k, op.n, vectors, base, double=self.spec.features.ping_pong)
                 out.append((op.name, gemv))
                 base += gemv.rows
         return out
 
     def head_gemv(self, model: ModelShape, vectors: int = 1) -> Gemv:
-        return Gemv(self.module, model.hidden_size, -(-model.vocab_size // self.tp), vectors)
+        return Gemv(self.module, model.hidden_size, -(-model.vocab_size // self.tp), vectors,
+                    double=self.spec.features.ping_pong)
 
     def weight_bytes(self, model: ModelShape) -> list[int]:
         """Bytes of weights of a module of each stage, in whole rows of all its banks."""

@@ -123,13 +123,14 @@ def test_the_dispatcher_executes_what_was_compiled():
         whole = list(compiled.program.bind(tokens).expand())
         wanted = whole[layer * len(whole) // 2:(layer + 1) * len(whole) // 2]
         assert len(wanted) == len(issued.values)
-        columns = {name: issued.column(name).tolist() for name in ("op", "row", "gpr", "opsize", "mask", "column")}
+        columns = {name: issued.column(name).tolist() for name in ("op", "row", "gpr", "gpr1", "opsize", "mask",
+                                                                "column")}
         for n, (op, at) in enumerate(wanted):
             assert columns["op"][n] == COMMANDS[op].code
             if "row" in at:
                 assert columns["row"][n] == (rows[at["row"]] if "slot" in at else at["row"])
-            for name in ("gpr", "opsize", "mask", "column"):
-                assert columns[name][n] == at.get(name, 0)
+            for name in ("gpr", "gpr1", "opsize", "mask", "column"):
+                assert columns[name][n] == at.get("gpr0" if op == "EWADD" and name == "gpr" else name, 0)
 
 
 def test_compiled_words_are_timed(tmp_path, capsys):
@@ -148,7 +149,7 @@ def test_compiled_words_are_timed(tmp_path, capsys):
         result = json.loads(capsys.readouterr().out)
         timing = machine.time(expected)
         assert result["cycles"] == timing.cycles and result["commands"] == timing.commands
-        assert result["format"] == "words" and result["lines"] == 38
+        assert result["format"] == "words" and result["lines"] == 75
     assert main(["time", path, "--tokens", "1000", "--export", "program", "--output", str(tmp_path / "layer.txt")]) == 0
     assert main(["time", str(tmp_path / "layer.txt"), "--memory", "gddr6-aim", "--json"]) == 0
     assert f'"cycles": {front_end.time(expected).cycles},' in capsys.readouterr().out
@@ -173,3 +174,51 @@ def test_programs_that_cannot_be_timed(text, arguments, message, tmp_path, capsy
     assert main(["time", str(path), "--memory", "gddr6-aim", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("model,tokens", [("qwen1.5-7b", 3000), ("llama-3.1-70b", 5000), ("qwen1.5-7b", 200)])
+def test_every_result_is_read_before_its_register_is_used_again(model, tokens):
+    """Each sum of products begins with zeros and is read before its register gets the next ones. Two sets: zeros go to the
+    set that the last product did not use, and results come from the one that it did."""
+    for system in ("lol-pim", "aimx-pim"):
+        loaded, shape = load_system(system), load_model(model)
+        double = loaded.spec.features.ping_pong
+        sets, products, now, free, read = [0, 0], 0, 0, None, 0
+        for op, at in compile_model(loaded, shape, tokens).program.bind(tokens).expand():
+            if op == "WR_BIAS":
+                free = 1 - now if double else now
+                assert at["gpr"] and sets[free] == 0                    # nothing unread is lost
+            elif op == "MAC_ABK":
+                now = free if free is not None else now
+                free = None
+                sets[now] += 1
+                products += 1
+            elif op == "RD_MAC":
+                assert sets[now] >= 1                                   # of the set of the last product
+                read += sets[now]
+                sets[now] = 0
+        assert read == products and sets == [0, 0]
+
+
+@pytest.mark.parametrize("model", ["qwen1.5-7b", "llama-3.1-70b"])
+def test_partial_results_are_added(model):
+    """Registers of linear layers' results get all pieces: what is read elsewhere is added to them, whole and at once."""
+    loaded, shape = load_system("lol-pim"), load_model(model)
+    for name, gemv in loaded.gemvs(shape):
+        compiled = compile_model(loaded, shape, 1000, operator=name)
+        pieces = {}
+        pending = None
+        for op, at in list(compiled.program.bind(1000).expand())[:sum(compiled.rows[0].commands.values())]:
+            if op == "WR_GB":
+                assert not pending
+                pending = set()
+            elif op == "RD_MAC":
+                pending |= set(range(at["gpr"], at["gpr"] + 16))
+            elif op == "EWADD":
+                assert pending == set(range(at["gpr1"], at["gpr1"] + at["opsize"]))
+                for n in range(at["opsize"]):
+                    pieces[at["gpr0"] + n] += 1
+                pending = None
+            if op == "RD_MAC" and len(pending) == gemv.result_words and not pieces:
+                pieces, pending = dict.fromkeys(pending, 1), None
+        assert len(pieces) == gemv.result_words and set(pieces.values()) == {gemv.spans}

@@ -59,7 +59,8 @@ def ping_pong(evidence: Evidence, claim: str) -> Finding:
     gates = [float(results["area_ge"]) for results in found]
     return Finding(100 * (two.mm2 / one.mm2 - 1),
                    f"aim-channel with two sets of buffers over one with a single set, {two.mm2:.3f} over {one.mm2:.3f} "
-                   f"mm2: {two.logic_ge / 1e3:.1f} and {one.logic_ge / 1e3:.1f} kGE of logic in SAED32, buffers in {MEMORIES}",
+                   f"mm2: {two.logic_ge / 1e3:.1f} and {one.logic_ge / 1e3:.1f} kGE of logic in SAED32, buffers in "
+                   f"{MEMORIES}",
                    f"with both in one class of process, 45 nm, it is {100 * (gates[1] / gates[0] - 1):.1f} %: SAED32 has "
                    "large cells; ours is a channel with activation functions and element-wise multipliers", tolerance=0.25)
 
