@@ -45,9 +45,10 @@ from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/numerics.md", "docs/arithmetic.md",
+PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/pam-compositions.md",
+         "docs/numerics.md", "docs/arithmetic.md",
          "docs/dpa-dispatcher.md",
-         "docs/aim-channel.md", "docs/pim-hub.md")
+         "docs/aim-channel.md", "docs/pim-hub.md", "docs/lol-pim-module.md")
 
 INTERFACES_SHOWN = ("hbm-ddr", "ddr-ssd", "ssd-hbm")
 TOKENS = (1, 17, 512, 4096)
@@ -591,6 +592,45 @@ def ru_area() -> str:
     return _processes({name: _measured(select("pam-ru", preset=name), "synth") for name in RU_PROCESSES}, RU_PROCESSES)
 
 
+# Compositions of PAM ------------------------------------------------------------------------------------------------------
+
+#: What is simulated: unit, preset, workload.
+COMPOSED: Sequence[tuple[str, str, dict[str, Any]]] = (
+    ("pam-bank-group", "pam-hbm", {"tokens": 512}), ("pam-bank-group", "pam-ddr", {"memory": "ddr4-3200", "tokens": 512}),
+    ("pam-hbm-slice", "pam-hbm", {"tokens": 2048}), ("pam-hbm-slice", "pam-hbm", {"tokens": 8192}),
+    ("pam-hbm-slice", "pam-ddr", {"memory": "ddr4-3200", "tokens": 4096}),
+    ("pam-ssd-controller", "pam-ssd", {"tokens": 2048}))
+COMPOSITIONS = ("pam-bank-group", "pam-hbm-slice", "pam-ssd-controller", "pam-reduction-tree", "pam-tier-merge")
+
+
+def composition_cycles() -> str:
+    rows = []
+    for unit, name, changes in COMPOSED:
+        selection = select(unit, preset=name)
+        workload = {**selection.unit.workload, **changes}
+        record = RecordFolder().find(unit, selection.config_hash, "sim", **workload)
+        r = measure.simulate(selection, **workload) if record is None else record.results
+        m = r["memory_timing"]
+        rows.append([f"`{unit}` {name}", r["units"], workload["tokens"], r["vectors"], r["cycles"], r["ideal_cycles"],
+                     f"{r['utilisation']:.3f}", r["drain_cycles"], workload["memory"], f"{m['time_ns'] / 1e3:.2f}",
+                     f"{m['memory_time_ns'] / 1e3:.2f}", f"{r['max_abs_error']:.1e}"])
+    return table(["unit", "processing units", "tokens", "beats compared", "clocks at full rate", "beats of a stream",
+                  "utilisation", "drain", "memory", "at its pace, µs", "memory alone, µs", "largest error"], rows)
+
+
+def composition_synthesis() -> str:
+    rows = []
+    for unit in COMPOSITIONS:
+        for name, config in UNITS[unit].preset_table.items():
+            r = _measured(select(unit, preset=name), "synth")
+            kinds = ", ".join(f"{part['count']} x {part['area_ge'] / 1e3:.1f}" for part in r["parts"][1:])
+            rows.append([f"`{unit}` {name}", f"{r['area_ge'] / 1e3:.0f}", f"{r['memory_ge_estimate'] / 1e3:.0f}", kinds,
+                         f"{r['parts'][0]['area_ge'] / 1e3:.1f}", f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
+                         f"{config.clock_mhz:g}"])  # type: ignore[attr-defined]
+    return table(["unit", "area, kGE", "memories of it, kGE (estimate)", "parts, number x kGE", "around them, kGE",
+                  "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+
+
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
 
 
@@ -649,8 +689,10 @@ def aim_memory() -> str:
     """At the memory's pace."""
     rows = []
     for name in BUFFERINGS:
-        for what, work in _simulated("aim-channel", name)["memory_timing"].items():
-            rows.append([name, WORKS[what], work["memory_cycles"] / 2, work["cycles"], work["read_to_result"]])
+        timing = _simulated("aim-channel", name)["memory_timing"]
+        for what, text in WORKS.items():
+            work = timing[what]
+            rows.append([name, text, work["memory_cycles"] / 2, work["cycles"], work["read_to_result"]])
     return table(["preset", "work", "memory, ns", "unit, clocks", "read to result, clocks"], rows)
 
 
@@ -664,9 +706,10 @@ def aim_gain() -> str:
     return table(["work", "less at full rate", "less at the memory's pace"], rows)
 
 
-def _mapped(unit: str) -> str:
+def _mapped(unit: str, presets: Sequence[str] = ()) -> str:
     rows = []
-    for name, config in UNITS[unit].preset_table.items():
+    for name in presets or UNITS[unit].preset_table:
+        config = UNITS[unit].preset_table[name]
         r = _measured(select(unit, preset=name), "synth")
         rows.append([name, *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
                      f"{config.clock_mhz:g}"])  # type: ignore[attr-defined]
@@ -711,6 +754,10 @@ def aim_area() -> str:
     return table(["", "aim, kGE", "aim-ping-pong, kGE", "more, kGE", "more"], rows)
 
 
+def module_ports() -> str:
+    return _ports_of("lol-pim-module")
+
+
 def hub_parameters() -> str:
     return _parameters_of("pim-hub")
 
@@ -720,7 +767,7 @@ def hub_ports() -> str:
 
 
 def hub_synthesis() -> str:
-    return _mapped("pim-hub")
+    return _mapped("pim-hub", ("lol-pim",))
 
 
 def hub_parts() -> str:
@@ -731,7 +778,7 @@ def hub_cycles() -> str:
     commands = _simulated("pim-hub")["commands"]
     return table(["command", "words through the EPU", "clocks", "utilisation"],
                  [[f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['ideal_cycles'] / c['cycles']:.4f}"]
-                  for op, c in commands.items()])
+                  for op in pim_hub.PASSES for c in [commands[op]]])
 
 
 def hub_errors() -> str:
@@ -755,11 +802,11 @@ def hub_errors() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area,
+    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
-    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_gain, aim_synthesis, aim_parts, aim_area, hub_parameters,
-    hub_ports, hub_cycles, hub_errors, hub_synthesis, hub_parts,
+    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_gain, aim_synthesis, aim_parts, aim_area, module_ports,
+    hub_parameters, hub_ports, hub_cycles, hub_errors, hub_synthesis, hub_parts,
     interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
     interface_synthesis)}
 
