@@ -786,10 +786,12 @@ def _repro(arguments: argparse.Namespace) -> int:
 
 def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system that moves tokens between tiers (pam), or its file")
-    parser.add_argument("--model", metavar="NAME|FILE", required=True, help="language model")
+    parser.add_argument("--model", metavar="NAME|FILE", help="language model")
     _changes_argument(parser)
-    parser.add_argument("--context", metavar="N", type=positive, default=738, help="tokens of each request")
-    parser.add_argument("--rounds", metavar="N", type=positive, default=10, help="rounds at most")
+    parser.add_argument("--trace", metavar="FILE", help="instead: parameters of the synthetic activations that reproduce "
+                        "an attention trace")
+    parser.add_argument("--context", metavar="N", type=positive, help="tokens of each request (default: 738)")
+    parser.add_argument("--rounds", metavar="N", type=positive, help="rounds at most (default: 10)")
     parser.add_argument("--output", metavar="FILE", help="table of ratios to write the result into, beside other models")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
@@ -797,11 +799,24 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    from .evaluate import calibrate, system_changes
+    from .evaluate import calibrate, fit_activations, system_changes
 
-    result = calibrate(arguments.system, arguments.model, context=arguments.context, rounds=arguments.rounds,
-                       output=arguments.output, measure=arguments.measure, records=arguments.records,
-                       changes=system_changes(arguments.changes), progress=log)
+    changes = system_changes(arguments.changes)
+    if arguments.trace is not None:
+        for name in ("model", "context", "rounds", "output"):
+            if getattr(arguments, name) is not None:
+                raise ConfigError(f"--trace fits activations, not ratios: it goes without --{name}")
+        fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
+        if arguments.json:
+            emit(fitted)
+        else:
+            print(" ".join(f"--set sparsity.{key}={value:g}" for key, value in fitted["sparsity"].items()))
+        return 0
+    if arguments.model is None:
+        raise ConfigError("the following arguments are required: --model, or --trace (see bankside calibrate --help)")
+    result = calibrate(arguments.system, arguments.model, context=arguments.context or 738, rounds=arguments.rounds or 10,
+                       output=arguments.output, measure=arguments.measure, records=arguments.records, changes=changes,
+                       progress=log)
     if arguments.json:
         emit(result)
     else:

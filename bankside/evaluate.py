@@ -15,7 +15,7 @@ from bankside.constraints.errors import ConfigError
 from .generate import tool_versions
 from .records import RecordFolder
 
-__all__ = ["calibrate", "evaluate", "evaluate_workload", "measuring", "system_changes"]
+__all__ = ["calibrate", "evaluate", "evaluate_workload", "fit_activations", "measuring", "system_changes"]
 
 
 def system_changes(sets: Sequence[str]) -> dict[str, Any]:
@@ -226,3 +226,21 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
     if table is not None:
         write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
     return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}
+
+
+def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Result of ``bankside calibrate --trace --json``: the synthetic source of activations that reproduces a trace's share
+    of active tokens and how they persist; first and last tokens that are always active are the system's."""
+    from dataclasses import asdict
+
+    from bankside.models.pam.sparsity import fit
+    from bankside.models.systems import load_system
+    from bankside.models.systems.pam import TieredPimSystem
+
+    loaded = load_system(system, changes)
+    if not isinstance(loaded, TieredPimSystem):
+        raise ConfigError(f"{loaded.name} reads all tokens: there are no activations to fit")
+    chosen = loaded.pim.sparsity
+    found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
+    return {"schema": 1, "system": loaded.name, "trace": trace,
+            "sparsity": {key: found[key] for key in ("compression", "spread", "keep", "sink", "recent")}}

@@ -322,7 +322,7 @@ class ReplaySource:
             if length != step.context:
                 if not self.stretch:
                     raise ConfigError(f"{self.name}: request {step.request} has {step.context} tokens in its context, the "
-                                      f"batch has {length}")
+                                      f"batch has {length}; sparsity.stretch true scales positions")
                 tokens, chosen = np.unique(tokens * length // step.context, return_index=True)
                 weights = None if weights is None else weights[chosen]
             places.append(table.start[request] + tokens)

@@ -215,6 +215,17 @@ def test_gen_keys(capsys, tmp_path):
     assert {**described, "files": result["files"]} == result
 
 
+def test_calibrate_keys_of_a_trace(capsys, tmp_path):
+    """A token that is always active, and one at every other step: it persists as a source without memory does not."""
+    path = tmp_path / "trace.jsonl"
+    steps = [{"request": 0, "context": 100, "tokens": [40, 50] if k % 2 else [40]} for k in range(4)]
+    header = {"format": "bankside-attention-trace", "version": 1, "requests": 1}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *steps)))
+    result = output(capsys, "calibrate", "pam", "--trace", str(path))
+    compare("calibrate of a trace", result)
+    assert result["sparsity"]["compression"] == pytest.approx(400 / 6) and result["sparsity"]["recent"] == 16
+
+
 def test_time_keys(capsys):
     compare("time", output(capsys, "time", "pam-pu", "--tokens", "33"))
     compare("time", output(capsys, "time", "pam-pu", "--memory", "ddr4-3200", "--preset", "pam-ddr"),

@@ -128,7 +128,7 @@ def test_replay_gives_back_what_was_recorded(tmp_path):
 
 def test_other_contexts_need_stretching(tmp_path):
     steps = [[TraceStep(0, 10, np.array([1, 9]))]]
-    with pytest.raises(ConfigError, match=r"request 0 has 10 tokens in its context, the batch has 20$"):
+    with pytest.raises(ConfigError, match=r"request 0 has 10 tokens in its context, the batch has 20; sparsity.stretch"):
         ReplaySource(steps).step(table_of(20))
     assert ReplaySource(steps, stretch=True).step(table_of(20)).active.tolist() == [2, 18]
 
