@@ -24,7 +24,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     """
     from dataclasses import asdict
 
-    from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
+    from bankside.constraints.units.dpa_dispatcher import PRESETS
     from bankside.constraints.workspace import write_files
     from bankside.models.llm import load_model
     from bankside.models.lolpim.compiler import compile_model
@@ -53,7 +53,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
         "not_measured": not_measured}
     if compiled.program.body and (loaded.spec.features.lazy_allocation or listing or output is not None):
         if loaded.unit.partition == "token":
-            config = DpaDispatcherConfig()
+            config = PRESETS[loaded.spec.dispatcher.preset]
             if compiled.virtual_rows > config.table_entries:
                 raise ConfigError(f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "
                                   f"table of the dispatcher has {config.table_entries}")

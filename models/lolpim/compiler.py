@@ -138,10 +138,11 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     Raises
     ------
     :exc:`ConfigError`
-        If the model can't be split as the system says, there is no such operator, or the program needs more registers than
-        the hub has.
+        If the model can't be split as the system says or does not fit it with such a request, there is no such operator,
+        or the program needs more registers than the hub has.
     """
     system.check(model)
+    system.check_fits(model, tokens)
     unit, module, spec = system.unit, system.module, system.spec
     timer = unit.timer
     heads, group = system.heads(model)

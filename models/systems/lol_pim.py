@@ -596,6 +596,12 @@ class LolPimSystem:
             "decoding in steady state: prefill, sampling, scheduling and host time are not included",
         ]
 
+    def check_fits(self, model: ModelShape, tokens: int) -> None:
+        """Raise unless the weights and a request of so many tokens fit."""
+        capacity = self.capacity(model, tokens, 1, 1)
+        if not capacity.largest_batch:
+            raise ConfigError(self._too_large(model, 1, tokens, capacity))
+
     def _too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
         available = capacity.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
@@ -626,9 +632,7 @@ class LolPimServed:
 
     def __init__(self, system: LolPimSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         system.check(model)
-        capacity = system.capacity(model, 1, 1, 1)
-        if not capacity.largest_batch:
-            raise ConfigError(system._too_large(model, 1, 1, capacity))
+        system.check_fits(model, 1)
         system.prepare(model, records, refresh)
         self.system, self.model, self.name = system, model, system.name
         self.kv_window = model.sliding_window

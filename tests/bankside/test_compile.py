@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from bankside.constraints.program_encoding import COMMANDS, DispatchError
+from bankside.constraints.units import dpa_dispatcher
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from bankside.models.llm import load_model
 from bankside.models.lolpim.compiler import compile_model
@@ -100,11 +101,22 @@ def test_a_file_of_a_model(tmp_path, capsys):
     (("qwen1.5-7b", "--system", "aimx-pim", "-o", "x.bin"), "aimx-pim has no dispatcher"),
     (("gpt2-xl",), "tensor parallelism of 8 does not divide the model's 25 attention heads"),
     (("llama-3.1-70b", "--tokens", "60000"), "registers of the hub, 32 bytes each; it has 16384"),
+    (("opt-175b", "--set", "node.nodes=2", "--set", "parallelism.pipeline=2"), "the weights need"),
+    (("llama-3.1-70b", "--tokens", "9000000"), "not even one request fits"),
+    (("qwen1.5-7b", "--set", "parallelism.tensor=3"), "tensor 3 times pipeline 16 must be the 128 modules"),
+    (("qwen1.5-7b", "--set", "features.ping_pong"), "must be KEY=VALUE"),
+    (("qwen1.5-7b", "--set", "hub.preset=lol"), "unknown preset of pim-hub 'lol'; did you mean 'lol-pim'?"),
 ])
 def test_errors_are_one_line(arguments, message, capsys):
     assert main(["compile", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_a_program_beyond_the_command_buffer(capsys, monkeypatch):
+    monkeypatch.setitem(dpa_dispatcher.PRESETS, "lol-pim", DpaDispatcherConfig(command_bytes=1024))
+    assert main(["compile", "qwen1.5-7b"]) == 2
+    assert "the program takes 75 lines, but the command buffer has 32" in capsys.readouterr().err
 
 
 def test_the_dispatcher_executes_what_was_compiled():
