@@ -1,5 +1,6 @@
 """LoL-PIM's units."""
 
 from .dispatcher import DpaDispatcher
+from .module import LolPimModule
 
-__all__ = ["DpaDispatcher"]
+__all__ = ["DpaDispatcher", "LolPimModule"]

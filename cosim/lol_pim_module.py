@@ -1,0 +1,544 @@
+"""Bench of ``lol-pim-module``: attention of one head, decode steps of several requests, from programs to results.
+
+The host writes programs, requests and rows; the dispatcher's RTL executes the words; its commands drive the channels' and
+the hub's RTL. Keys and values come from a memory at each channel, from the row that a command names, at the clocks that
+the timing engine gives; what the channels write goes there. Every command, column, write and result is compared with the
+functional model, every command also with the programs' own expansion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constraints.errors import ConfigError
+from ..constraints.memory import Memory, load_memory
+from ..constraints.program_encoding import COMMANDS, HUB_CODES, channels_of, pack
+from ..constraints.units.lol_pim_module import LolPimModuleConfig
+from ..models.aim.channel import BANK_COMMANDS
+from ..models.lolpim.allocation import Allocator
+from ..models.lolpim.device import WRITING, Access, ModuleModel
+from ..models.lolpim.head import ROWS, Head
+from ..models.lolpim.host import Write, load, map_rows, release, set_request, set_size, set_tokens, start
+from ..models.memory.aim import INSTRUCTIONS, channel_mask
+from ..models.memory.issue_log import LoggedFrontEnd, Recorder
+from ..models.numerics import from_float64, to_float64
+from ..models.program import Program, Wait
+from ..models.program.encoding import encode_program
+from .aim_channel import integer_rows, number_rows
+from .request import SimRequest
+from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+
+__all__ = ["KINDS", "Decoded", "Outcome", "Session", "bench", "cases", "decode_steps", "ports", "simulate"]
+
+#: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 60000.
+KINDS = ("normal", "equal", "dominant", "extreme")
+
+_NAMES = {command.code: name for name, command in COMMANDS.items()}
+
+
+# What the host does ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Decoded:
+    """A decode step of a request: its tokens, where its commands and results are, and the exact result.
+
+    Attributes
+    ----------
+    commands : of its attention, a slice of all that are issued
+    results : registers of its result, a slice of all that the host is given
+    """
+
+    slot: int
+    tokens: int
+    kind: str
+    commands: slice
+    results: slice
+    exact: np.ndarray
+
+
+@dataclass
+class Episode:
+    """What the host does before it waits: columns that are there, its writes, the registers that it sends."""
+
+    loads: list[list[tuple[int, int, np.ndarray]]]
+    writes: list[Write] = field(default_factory=list)
+    words: list[np.ndarray] = field(default_factory=list)
+    ends: dict[str, int] = field(default_factory=dict)
+
+
+class Session:
+    """A host with requests in slots, each with its keys and values; what it does is executed by the model at once.
+
+    Parameters
+    ----------
+    rows : of every bank, which are given to requests in random order
+    """
+
+    def __init__(self, config: LolPimModuleConfig, head_dim: int, rows: int, rng: np.random.Generator) -> None:
+        self.config, self.rng, self.rows = config, rng, rows
+        self.head = Head(config, head_dim)
+        self.fmt = config.channel.fmt
+        self.model = ModuleModel(config, [{} for _ in range(config.channels)])
+        self.allocator = Allocator(rows // ROWS, self.head.chunk)
+        self.physical = rng.permutation(rows // ROWS * ROWS).reshape(-1, ROWS)
+        self.keys: dict[int, np.ndarray] = {}
+        self.values: dict[int, np.ndarray] = {}
+        self.decoded: list[Decoded] = []
+        self.expanded: list[tuple[int, ...]] = []
+        self.episodes: list[Episode] = []
+        self._entries = config.dispatcher.table_entries // config.dispatcher.slots
+        self._mapped: dict[int, int] = {}
+        self.begin()
+        self._programs: list[tuple[int, Program]] = []
+        line = 0
+        setup = Program()
+        setup.command("WR_GPR", opsize=1, gpr=self.head.zero)
+        for program in (setup, *(self.head.append(n) for n in range(config.channels)), self.head.attend):
+            words = encode_program(program, config.dispatcher.encoding, first=line)
+            self._write(*load(config.dispatcher, words, line))
+            self._programs.append((line, program))
+            line += len(words)
+        self._send(np.zeros(self.head.lanes, np.int64))
+        self._run(0, 0)
+
+    # ---- Writes and words ------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A new episode: it begins when everything before it is done."""
+        self._close()
+        self.episodes.append(Episode([[] for _ in range(self.config.channels)]))
+
+    def _close(self) -> None:
+        if self.episodes:
+            model = self.model
+            self.episodes[-1].ends = {
+                "issued": len(model.dispatcher.issued), "done": len(model.dispatcher.done), "host_out": len(model.given),
+                **{f"beat_{n}": len(read) for n, read in enumerate(model.read)},
+                **{f"stored_{n}": len(written) for n, written in enumerate(model.written)}}
+
+    def _write(self, *writes: Write) -> None:
+        self.episodes[-1].writes += writes
+        for write in writes:
+            self.model.write(*write)
+
+    def _send(self, words: np.ndarray) -> None:
+        words = words.reshape(-1, self.head.lanes)
+        self.episodes[-1].words += list(words)
+        self.model.host_words += list(words)
+
+    def _run(self, number: int, slot: int) -> None:
+        """Start a program, and say what it must issue by its own expansion."""
+        line, program = self._programs[number]
+        tokens = self.model.dispatcher.slots[slot].tokens
+        fields = list(self.config.dispatcher.command_fields)
+        for item in program.bind(tokens).expand():
+            assert not isinstance(item, Wait)
+            op, operands = item
+            values = dict.fromkeys(fields, 0) | {"op": COMMANDS[op].code}
+            for name, value in operands.items():
+                if name != "slot":
+                    values[COMMANDS[op].places[name]] = value
+            if "slot" in operands:
+                values["request"] = self.model.dispatcher.slots[slot].request
+                values["row"] = self._row(slot, operands["row"])
+            self.expanded.append(tuple(values[name] for name in fields))
+        self._write(start(self.config.dispatcher, line, slot))
+
+    def _row(self, slot: int, virtual: int) -> int:
+        chunk, part = divmod(virtual, ROWS)
+        return int(self.physical[self.allocator.table[slot][chunk], part])
+
+    # ---- Requests --------------------------------------------------------------------------------------------------
+
+    def _fresh(self, row: int) -> None:
+        """A row with what it held before: any finite numbers."""
+        head, banks = self.head, self.config.channel.banks
+        for n, rows in enumerate(self.model.rows):
+            bits = self.rng.integers(0, 1 << self.fmt.width, (head.columns, banks, head.lanes))
+            inf = (bits & self.fmt.infinity) == self.fmt.infinity
+            rows[row] = np.where(inf, bits ^ (1 << self.fmt.fraction_bits), bits)
+            self.episodes[-1].loads[n] += [(row, column, rows[row][column].copy()) for column in range(head.columns)]
+
+    def _grow(self, slot: int, tokens: int) -> list[int]:
+        """Chunks for so many tokens; the rows that are new."""
+        known = len(self.allocator.table.get(slot, []))
+        if tokens > self.head.most_tokens or ROWS * self.allocator.need(tokens) > self._entries:
+            most = min(self.head.most_tokens, self._entries // ROWS * self.head.chunk)
+            raise ConfigError(f"tokens must be at most {most} for this configuration, not {tokens}")
+        if not self.allocator.grow(slot, tokens):
+            raise ConfigError(f"{self.rows} rows of the banks are too few")
+        new = [int(row) for chunk in self.allocator.table[slot][known:] for row in self.physical[chunk]]
+        for row in new:
+            if row not in self.model.rows[0]:
+                self._fresh(row)
+        return new
+
+    def admit(self, slot: int, name: int, keys: np.ndarray, values: np.ndarray) -> None:
+        """A request whose prompt's keys and values are in the rows, of shape ``(tokens, head_dim)``."""
+        head, config = self.head, self.config.dispatcher
+        self.keys[slot], self.values[slot] = keys, values
+        self._grow(slot, len(keys))
+        rows = [self._row(slot, virtual) for virtual in range(ROWS * len(self.allocator.table[slot]))]
+        for token, key in enumerate(keys):
+            channel, bank, row, column = head.place_key(token)
+            self.model.rows[channel][rows[row]][column:column + head.words, bank] = key.reshape(-1, head.lanes)
+        places = [[head.place_value(token, dim) for dim in range(head.head_dim)] for token in range(len(values))]
+        for token, value in enumerate(values):
+            for dim, (channel, bank, row, column, element) in enumerate(places[token]):
+                self.model.rows[channel][rows[row]][column, bank, element] = value[dim]
+        for n, columns in enumerate(self.model.rows):
+            self.episodes[-1].loads[n] += [(row, column, columns[row][column].copy()) for row in rows
+                                           for column in range(head.columns)]
+        self._mapped[slot] = len(rows)
+        self._write(*set_request(config, slot, name, len(keys), slot * self._entries, rows))
+
+    def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
+        """A token more, and its attention. The host maps rows for it, and adds it, while the run before goes on."""
+        head, config, model = self.head, self.config.dispatcher, self.model
+        self.keys[slot] = np.concatenate([self.keys[slot], key[None]])
+        self.values[slot] = np.concatenate([self.values[slot], value[None]])
+        tokens = len(self.keys[slot])
+        new = self._grow(slot, tokens)
+        if new:
+            self._write(*map_rows(config, slot * self._entries + self._mapped[slot], new))
+            self._mapped[slot] += len(new)
+            self._write(set_size(config, slot, self._mapped[slot]))
+        self._write(set_tokens(config, slot, tokens))
+        self._send(np.concatenate([key, value]))
+        self._run(1 + head.place_key(tokens - 1)[0], slot)
+        first, given = len(model.dispatcher.issued), len(model.given)
+        self._send(query)
+        self._run(len(self._programs) - 1, slot)
+        k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], query))
+        scores = k @ q
+        p = np.exp(scores - scores.max())
+        self.decoded.append(Decoded(slot, tokens, kind, slice(first, len(model.dispatcher.issued)),
+                                    slice(given, len(model.given)), p / p.sum() @ v))
+
+    def retire(self, slot: int) -> None:
+        """The request of a slot has ended; its rows are free. Not while a run of it is under way."""
+        self._write(release(self.config.dispatcher, slot))
+        self.allocator.release(slot)
+
+    # ---- Data ------------------------------------------------------------------------------------------------------
+
+    def data(self, tokens: int, steps: int, kind: str = "normal") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bits of keys, values (prompt and new tokens) and queries (of the new tokens, scaled)."""
+        rng, dim = self.rng, self.head.head_dim
+        q = rng.normal(size=(steps, dim)) * dim**-0.5
+        k, v = rng.normal(size=(2, tokens + steps, dim))
+        if kind == "equal":
+            k[:] = k[0]
+        elif kind == "dominant":
+            k[rng.integers(tokens + 1)] = 16 * dim**0.5 * q[0]
+        elif kind == "extreme":
+            q[:] = np.eye(dim)[0]
+            k[:, 0] = rng.choice([-60000.0, 60000.0], len(k))
+        return from_float64(k, self.fmt), from_float64(v, self.fmt), from_float64(q, self.fmt)
+
+
+def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], steps: int) -> None:
+    """An episode: requests in slots 0, 1, ... with tokens, new steps at most and data; each decodes a token in turn, until
+    it has decoded its own. Those that were there before are gone."""
+    session.begin()
+    for slot in list(session.allocator.table):
+        session.retire(slot)
+    made = [session.data(tokens, min(steps, most), kind) for tokens, most, kind in requests]
+    for slot, ((tokens, _, _), (k, v, _)) in enumerate(zip(requests, made, strict=True)):
+        session.admit(slot, 100 * len(session.episodes) + slot + 1, k[:tokens], v[:tokens])
+    for step in range(steps):
+        for slot, ((tokens, most, _), (k, v, q)) in enumerate(zip(requests, made, strict=True)):
+            if step < most:
+                session.decode(slot, q[step], k[tokens + step], v[tokens + step], requests[slot][2])
+
+
+# Time of the memory ------------------------------------------------------------------------------------------------------
+
+
+def memory_program(config: LolPimModuleConfig, issued: Sequence[Sequence[int]]) -> Program:
+    """What was issued as the instructions of an AiM host, without those of the hub alone."""
+    program, fields = Program(), list(config.dispatcher.command_fields)
+    for values in issued:
+        command = dict(zip(fields, values, strict=True))
+        op = _NAMES[command["op"]]
+        if command["op"] >= HUB_CODES or INSTRUCTIONS[op].command is None:
+            continue
+        channels = channels_of(command["mask"], config.dispatcher.mask_bits)
+        known = {**command, "gpr": 0, "channel": command["gpr1"], "mask": sum(channel_mask(1, n) for n in channels)}
+        program.command(op, **{name: known[name] for name in INSTRUCTIONS[op].fields})
+    return program
+
+
+def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
+                memory: Memory) -> tuple[list[np.ndarray], int]:
+    """For each channel the cycles of the unit in which its memory issues each step of its commands, in the order of the
+    program (a step that issues before an earlier one counts with it); and the memory's cycles for all of it."""
+    front_end = LoggedFrontEnd(memory)
+    recorder = Recorder(front_end.memory, channels=range(config.channels))
+    timing = front_end.record_program(memory_program(config, issued), recorder)
+    log = recorder.log(timing.cycles, config.channels)
+    names = np.array(list(memory.commands))[log.commands]
+    cycles = np.ceil(log.cycles * memory.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
+    fields = list(config.dispatcher.command_fields)
+    out = []
+    for n in range(config.channels):
+        mine = log.channel(n)
+        places = {name: iter(cycles[mine][names[mine] == name]) for name in set(names[mine])}
+        times: list[int] = []
+        for values in issued:
+            command = dict(zip(fields, values, strict=True))
+            op = _NAMES[command["op"]]
+            if command["op"] >= HUB_CODES or n not in channels_of(command["mask"], config.dispatcher.mask_bits):
+                continue
+            name = INSTRUCTIONS[op].command
+            steps = command["opsize"] if "opsize" in COMMANDS[op].fields else 1
+            if name is not None:
+                times += [int(next(places[name])) for _ in range(steps)]
+        out.append(np.maximum.accumulate(np.array(times, np.int64)) if times else np.zeros(0, np.int64))
+    return out, int(timing.cycles)
+
+
+# Simulation --------------------------------------------------------------------------------------------------------------
+
+
+def _sizes(config: LolPimModuleConfig, rows: int) -> dict[str, int]:
+    """Widths of what the memories of the bench and the module exchange."""
+    channel, word = config.channel, config.word_bits
+    row_bits, column_bits = max(1, (rows - 1).bit_length()), config.dispatcher.column_bits
+    return {"data_bits": channel.banks * word, "place_bits": row_bits + column_bits,
+            "row_bits": row_bits, "column_bits": column_bits,
+            "write_bits": channel.groups * word + channel.banks + 1 + channel.field_bits()["element"],
+            "element_bits": channel.field_bits()["element"], "bank_bits": (channel.banks - 1).bit_length(),
+            "command_bits": sum(config.memory_fields.values()), "opsize_bits": config.memory_fields["opsize"],
+            "issued_bits": sum(config.issued_fields.values()), "banks": channel.banks, "groups": channel.groups,
+            "word": word, "width": channel.fmt.width, "columns": channel.columns}
+
+
+def ports(config: LolPimModuleConfig, rows: int) -> list[StreamPort]:
+    """Streams of the module with its memories. ``issued``, ``beat_N`` and ``stored_N`` are seen, not held."""
+    dispatcher, word, size = config.dispatcher, config.word_bits, _sizes(config, rows)
+    channels = range(config.channels)
+    beat = size["data_bits"] + size["place_bits"]
+    return [StreamPort("host", dispatcher.address_bits + 32, True), StreamPort("host_in", word, True),
+            *(StreamPort(f"load_{n}", beat, True) for n in channels),
+            *(StreamPort(f"pace_{n}", 32, True) for n in channels),
+            StreamPort("issued", sum(dispatcher.command_fields.values()), False),
+            StreamPort("done", sum(dispatcher.done_fields.values()), False), StreamPort("host_out", word, False),
+            *(StreamPort(f"beat_{n}", beat, False) for n in channels),
+            *(StreamPort(f"stored_{n}", beat + config.channel.banks, False) for n in channels)]
+
+
+def bench_verilog(config: LolPimModuleConfig, verilog: str, top: str, rows: int) -> str:
+    """The module with a memory at each channel, as module ``top``_bench."""
+    import jinja2
+
+    text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
+    template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+                                  keep_trailing_newline=True).from_string(text)
+    size, low, fields = _sizes(config, rows), 0, []
+    for name, width in config.memory_fields.items():
+        fields.append((name, min(width, size["row_bits"]) if name == "row" else width, low))
+        low += width
+    size["load_bits"] = size["data_bits"] + size["place_bits"]
+    return verilog + template.render(
+        **size, top=top, rows=1 << size["row_bits"], fields=fields, channels=config.channels, ports=ports(config, rows),
+        reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
+        direct=["host", "host_in", "done", "host_out"],
+        inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
+
+
+def _columns(accesses: Sequence[Access], size: Mapping[str, int], *, stored: bool = False) -> np.ndarray:
+    """Rows of bytes: words of all banks, place, and banks of a write."""
+    count, bits = len(accesses), size["place_bits"] + (size["banks"] if stored else 0)
+    words = np.array([access.words for access in accesses], np.int64).reshape(count, size["data_bits"] // size["width"])
+    places = [access.row << size["column_bits"] | access.column | (access.banks << size["place_bits"] if stored else 0)
+              for access in accesses]
+    return np.concatenate([number_rows(words), integer_rows(places, -(-bits // 8))], axis=1)
+
+
+@dataclass
+class Outcome:
+    """What the simulation of a session showed."""
+
+    config: LolPimModuleConfig
+    session: Session
+    run: StreamRun
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    notes: list[str] = field(default_factory=list)
+
+    def cycles(self, one: Decoded) -> int:
+        """Clocks of the attention of a decode step: from its first command to its last result, both included."""
+        return int(self.run.output_cycles["host_out"][one.results.stop - 1]
+                   - self.run.output_cycles["issued"][one.commands.start]) + 1
+
+    def errors(self, one: Decoded) -> np.ndarray:
+        """Absolute errors of a decode step's result against attention in binary64 on the same bits."""
+        got = self.run.outputs["host_out"][one.results].copy().view("<u2").astype(np.int64).reshape(-1)
+        return np.abs(to_float64(got, self.config.channel.fmt) - one.exact)
+
+
+def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
+             stalls: float = 0.0, seed: int = 1, waves: Path | None = None) -> Outcome:
+    """Simulate everything that a session's host did; compare with its model.
+
+    Parameters
+    ----------
+    verilog : text of the unit, generated for the session's configuration
+    memory : its timing gives the pace of the channels' memories; None: a step in every clock
+    stalls : probability that an input is withheld, or an output refused, in a clock
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
+    """
+    session._close()
+    config, model, size = session.config, session.model, _sizes(session.config, session.rows)
+    streams = ports(config, session.rows)
+    sizes = {port.name: port.payload_bytes for port in streams}
+    channels, dispatcher = range(config.channels), config.dispatcher
+    blocks: dict[str, list[Items]] = {port.name: [] for port in streams if port.is_input}
+    ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
+    latest = 0
+    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
+        loaded = 4 + max(len(loads) for loads in episode.loads)
+        host = [address | data << dispatcher.address_bits for address, data in episode.writes]
+        blocks["host"].append(Items.of(integer_rows(host, sizes["host"]), epoch=number, cycle=loaded))
+        words = np.array(episode.words, np.int64).reshape(-1, session.head.lanes)
+        blocks["host_in"].append(Items.of(number_rows(words), epoch=number))
+        issued = model.dispatcher.issued[before["issued"]:after["issued"]]
+        for n in channels:
+            columns = [Access(row, column, words) for row, column, words in episode.loads[n]]
+            blocks[f"load_{n}"].append(Items.of(_columns(columns, size), epoch=number))
+        if memory is None:
+            gaps = [np.zeros(sum(_steps(config, values, n) for values in issued), np.int64) for n in channels]
+        else:
+            times, _ = step_cycles(config, issued, memory)
+            gaps = [np.diff(t, prepend=t[:1]) for t in times]
+            latest = max(latest, *(int(t[-1]) if len(t) else 0 for t in times))
+        for n in channels:
+            blocks[f"pace_{n}"].append(Items.of(integer_rows(gaps[n].tolist(), 4), epoch=number))
+    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
+                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
+    done = [pack(dispatcher.done_fields, code=int(end.code), line=end.line) for end in model.dispatcher.done]
+    fields = dispatcher.command_fields
+    commands = [pack(fields, **dict(zip(fields, values, strict=True))) for values in model.dispatcher.issued]
+    expected = {
+        "issued": integer_rows(commands, sizes["issued"]),
+        "done": integer_rows(done, sizes["done"]),
+        "host_out": number_rows(np.array(model.given, np.int64).reshape(-1, session.head.lanes)),
+        **{f"beat_{n}": _columns(model.read[n], size) for n in channels},
+        **{f"stored_{n}": _columns(model.written[n], size, stored=True) for n in channels}}
+    targets = {name: np.diff([end[name] for end in ends]) for name in expected}
+    held = ["host", "host_in", "done", "host_out"]
+    work = sum(len(block.payload) for block in items.values()) + sum(
+        values[1] for values in model.dispatcher.issued)
+    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
+    run = play(bench_verilog(config, verilog, top, session.rows), f"{top}_bench", streams, items, targets,
+               stalls=dict.fromkeys(held, stalls), seed=seed, limit=int(latest + work * 12 * slack + 100_000), waves=waves)
+    mismatches, first, notes = compare(run, items, expected, targets)
+    by_model = np.array(model.dispatcher.issued, np.int64)[:, :-1]
+    by_expansion = np.array(session.expanded, np.int64)[:, :-1]
+    if by_model.shape != by_expansion.shape or (by_model != by_expansion).any():
+        mismatches += 1
+        first = first or "what was issued is not the programs' expansion"
+    return Outcome(config, session, run, sum(len(rows) for rows in expected.values()), mismatches, first, notes)
+
+
+def _steps(config: LolPimModuleConfig, values: Sequence[int], channel: int) -> int:
+    """Steps of a command in the memory of a channel."""
+    command = dict(zip(config.dispatcher.command_fields, values, strict=True))
+    op = _NAMES[command["op"]]
+    if command["op"] >= HUB_CODES or INSTRUCTIONS[op].command is None:
+        return 0
+    if channel not in channels_of(command["mask"], config.dispatcher.mask_bits):
+        return 0
+    return command["opsize"] if "opsize" in COMMANDS[op].fields else 1
+
+
+# Bench -------------------------------------------------------------------------------------------------------------------
+
+
+def cases(head: Head, slots: int, tokens: int) -> dict[str, tuple[list[tuple[int, int, str]], int]]:
+    """Episodes of the bench: requests (tokens before, new tokens, data), and steps.
+
+    The measured step alone; requests of different lengths that grow by turns, one over the border of a chunk while the
+    others run, one from its first token on; and a step with every kind of data.
+    """
+    chunk = head.chunk
+    several = [(chunk - 2, 4, "normal"), (0, 3, "normal"), (2 * chunk - 1, 2, "normal")][:slots]
+    corners = [(chunk + n, 1, kind) for n, kind in enumerate(KINDS)][-slots:]
+    return {"measured": ([(tokens - 1, 1, "normal")], 1), "several": (several, 4), "corners": (corners, 1)}
+
+
+def bench(request: SimRequest) -> dict[str, Any]:
+    """Run the whole bench of ``lol-pim-module``: :func:`cases` at the pace of the memory's timing, with a memory that never
+    makes the units wait, and with random stalls on every stream of the host.
+
+    Returns
+    -------
+    dict with the keys of ``bankside sim --json`` that depend on the unit, see the page. ``cycles`` are of the attention of
+    the measured step at the memory's pace, ``ideal_cycles`` the column accesses of its products, one a clock.
+    """
+    config, tokens = request.config, request.workload["tokens"]
+    if tokens < 1:
+        raise ConfigError("tokens must be at least 1: the new token is one of them")
+    memory = load_memory(request.workload["memory"])
+    head = Head(config, request.workload["head_dim"])
+    work = cases(head, config.dispatcher.slots, tokens)
+    chunks = max(sum(-(-(before + new) // head.chunk) for before, new, _ in requests) for requests, _ in work.values())
+    rows = 1 << (ROWS * chunks + 2).bit_length()
+    if rows > 1 << config.dispatcher.row_bits:
+        raise ConfigError(f"{tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
+                          f"{1 << config.dispatcher.row_bits}")
+
+    def run(name: str, **options: Any) -> Outcome:
+        request.progress(f"simulating: {name}")
+        session = Session(config, request.workload["head_dim"], rows, np.random.default_rng(request.seed))
+        for requests, steps in work.values():
+            decode_steps(session, requests, steps)
+        return simulate(session, request.verilog, top=request.module, seed=request.seed, **options)
+
+    request.progress("building the Verilated model")
+    outcomes = {"memory": run("data at the cycles of the memory", memory=memory, waves=request.waves),
+                "full_rate": run("a memory that is always ready"),
+                "stalls": run("random stalls of the host", stalls=0.35)}
+    paced, full = outcomes["memory"], outcomes["full_rate"]
+    main = paced.session.decoded[0]
+    issued = paced.session.model.dispatcher.issued[main.commands]
+    _, memory_cycles = step_cycles(config, issued, memory)
+    accesses = sum(values[1] for values in issued if _NAMES[values[0]] == "MAC_ABK")
+    errors = [paced.errors(one) for one in paced.session.decoded]
+    clocks = sum(o.run.clocks for o in outcomes.values())
+    cycles = paced.cycles(main)
+    return {
+        **verdict(outcomes),
+        "commands": len(issued),
+        "cycles": cycles,
+        "ideal_cycles": accesses,
+        "stall_cycles": cycles - accesses,
+        "utilisation": round(accesses / cycles, 6),
+        "time_ns": round(cycles / config.clock_mhz * 1e3, 3),
+        "memory_time_ns": round(memory_cycles * memory.clock_ps * 1e-3, 3),
+        "full_rate_cycles": full.cycles(full.session.decoded[0]),
+        "max_abs_error": float(errors[0].max()),
+        "rms_error": float(np.sqrt(np.mean(errors[0]**2))),
+        "cases": [{"tokens": one.tokens, "slot": one.slot, "data": one.kind, "cycles": paced.cycles(one),
+                   "full_rate_cycles": full.cycles(one), "max_abs_error": float(error.max())}
+                  for one, error in zip(paced.session.decoded, errors, strict=True)],
+        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
+                 for name, o in outcomes.items()},
+        "waves": str(paced.run.waves) if paced.run.waves else None,
+        "clocks": clocks,
+        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
+    }

@@ -1,0 +1,175 @@
+# amaranth: UnusedElaboratable=no
+"""A LoL-PIM module: what its dispatcher issues goes to the channels and to the hub, data between hub and channels."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.program_encoding import COMMANDS
+from ...constraints.units.lol_pim_module import CHANNEL_CODES, HUB_COMMANDS, PLAIN, LolPimModuleConfig
+from ..aim import AimChannel, PimHub
+from ..aim.channel import write_layout
+from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.shared import shared
+from ..blocks.stream import StreamFIFO, StreamRegister
+from .dispatcher import DpaDispatcher, command_layout, done_layout, host_layout
+
+__all__ = ["LolPimModule", "issued_layout", "memory_layout"]
+
+
+def memory_layout(config):
+    """What the memory of a channel is told of a command."""
+    return data.StructLayout(config.memory_fields)
+
+
+def issued_layout(config):
+    """A command as it leaves the dispatcher."""
+    return data.StructLayout(config.issued_fields)
+
+
+class LolPimModule(wiring.Component):
+    """A :class:`DpaDispatcher`, :class:`AimChannel` for each channel, and a :class:`PimHub`.
+
+    Each command of the dispatcher goes to all that it is for: by its code to the hub, to the channels of its mask, or to
+    both, each when it is ready; the next one follows when all have it. A channel gets a command in the clock in which its
+    memory takes it, so that the memory says when commands issue. Those of neither (SYNC, EOC, GPR, CFR) are dropped.
+
+    Data words of the hub go to the channels, their results to the hub. The banks are outside: they are told every command
+    of their channel, and answer with column accesses in the order of the commands.
+
+    The functional model is ``bankside.models.lolpim.device.ModuleModel``, equal bit for bit.
+
+    Source: LoL-PIM section 2.2, Figure 5.
+
+    Parameters
+    ----------
+    config : :class:`LolPimModuleConfig`
+
+    Members
+    -------
+    host : ``In(stream.Signature(host_layout(config.dispatcher)))``
+    done : ``Out(stream.Signature(done_layout(config.dispatcher)))``
+    status : ``Out(3)``
+    host_in, host_out : ``In`` and ``Out(stream.Signature(word))``
+    issued : ``Out(issued_layout(config))``
+    memory_0 ... : ``Out(stream.Signature(memory_layout(config)))``
+    bank_0 ... : ``In(stream.Signature(banks * word))``
+    write_0 ... : ``Out(stream.Signature(write_layout(config.channel)))``
+    """
+
+    def __init__(self, config):
+        if not isinstance(config, LolPimModuleConfig):
+            raise TypeError(f"Configuration must be a LolPimModuleConfig, not {config!r}")
+        self._config = config
+        dispatcher, channel, word, channels = config.dispatcher, config.channel, config.word_bits, range(config.channels)
+        self.PORTS = {
+            **{name: DpaDispatcher.PORTS[name] for name in ("host", "done", "status")},
+            "host_in": {"payload": "WR_GPR: a register of the hub", "fields": {}},
+            "host_out": {"payload": "RD_GPR: a register of the hub", "fields": {}},
+            "issued": {"payload": "bit 0: a command leaves the dispatcher in this clock; above: the command"},
+            **{f"memory_{n}": {"payload": f"a command for the memory of channel {n}, which issues it when it takes it",
+                               "fields": {"op": "operation code",
+                                          "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
+                                          "row": "physical row", "column": "first column of the row", "bank": "bank"}}
+               for n in channels},
+            **{f"bank_{n}": AimChannel.PORTS["bank"] for n in channels},
+            **{f"write_{n}": AimChannel.PORTS["write"] for n in channels},
+        }
+        super().__init__({
+            "host": In(stream.Signature(host_layout(dispatcher))),
+            "done": Out(stream.Signature(done_layout(dispatcher))),
+            "status": Out(3),
+            "host_in": In(stream.Signature(word)),
+            "host_out": Out(stream.Signature(word)),
+            "issued": Out(issued_layout(config)),
+            **{f"memory_{n}": Out(stream.Signature(memory_layout(config))) for n in channels},
+            **{f"bank_{n}": In(stream.Signature(channel.banks * word)) for n in channels},
+            **{f"write_{n}": Out(stream.Signature(write_layout(channel))) for n in channels},
+        })
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles: of the dispatcher, and from its port to the memory's."""
+        return {**DpaDispatcher(self._config.dispatcher).latency, "command_to_memory": 1}
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        channels = range(config.channels)
+        m.submodules.dispatcher = dispatcher = DpaDispatcher(config.dispatcher)
+        m.submodules.hub = hub = PimHub(config.hub)
+        units = [AimChannel(config.channel) for _ in channels]
+        for name in ("host", "done"):
+            inside, outside = getattr(dispatcher, name), wiring.flipped(getattr(self, name))
+            wiring.connect(m, inside, outside)
+        wiring.connect(m, hub.host_in, wiring.flipped(self.host_in))
+        wiring.connect(m, hub.host_out, wiring.flipped(self.host_out))
+        m.d.comb += self.status.eq(dispatcher.status)
+
+        # ---- Whom a command is for -----------------------------------------------------------------------------------
+        layout = command_layout(config.dispatcher)
+        command = dispatcher.command.p
+        m.submodules.broadcast = broadcast = StreamBroadcast(layout.size, 1 + config.channels)
+        m.d.comb += [
+            self.issued.valid.eq(dispatcher.command.valid & dispatcher.command.ready),
+            *(self.issued[name].eq(command[name]) for name in config.dispatcher.command_fields),
+        ]
+
+        def is_op(command, names):
+            return Cat(command.op == COMMANDS[name].code for name in names).any()
+
+        by_mask, plain = is_op(command, CHANNEL_CODES), is_op(command, PLAIN)
+        # Commands without the operand are of one operation.
+        sent = Signal(layout)
+        m.d.comb += sent.eq(command)
+        with m.If(is_op(command, [name for name, code in COMMANDS.items() if "opsize" not in code.fields])):
+            m.d.comb += sent.opsize.eq(1)
+        select = [is_op(command, HUB_COMMANDS)]
+        select += [by_mask & command.mask[config.dispatcher.mask_bits - 1 - n] | plain & (command.gpr1 == n)
+                   for n in channels]
+        link(m, dispatcher.command, broadcast.i, Cat(sent, *select))
+
+        # ---- Hub -----------------------------------------------------------------------------------------------------
+        m.submodules.queue = queue = StreamFIFO(layout, config.queue)
+        link(m, broadcast.o_0, queue.i)
+        m.d.comb += [
+            hub.command.valid.eq(queue.o.valid),
+            queue.o.ready.eq(hub.command.ready),
+            hub.command.p.mask.eq(queue.o.p.mask[-config.channels:]),
+            *(hub.command.p[name].eq(queue.o.p[name]) for name in ("op", "opsize", "gpr", "gpr1", "overlap")),
+        ]
+
+        # ---- Channels: a command and its memory's go together ------------------------------------------------------------
+        for n, unit in enumerate(units):
+            m.submodules[f"channel_{n}"] = shared(platform, unit, "channel")
+            m.submodules[f"commands_{n}"] = commands = StreamRegister(layout)
+            source, memory = getattr(broadcast, f"o_{n + 1}"), getattr(self, f"memory_{n}")
+            given = Signal(layout, name=f"given_{n}")
+            alone = Signal(name=f"alone_{n}")    # for the memory alone
+            m.d.comb += [
+                given.eq(source.payload),
+                alone.eq(is_op(given, PLAIN)),
+                memory.valid.eq(source.valid & (alone | commands.i.ready)),
+                *(memory.p[name].eq(given[name]) for name in config.memory_fields),
+                commands.i.valid.eq(source.valid & ~alone & memory.ready),
+                commands.i.payload.eq(given),
+                source.ready.eq(memory.ready & (alone | commands.i.ready)),
+            ]
+            taken, to_unit = commands.o.p, unit.command.p
+            m.d.comb += [
+                unit.command.valid.eq(commands.o.valid),
+                commands.o.ready.eq(unit.command.ready),
+                *(to_unit[name].eq(taken[name]) for name in ("op", "opsize", "bank", "register")),
+                # Of WR_GB the column is the buffer's; of the others it is the row's, and the buffer has one of its own.
+                to_unit.column.eq(Mux(is_op(taken, ["WR_GB"]), taken.column, taken.gpr)),
+                to_unit.element.eq(taken.gpr1), to_unit.function.eq(taken.gpr1), to_unit.neighbour.eq(taken.gpr1),
+            ]
+            link(m, getattr(hub, f"data_{n}"), unit.data)
+            link(m, unit.result, getattr(hub, f"result_{n}"))
+            link(m, getattr(self, f"bank_{n}"), unit.bank)
+            link(m, unit.write, getattr(self, f"write_{n}"))
+        return m
