@@ -239,6 +239,10 @@ class AttentionUnit:
         if self.partition == "head" and requests * heads % self.module.channels:
             out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
                        "some channels are idle")
+        for setup in (self.hub, self.dispatcher):
+            if setup is not None and setup.fmax_mhz is not None and setup.fmax_mhz < setup.config.clock_mhz:
+                out.append(f"{setup.unit} reaches {setup.fmax_mhz:.0f} MHz as synthesised, below its target of "
+                           f"{setup.config.clock_mhz:g} MHz; results take the target for granted")
         return out
 
     def room(self) -> str:

@@ -373,6 +373,18 @@ def test_missing_measurements_are_told(system, absent, commands, module_records)
         search(load_system(system), model, "qmsum", records=source, steps=16)
 
 
+def test_a_clock_that_is_missed_is_told(module_records):
+    class Synthesised:
+        def find(self, unit, config_hash, kind, **conditions):
+            sim = module_records.find(unit, config_hash, "sim")
+            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if unit == "pim-hub" else 1001.0}
+            return sim if kind == "sim" else sim.model_copy(update={"kind": "synth", "results": results})
+
+    notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes
+    assert notes == ["pim-hub reaches 500 MHz as synthesised, below its target of 1000 MHz; results take the target for "
+                     "granted"]
+
+
 def test_a_record_without_what_is_needed_is_told(module_records):
     class Old:
         def find(self, unit, config_hash, kind, **conditions):
