@@ -64,11 +64,12 @@ def test_planted_error_is_reported():
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("aim")
-def test_channel_command_line(capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize("buffering", ["single", "ping-pong"])
+def test_channel_command_line(buffering, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
     words = [word for key in TINY for word in ("--set", key)]
-    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", "single", "--tokens", "64",
+    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", buffering, "--tokens", "64",
                  "--head-dim", "16", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["mismatches"] == 0 and result["ideal_cycles"] == 2 * 64 * 16 // 16
@@ -78,6 +79,29 @@ def test_channel_command_line(capsys, tmp_path, monkeypatch):
         assert work["read_to_result"] < 40 and work["cycles"] <= work["memory_cycles"] / 2 + 40
     assert main(["sim", "aim-channel", "--registers", "3"]) == 2
     assert "registers must be a power of two, not 3" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("aim")
+@pytest.mark.parametrize(("unit", "preset"), [
+    ("aim-channel", "aim"), ("aim-channel", "aim-ping-pong"), ("aim-channel", "cent"), ("aim-channel", "aim-fp16"),
+    ("pim-hub", "lol-pim"), ("pim-hub", "lol-pim-fp16")])
+def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
+    """The whole bench on a whole channel or hub. The cycles are those of the pages."""
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["sim", unit, "--preset", preset, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["mismatches"] == 0
+    if unit == "pim-hub":
+        assert {op: c["cycles"] for op, c in result["commands"].items()} == {
+            "SOFTMAX": 156, "LAYERNORM": 206, "RMSNORM": 141, "EWADD": 83, "GPR_MUL": 83}
+        return
+    works = {name: (work["ideal_cycles"], work["cycles"]) for name, work in result["works"].items()}
+    if preset == "aim-ping-pong":
+        assert works == {"q_k": (256, 310), "s_v": (256, 304), "gemv": (512, 621)}
+    elif preset != "cent":
+        assert works == {"q_k": (256, 462), "s_v": (256, 342), "gemv": (512, 802)}
 
 
 @pytest.mark.slow
