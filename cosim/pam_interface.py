@@ -26,15 +26,13 @@ from ..constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 from ..constraints.workspace import cache_folder
 from ..models.memory.tables import make_image, make_tables
 from ..models.pam.interface import Image, SchedulerModel, Tokens, bundles, replay, transfer
+from ..models.pam.transfer import CONTROLLER_QUEUE, complete_latency
 from .build import build_driver
 from .request import SimRequest
 from .streams import verdict
 from .vectors import _render
 
 __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
-
-#: Commands that a memory controller of the bench holds.
-CONTROLLER_QUEUE = 32
 
 STREAMS = (("descriptor", True), ("read", False), ("read_data", True), ("write", False), ("write_data", False),
            ("done", False))
@@ -406,15 +404,10 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
         for token in read_as[access.token] if access.last else ():
             left[number[token]] -= 1
             if destination.chips == 1 or not left[number[token]]:
-                offers.append((cycle + _complete_latency(config), int(tokens.destination_group[token]) // destination.chips,
+                offers.append((cycle + complete_latency(config), int(tokens.destination_group[token]) // destination.chips,
                                int(tokens.destination_slot[token])))
     model = model_of(destination, config.write_depth, destination.write_bank_cycles, destination.write_recovery_cycles)
     return first_wrong("write", writes, replay(model, offers, writes[:, 0].tolist()), destination)
-
-
-def _complete_latency(config: PamInterfaceConfig) -> int:
-    """Cycles from a token's last data beat to its offer to the receiver: the queue of complete tokens, and its target."""
-    return {1: 1, 2: 1, 3: 2}.get(config.bundles, 3) + 1
 
 
 def random_data(count: int, config: PamInterfaceConfig, rng: np.random.Generator) -> np.ndarray:

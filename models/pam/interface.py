@@ -268,19 +268,21 @@ class SchedulerModel:
                                     dict(zip(rows.tolist(), self._fragments, strict=True))))
         self.accepted += 1
 
-    def skip(self, limit: int) -> None:
-        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
-        due = limit
+    def due(self, limit: int) -> int:
+        """First cycle, at most ``limit``, in which something may happen by itself."""
         if self._ahead is None:
             _, entries, in_use = self._next()
             if any(self._hits(e) for e in entries):
-                return
-            due = min((self._free_at(e) for e in entries if e.state not in in_use), default=limit)
-        elif not self._lanes[self._ahead.lane]:
-            return
-        if min(due, limit) > self.cycle:
+                return self.cycle
+            return min((self._free_at(e) for e in entries if e.state not in in_use), default=limit)
+        return limit if self._lanes[self._ahead.lane] else self.cycle
+
+    def skip(self, limit: int) -> None:
+        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
+        due = min(self.due(limit), limit)
+        if due > self.cycle:
             self._turn = self._shown if self.offered else self._turn
-            self.cycle = min(due, limit)
+            self.cycle = due
 
 
 def replay(model: SchedulerModel, arrivals: Iterable[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:

@@ -13,6 +13,7 @@ import pytest
 from bankside.constraints.units.pam_interface import PamInterfaceConfig
 from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
 from bankside.models.pam.interface import Image, Tokens, bundles, transfer
+from bankside.models.pam.transfer import transfer_time
 
 from bankside.cli import main
 from bankside.generate import verilog
@@ -65,6 +66,10 @@ def test_the_slower_memory_sets_the_pace():
         assert outcome.mismatches == 0, outcome.first_mismatch
         assert least < outcome.fraction < 1.2, (name, outcome.fraction)
         assert outcome.cpu_ns > outcome.time_ns
+        told = transfer_time(config, tokens)  # the model without RTL
+        assert told.time_ns == pytest.approx(outcome.time_ns, abs=0.01)
+        assert (sum(told.read_openings.values()), sum(told.write_openings.values())) == (
+            outcome.read_openings, outcome.write_openings)
         times[name] = outcome.destination_own_ns
     assert times["runs-8"] < times["random"] / 4
 
