@@ -92,11 +92,16 @@ def repeated_parts(verilog: str, top: str) -> list[str]:
     """Modules whose model is worth compiling once for all instances.
 
     These are parts (:func:`bankside.gen.parts.split`) of :data:`PART_TEXT` or more that would otherwise be compiled as
-    :data:`REPEATED_TEXT` of repetitions or more.
+    :data:`REPEATED_TEXT` of repetitions or more; no part inside another of them, because calls from call to call are slow.
     """
-    own, *others = split(verilog, top)
-    return sorted(part.name for part in others
-                  if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT)
+    parts = {part.name: part for part in split(verilog, top)}
+    large = {name for name, part in parts.items()
+             if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT}
+
+    def inside(name: str) -> set[str]:
+        return {below for box in parts[name].boxes for below in (box, *inside(box))}
+
+    return sorted(large - {below for name in large for below in inside(name)})
 
 
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:

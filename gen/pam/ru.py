@@ -239,7 +239,7 @@ class PamRu(wiring.Component):
             sent.append(delayed(m, sent[-1], f"out_{n}", 1, reset=True))
         outputs = []
         for number, part in enumerate(lanes):
-            m.submodules[f"lane_{number}"] = shared(platform, part, "lane")
+            m.submodules[f"lane_{number}"] = shared(platform, part, "lane", part=True)
             m.d.comb += [
                 part.o.eq(staging.o.p.data.word_select(number, io.width)),
                 part.again.eq(sent[again]),
