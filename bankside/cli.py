@@ -321,7 +321,7 @@ def _gen(arguments: argparse.Namespace) -> int:
 
 #: What is simulated: each unit takes some of these, and has its own defaults (``Unit.workload``).
 SIM_WORKLOAD: dict[str, dict[str, Any]] = {
-    "--memory": {"metavar": "M", "help": "pam-pu, aim-channel: memory whose timing brings the "
+    "--memory": {"metavar": "M", "help": "pam-pu, aim-channel, lol-pim-module: memory whose timing brings the "
                                          "data (default: hbm3-5.2, gddr6-aim)"},
     "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu, pam-ru: head dimension (default: 128)"},

@@ -13,7 +13,7 @@ from bankside.cli import main
 from bankside.generate import verilog
 from bankside.selection import select
 
-#: A channel of four banks, four lanes, rows of eight columns: soon built.
+#: A channel of four banks, four lanes, rows of eight columns. The hub's EPU makes even that a long build.
 TINY = ["dispatcher.command_bytes=4096", "dispatcher.table_entries=64", "dispatcher.slots=3", "dispatcher.row_bits=6",
         "dispatcher.entry_bits=8", "dispatcher.mask_bits=1", "dispatcher.column_bits=3", "dispatcher.bank_bits=2",
         "dispatcher.gpr_bits=7", "dispatcher.opsize_bits=9", "dispatcher.register_bits=1", "channel.banks=4",
@@ -35,6 +35,7 @@ def session(config, seed=1):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("module")
 def test_decode_steps():
     """Requests of different lengths, one that grows over the border of a chunk while others run, every kind of data: every
