@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -30,6 +31,14 @@ def spread(config: PamInterfaceConfig, count: int, seed: int) -> Tokens:
     random_data(count, config, rng)
     tokens = random_tokens(config, "spread", 512, rng)
     return Tokens(*(values[:count] for values in vars(tokens).values()))
+
+
+def in_groups(config: PamInterfaceConfig, tokens: Tokens, groups: list[int]) -> Tokens:
+    """The same with the runs of HBM in chosen bank groups, one after the other."""
+    way = "source" if config.source.format == "hbm" else "destination"
+    place, run = np.divmod(np.arange(len(tokens)), 8)
+    chosen = {f"{way}_group": np.array(groups)[run % len(groups)], f"{way}_slot": run * 64 + place}
+    return dataclasses.replace(tokens, **chosen)
 
 
 def without(memory: Memory, *limits: str) -> Memory:
@@ -76,11 +85,16 @@ def main() -> None:
     parser.add_argument("presets", nargs="+", choices=PRESETS)
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--groups", help="bank groups of HBM's eight runs, such as 0,4,8,12; only the time as it is")
     options = parser.parse_args()
     print("| preset | changed | time, ns | rows opened to read | to write |\n| --- | --- | --- | --- | --- |")
     for preset in options.presets:
         tokens = spread(PRESETS[preset], options.tokens, options.seed)
-        for name, config, source, destination in cases(PRESETS[preset]):
+        listed = cases(PRESETS[preset])
+        if options.groups:
+            tokens = in_groups(PRESETS[preset], tokens, [int(group) for group in options.groups.split(",")])
+            listed = itertools.islice(listed, 1)
+        for name, config, source, destination in listed:
             memories = [without(load_memory(TIERS[side.format].memory), *gone)
                         for side, gone in ((config.source, source), (config.destination, destination))]
             told = transfer_time(config, tokens, source=Controller(memories[0], False),
