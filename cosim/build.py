@@ -85,7 +85,7 @@ lint_off -rule INITIALDLY -file "*bench.sv"
 #: A part of a design gets a C++ model of its own if that saves at least so much Verilog text (bytes) from being compiled
 #: again for every instance, because starting Verilator once more has its price, and if its own text is at least so long,
 #: because calls have theirs in every clock.
-REPEATED_TEXT, PART_TEXT = 500_000, 100_000
+REPEATED_TEXT, PART_TEXT = 500_000, 50_000
 
 
 def repeated_parts(verilog: str, top: str) -> list[str]:
