@@ -25,7 +25,7 @@ def generator_digest() -> str:
     digest = hashlib.sha256()
     gen, constraints = resources.files("bankside.gen"), resources.files("bankside.constraints")
     shared = [entry for entry in constraints.iterdir()
-              if re.fullmatch(r"(arithmetic|elementary|formats)\w*\.py", entry.name)]
+              if re.fullmatch(r"(activation|arithmetic|elementary|formats|pam_layout|program_encoding)\w*\.py", entry.name)]
     for path in sorted([*_python_files(gen), *_python_files(constraints.joinpath("units")), *shared], key=str):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -45,7 +45,11 @@ def _composition_text(r: dict[str, Any]) -> str:
                               f"{r['merge_cycles']} cycles, "
                               f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
                               f"{r['partial_drain_cycles']} of a level that is not the last"))
-    if "memory_timing" in r:
+    for name, work in r.get("works", {}).items():
+        paced = r["memory_timing"][name]
+        rows.append((name, f"{work['cycles']} cycles, ideal {work['ideal_cycles']}; at the pace of {r['memory']} "
+                           f"{paced['cycles']} cycles, {paced['memory_cycles']} of the memory's"))
+    if "memory_timing" in r and "works" not in r:
         m = r["memory_timing"]
         rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
                                                  f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles"))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.workspace import cache_folder, locked
-from ..gen.parts import split
+from .parts import split
 
 __all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions"]
 
@@ -91,7 +91,7 @@ REPEATED_TEXT, PART_TEXT = 500_000, 50_000
 def repeated_parts(verilog: str, top: str) -> list[str]:
     """Modules whose model is worth compiling once for all instances.
 
-    These are parts (:func:`bankside.gen.parts.split`) of :data:`PART_TEXT` or more that would otherwise be compiled as
+    These are parts (:func:`bankside.cosim.parts.split`) of :data:`PART_TEXT` or more that would otherwise be compiled as
     :data:`REPEATED_TEXT` of repetitions or more; no part inside another of them, because calls from call to call are slow.
     """
     parts = {part.name: part for part in split(verilog, top)}

@@ -29,7 +29,7 @@ from typing import Any
 
 from ..constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
 from ..constraints.workspace import cache_folder
-from ..gen.parts import PartText, split
+from ..cosim.parts import PartText, split
 from .liberty import Library
 from .memories import MemoryMacro, macro_model
 from .netlist import MACRO, Netlist, buffer_heavy_nets, read_netlist
@@ -307,7 +307,7 @@ def synthesise(
 ) -> Synthesis:
     """Area and timing of module ``top`` of a Verilog text in ``library``.
 
-    A design with parts (:func:`bankside.gen.parts.split`) is mapped part by part, each once, and areas add up. Paths that
+    A design with parts (:func:`bankside.cosim.parts.split`) is mapped part by part, each once, and areas add up. Paths that
     end or begin inside a part are seen whole; one that goes on through a part is seen as two.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bankside.constraints.errors import ConfigError
-from bankside.gen.parts import split
+from bankside.cosim.parts import split
 
 from bankside.synthesis import EFFORTS, flow, from_file, get, netlist, sta, synthesise
 from bankside.synthesis.flow import map_to_cells

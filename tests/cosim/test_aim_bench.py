@@ -69,8 +69,11 @@ def test_channel_command_line(buffering, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
     words = [word for key in TINY for word in ("--set", key)]
-    assert main(["sim", "aim-channel", *words, "--registers", "2", "--buffering", buffering, "--tokens", "64",
-                 "--head-dim", "16", "--json"]) == 0
+    command = ["sim", "aim-channel", *words, "--registers", "2", "--buffering", buffering, "--tokens", "64",
+               "--head-dim", "16"]
+    assert main(command) == 0
+    assert "bit-exact" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["mismatches"] == 0 and result["ideal_cycles"] == 2 * 64 * 16 // 16
     assert result["utilisation"] == pytest.approx(result["ideal_cycles"] / result["cycles"], abs=1e-6)
