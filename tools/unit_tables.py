@@ -746,6 +746,14 @@ def aim_area() -> str:
     return table(["", "aim, kGE", "aim-ping-pong, kGE", "more, kGE", "more"], rows)
 
 
+def module_cases() -> str:
+    """The decode steps of the bench at published size."""
+    return table(["slot", "tokens", "data", "clocks at the memory's pace", "clocks, memory always ready",
+                  "largest error against binary64"],
+                 [[c["slot"], c["tokens"], c["data"], c["cycles"], c["full_rate_cycles"], f"{c['max_abs_error']:.1e}"]
+                  for c in _simulated("lol-pim-module")["cases"]])
+
+
 def module_ports() -> str:
     return _ports_of("lol-pim-module")
 
@@ -797,7 +805,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis,
     demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
     dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
-    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_ports,
+    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_ports, module_cases,
     hub_parameters, hub_ports, hub_cycles, hub_errors, hub_synthesis, hub_parts,
     interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
     interface_synthesis)}
