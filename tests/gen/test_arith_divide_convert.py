@@ -218,6 +218,7 @@ def test_every_value_pipelined():
     check({"a": 16}, every_16()[::6], {"a": EVERY_16}, depth=3)
 
 
+@pytest.mark.slow
 def test_single_precision():
     """FP32 against NumPy's own operations, and integers of 32 and 64 bits."""
     a, b = pairs((FP32,), 50_000)

@@ -114,6 +114,7 @@ def test_small_formats():
                         (4, False, "exact", True), (3, True, "exact", False)], depth=0, count=4000)
 
 
+@pytest.mark.slow
 def test_wide_window():
     """Hundreds of bits, added in blocks."""
     check(float_format("e5m2"), FP32, [(2, True, "exact", False)], depth=0, count=2000)

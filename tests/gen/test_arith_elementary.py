@@ -43,6 +43,7 @@ def test_every_number(fmt, depth):
     assert_like_the_model([fmt], depth, np.arange(1 << 16))
 
 
+@pytest.mark.slow
 def test_every_number_of_a_format_with_parabolas():
     """All 32,768 operands of the shortest format whose tables hold no lines, subnormals on every side."""
     assert_like_the_model([FloatFormat("e2m12", 2, 12)], 0, np.arange(1 << 15), flushes=[False])
