@@ -17,7 +17,8 @@ def line_layout(encoding):
     """A line of the command buffer."""
     command = data.StructLayout(encoding.command_fields)
     fill = 32 * encoding.command_words - sum(encoding.command_fields.values())
-    return data.StructLayout({"command": command, "fill": fill, "prefix": data.ArrayLayout(32, encoding.prefix_words)})
+    rest = {"fill": fill} if fill else {}  # no field of no bits: not every tool reads its Verilog
+    return data.StructLayout({"command": command, **rest, "prefix": data.ArrayLayout(32, encoding.prefix_words)})
 
 
 def slot_layout(config):
