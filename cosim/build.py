@@ -109,7 +109,7 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
 
     Comments at the head of the text make no other program. A part of which there are many becomes one model that all
     instances call. Only the whole, flat design tells real combinational loops from those of ports of a part that are
-    computed together: the linter looks for them there.
+    computed together: tests lint it.
 
     Raises
     ------

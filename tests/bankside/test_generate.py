@@ -171,13 +171,13 @@ def test_description_is_of_the_verilog(name):
     assert f"bankside gen {selection.arguments}" in banner[1] and selection.config_hash in banner[2]
 
 
-def complaints(text, folder):
+def complaints(text, folder, top="pam_pu"):
     """Warnings of Verilator about a unit, beyond those that the benches waive."""
     from bankside.cosim.build import WAIVED, simulator_environment
 
-    (folder / "pam_pu.v").write_text(text)
-    done = subprocess.run(["verilator", "--lint-only", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "--top-module", "pam_pu",
-                           "pam_pu.v"], cwd=folder, env=simulator_environment(), capture_output=True, text=True)
+    (folder / f"{top}.v").write_text(text)
+    done = subprocess.run(["verilator", "--lint-only", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "--top-module", top,
+                           f"{top}.v"], cwd=folder, env=simulator_environment(), capture_output=True, text=True)
     found = re.findall(r"^%(?:Warning|Error)-?(\w*): .*", done.stderr, re.M)
     assert bool(done.returncode) == bool(found), done.stderr
     return found
@@ -188,8 +188,29 @@ def test_verilator_has_no_complaint(name, tmp_path):
     assert complaints(unit(name)[1]["pam_pu.v"], tmp_path) == []
 
 
+_FORMATS = ["format=bf16", "acc_format=bf16", "score_format=bf16"]
+_GROUP = [*(f"processing.{key}" for key in ("lanes=4", "buffer_bytes=48", "query_bytes=32", "tile_tokens=4", "max_head_dim=16",
+                                            "max_tokens=255", *_FORMATS)),
+          *(f"reduction.{key}" for key in ("lanes=4", "source_lanes=4", "sources=2", "max_head_dim=16", "scratch_bytes=32",
+                                           "log_format=bf16", *_FORMATS))]
+
+
+@pytest.mark.parametrize("name, sets", [
+    ("aim-channel", ["banks=4", "lanes=4", "buffer_bytes=64", "max_beats=1024", "table_entries=16"]),
+    pytest.param("pam-hbm-slice", [*_GROUP, "groups=4", "fan_in=2"], marks=pytest.mark.slow),
+    pytest.param("pam-ssd-controller", [*_GROUP, "groups=2", "fan_in=2"], marks=pytest.mark.slow),
+    pytest.param("lol-pim-module", [], marks=pytest.mark.slow)])
+def test_designs_of_parts_have_no_loop(name, sets, tmp_path):
+    """Flat, as benches that compile a part once do not see them: a combinational loop through parts is a complaint."""
+    selection = select(name, sets=sets)
+    assert complaints(generate.verilog(selection), tmp_path, selection.unit.module) == []
+
+
 def test_verilator_would_complain(tmp_path):
     """The waivers leave what a mistake looks like: a latch, a signal that nobody drives."""
+    loop = ("module pam_pu(input wire a, output wire b);\n  wire c, d;\n  assign c = d & a;\n  assign d = ~c;\n"
+            "  assign b = c;\nendmodule\n")
+    assert complaints(loop, tmp_path) == ["UNOPTFLAT"]
     assert {"LATCH", "UNDRIVEN"} <= set(complaints("""
 module pam_pu(input wire clk, input wire d, output reg q, output wire o);
   wire nobody;
