@@ -189,8 +189,8 @@ def test_verilator_has_no_complaint(name, tmp_path):
 
 
 _FORMATS = ["format=bf16", "acc_format=bf16", "score_format=bf16"]
-_GROUP = [*(f"processing.{key}" for key in ("lanes=4", "buffer_bytes=48", "query_bytes=32", "tile_tokens=4", "max_head_dim=16",
-                                            "max_tokens=255", *_FORMATS)),
+_GROUP = [*(f"processing.{key}" for key in ("lanes=4", "buffer_bytes=48", "query_bytes=32", "tile_tokens=4",
+                                            "max_head_dim=16", "max_tokens=255", *_FORMATS)),
           *(f"reduction.{key}" for key in ("lanes=4", "source_lanes=4", "sources=2", "max_head_dim=16", "scratch_bytes=32",
                                            "log_format=bf16", *_FORMATS))]
 
