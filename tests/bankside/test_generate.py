@@ -210,7 +210,7 @@ def test_verilator_would_complain(tmp_path):
     """The waivers leave what a mistake looks like: a latch, a signal that nobody drives."""
     loop = ("module pam_pu(input wire a, output wire b);\n  wire c, d;\n  assign c = d & a;\n  assign d = ~c;\n"
             "  assign b = c;\nendmodule\n")
-    assert complaints(loop, tmp_path) == ["UNOPTFLAT"]
+    assert "UNOPTFLAT" in complaints(loop, tmp_path)
     assert {"LATCH", "UNDRIVEN"} <= set(complaints("""
 module pam_pu(input wire clk, input wire d, output reg q, output wire o);
   wire nobody;
