@@ -23,7 +23,7 @@ rtl: $(READY)
 
 lint: $(READY)
 	$(BIN)/ruff check .
-	$(BIN)/python tools/typecheck.py
+	$(BIN)/mypy
 
 setup: $(READY)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from bankside.constraints.records import Record, config_hash
 from bankside.constraints.units import dpa_dispatcher, pim_hub
-
 from bankside.records import RecordFolder, generator_digest
 
 #: Clocks of a command of the hub on 32 words, and of a further word.

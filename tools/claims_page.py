@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from bankside.constraints.workspace import write_files
-
 from bankside.repro import counts_text, repro, short
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+
 from bankside.constraints.memory import Memory, load_memory
 from bankside.constraints.pam_layout import TIERS
 from bankside.constraints.units.pam_interface import PRESETS, PamInterfaceConfig

@@ -16,14 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from unit_tables import MARK, ROOT, table
+
 from bankside.constraints.document import load
 from bankside.constraints.errors import BanksideError, ConfigError
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workspace import write_files
-from bankside.models.systems.calibration import table_text
-from unit_tables import MARK, ROOT, table
-
 from bankside.evaluate import calibrate, evaluate
+from bankside.models.systems.calibration import table_text
 
 PAGE = "docs/pam-system.md"
 

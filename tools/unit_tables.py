@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from bankside import generate, measure
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
@@ -38,8 +40,6 @@ from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import load_nodes
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import attention, merge
-
-from bankside import generate, measure
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
@@ -328,6 +328,7 @@ def _operators(**library: str) -> str:
 def _accuracy(name: str, config: Any) -> list[str]:
     """Largest and mean error in ulp, and share not correctly rounded."""
     import mpmath
+
     from bankside.models.numerics import exact_function, ulp_errors
 
     functions = {"fp-exp": mpmath.exp, "fp-log": mpmath.log, "fp-recip": lambda x: 1 / x,

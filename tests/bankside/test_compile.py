@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+
+from bankside.cli import main
 from bankside.constraints.program_encoding import COMMANDS, DispatchError
 from bankside.constraints.units import dpa_dispatcher
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
@@ -16,8 +18,6 @@ from bankside.models.memory.aim_pingpong import PingPong
 from bankside.models.program import Program
 from bankside.models.program.encoding import canonical, decode_program, encode_program
 from bankside.models.systems import load_system
-
-from bankside.cli import main
 
 
 def compiled_json(capsys, *arguments):

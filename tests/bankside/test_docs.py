@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from bankside import cli, generate, measure
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.records import Record, config_hash
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim import pam_pu as bench
 from bankside.cosim.streams import EpochLog, StreamRun
-
-from bankside import cli, generate, measure
 from bankside.records import RecordFolder, generator_digest
 from bankside.registry import UNITS
 from bankside.selection import select

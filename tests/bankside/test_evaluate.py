@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bankside.constraints.errors import ConfigError
 
+from bankside.constraints.errors import ConfigError
 from bankside.evaluate import evaluate
 
 

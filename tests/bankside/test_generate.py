@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from bankside.constraints.units.pam_pu import PRESETS
 
 from bankside import generate
+from bankside.constraints.units.pam_pu import PRESETS
 from bankside.generate import describe, generated_files, tool_versions, verilog
 from bankside.selection import select
 

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from bankside.constraints.memory import available, load_memory
-from bankside.constraints.memory import memory as schema
 
 from bankside import cli
+from bankside.constraints.memory import available, load_memory
+from bankside.constraints.memory import memory as schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text()
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,14 +18,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PARTS = ("constraints", "gen", "models", "cosim", "rtl")
-PACKAGES = PROJECT["tool"]["setuptools"]["packages"]
+#: Every folder below ``bankside`` with an ``__init__.py``, links followed: what setuptools finds.
+PACKAGES = sorted(".".join((*Path(folder).relative_to(ROOT).parts,)) for folder, _, files in
+                  os.walk(ROOT / "bankside", followlinks=True) if "__init__.py" in files)
 
 
 def folder_of(package: str) -> Path:
-    """Where a package lies in the repository: parts lie beside the folder ``bankside``."""
-    first, _, rest = package.removeprefix("bankside").removeprefix(".").partition(".")
-    start = ROOT / first if first in PARTS else ROOT / "bankside" / first
-    return start / rest.replace(".", "/")
+    """Where a package lies in the repository."""
+    return ROOT / package.replace(".", "/")
 
 
 def data_files(folder: Path) -> list[Path]:
@@ -32,28 +33,40 @@ def data_files(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """Built from a copy without anything that git would ignore."""
+def tree(tmp_path_factory) -> Path:
+    """A copy of the checkout without anything that git would ignore, its links kept."""
     source = tmp_path_factory.mktemp("source") / "tree"
     ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
     source.mkdir()
     for part in ("bankside", *PARTS):
-        shutil.copytree(ROOT / part, source / part, ignore=ignore)
+        shutil.copytree(ROOT / part, source / part, ignore=ignore, symlinks=True)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    out = tmp_path_factory.mktemp("wheel")
-    done = subprocess.run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(out), str(source)],
+    return source
+
+
+def build(kind: str, source: Path, out: Path) -> Path:
+    done = subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "-o", str(out), str(source)],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
-    [path] = out.glob("bankside-*.whl")
+    [path] = out.glob("bankside-*")
     return path
+
+
+@pytest.fixture(scope="module")
+def wheel(tree, tmp_path_factory) -> Path:
+    return build("wheel", tree, tmp_path_factory.mktemp("wheel"))
+
+
+def install(target: Path, *words: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check",
+                    "--no-build-isolation", *words], check=True, cwd=target)
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
     target = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check",
-                    "--target", str(target), str(wheel)], check=True)
+    install(target, "--target", str(target), str(wheel))
     return target
 
 
@@ -63,17 +76,44 @@ def run(installed: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[
     return subprocess.run([sys.executable, "-P", *words], cwd=cwd, env=env, capture_output=True, text=True)
 
 
-def test_packages_are_the_folders_with_an_init():
-    found = {"bankside"}
-    for top, name in ((ROOT / "bankside", "bankside"), *((ROOT / part, f"bankside.{part}") for part in PARTS)):
-        for init in top.rglob("__init__.py"):
-            found.add(".".join((name, *init.parent.relative_to(top).parts)))
-    assert sorted(PACKAGES) == sorted(found)
-    assert PROJECT["tool"]["setuptools"]["package-dir"] == {f"bankside.{part}": part for part in PARTS}
-    # No module hides in a folder that is no package.
+def test_parts_are_relative_links_and_every_module_is_in_a_package():
+    for part in PARTS:
+        assert os.readlink(ROOT / "bankside" / part) == f"../{part}"
+        assert f"bankside.{part}" in PACKAGES
     for part in ("bankside", *PARTS):
         for module in (ROOT / part).rglob("*.py"):
             assert (module.parent / "__init__.py").is_file(), module
+
+
+def test_source_distribution_gives_the_same_wheel(tree, wheel, tmp_path):
+    source = build("sdist", tree, tmp_path / "sdist")
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    [folder] = (tmp_path / "unpacked").iterdir()
+    again = build("wheel", folder, tmp_path / "wheel")
+    first, second = ({name: file.read(name) for name in file.namelist() if name.startswith("bankside/")}
+                     for file in (zipfile.ZipFile(wheel), zipfile.ZipFile(again)))
+    assert first == second
+
+
+@pytest.mark.parametrize("how", ["editable", "checkout"])
+def test_a_checkout_works_with_and_without_installing_it(how, tree, tmp_path):
+    """``-S`` leaves out what is installed for these tests; libraries are found through ``PYTHONPATH``."""
+    start, libraries = "", [path for path in sys.path if path.endswith("site-packages")]
+    if how == "editable":
+        # Or pip takes the checkout under test out of the environment that runs it.
+        install(tmp_path, "--ignore-installed", "--prefix", str(tmp_path / "env"), "-e", str(tree))
+        [site] = (tmp_path / "env").rglob("site-packages")
+        libraries.insert(0, str(site))
+        start = f"import site; site.addsitedir({str(site)!r}); "
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(libraries)}
+    script = ("import bankside.cli, bankside.gen.pam, bankside.models.pam, bankside.cosim, bankside.rtl\n"
+              "print(bankside.gen.__file__); bankside.cli.main(['list'])")
+    done = subprocess.run([sys.executable, "-S", "-c", start + script], cwd=tree if how == "checkout" else tmp_path,
+                          env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    place, first, *_ = done.stdout.splitlines()
+    assert (Path(place), first) == (tree / "bankside" / "gen" / "__init__.py", "units")
 
 
 def test_wheel_has_every_file(wheel):
@@ -138,7 +178,8 @@ FORBIDDEN = {
     "cosim": ("bankside.gen", "amaranth"),
 }
 #: The thin package, which may use every part; no part may use it.
-THIN = {f"bankside.{p.stem}" for p in (ROOT / "bankside").iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()}
+THIN = {f"bankside.{p.stem}" for p in (ROOT / "bankside").iterdir()
+        if not p.is_symlink() and (p.suffix == ".py" or (p / "__init__.py").is_file())}
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)

@@ -7,12 +7,12 @@ import os
 import shlex
 
 import pytest
-from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record
-from bankside.constraints.units.pam_pu import PRESETS
 
 from bankside import cli as command_line
 from bankside import evaluate, records
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Record
+from bankside.constraints.units.pam_pu import PRESETS
 from bankside.records import RecordFolder, generator_digest
 from bankside.selection import select
 

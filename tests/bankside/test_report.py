@@ -9,8 +9,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from bankside.constraints.errors import ConfigError
 
+from bankside.constraints.errors import ConfigError
 from bankside.report import render_report, summary_table, write_report
 
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from bankside.models.papers import load_paper
 
 from bankside import cli, measuring, repro, repro_figures
 from bankside.measuring import Measurer
+from bankside.models.papers import load_paper
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"

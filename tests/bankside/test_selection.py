@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import config_hash
 from bankside.constraints.units.pam_pu import PRESETS
-
 from bankside.registry import UNITS
 from bankside.selection import select
 

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
+
 from bankside.constraints.records import Record, config_hash
 from bankside.constraints.units.pam_pu import PRESETS
-
 from bankside.records import RecordFolder, generator_digest
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.cosim.parts import split
-
 from bankside.synthesis import EFFORTS, flow, from_file, get, netlist, sta, synthesise
 from bankside.synthesis.flow import map_to_cells
 from bankside.synthesis.liberty import parse

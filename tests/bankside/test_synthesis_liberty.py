@@ -6,9 +6,9 @@ from importlib import resources
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError, ToolMissing
 from bankside.constraints.libraries import generic_liberty, macro_family
-
 from bankside.synthesis import available, from_file, get, libraries
 from bankside.synthesis.liberty import parse, truth_table
 

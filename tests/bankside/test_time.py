@@ -10,6 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bankside import trace
 from bankside.constraints.memory import load_memory
 from bankside.models.cent import BlockMapping, block_program
 from bankside.models.memory import time_program
@@ -18,10 +22,6 @@ from bankside.models.memory.aim_trace import read_trace, time_trace, trace_lines
 from bankside.models.memory.issue_log import LoggedFrontEnd, Recorder, engine_log
 from bankside.models.memory.timeline import chrome_trace, timeline
 from bankside.models.program import Program
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from bankside import trace
 from bankside.trace import FORMATS, detect
 
 SIMULATOR = ("--quirks", "aim-simulator")

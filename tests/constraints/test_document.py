@@ -3,9 +3,10 @@
 from typing import Literal
 
 import pytest
+from pydantic import Field, model_validator
+
 from bankside.constraints.document import MAX_BYTES, Strict, load, parse, validate
 from bankside.constraints.errors import BanksideError, CheckFailed, ConfigError, ToolMissing, nearest
-from pydantic import Field, model_validator
 
 
 class Part(Strict):

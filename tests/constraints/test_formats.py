@@ -6,6 +6,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
 from bankside.constraints.formats import BF16, FORMATS, FP16, FP32
 

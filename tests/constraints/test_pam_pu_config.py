@@ -1,6 +1,7 @@
 """The PU's parameters: the paper's presets, sizes that follow from them, and what can't be built."""
 
 import pytest
+
 from bankside.constraints.document import load, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step

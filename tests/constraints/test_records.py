@@ -1,6 +1,7 @@
 """Measurement records and configuration hashes: what identifies a measurement, and nothing else, does."""
 
 import pytest
+
 from bankside.constraints.document import validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import Record, config_hash

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.workspace import cache_folder, locked, write_files
 

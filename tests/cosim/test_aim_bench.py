@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from bankside.cosim import aim_channel, pim_hub
 
 from bankside.cli import main
+from bankside.cosim import aim_channel, pim_hub
 from bankside.generate import verilog
 from bankside.selection import select
 

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 from amaranth import Value
+
+from bankside.cli import main
 from bankside.constraints.formats import BF16, FP16, FP32, IntegerFormat, float_format
 from bankside.constraints.units.arith import Operand
 from bankside.cosim.arith import pack, stimulus, unpack_fields
-
-from bankside.cli import main
 from bankside.registry import UNITS
 from bankside.selection import select
 

@@ -7,13 +7,13 @@ import re
 
 import numpy as np
 import pytest
-from bankside.constraints.program_encoding import DispatchError
-from bankside.cosim.dpa_dispatcher import every_error, growth, random_runs, simulate, worked_example
-from bankside.models.lolpim.host import load, set_request, start
-from bankside.models.program.encoding import encode_program
 
 from bankside.cli import main
+from bankside.constraints.program_encoding import DispatchError
+from bankside.cosim.dpa_dispatcher import every_error, growth, random_runs, simulate, worked_example
 from bankside.generate import verilog
+from bankside.models.lolpim.host import load, set_request, start
+from bankside.models.program.encoding import encode_program
 from bankside.selection import select
 
 #: Small memories, three slots; the command line's test uses the same, so that it is built once.

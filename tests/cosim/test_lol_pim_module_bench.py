@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from bankside.constraints.memory import load_memory
-from bankside.cosim.lol_pim_module import Session, cases, decode_steps, simulate
 
 from bankside.cli import main
+from bankside.constraints.memory import load_memory
+from bankside.cosim.lol_pim_module import Session, cases, decode_steps, simulate
 from bankside.generate import verilog
 from bankside.selection import select
 

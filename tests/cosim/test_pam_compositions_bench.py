@@ -7,16 +7,16 @@ import json
 
 import numpy as np
 import pytest
+
+from bankside.cli import main
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.cosim import pam_compositions as bench
 from bankside.cosim.pam_decode_step import KINDS, Case, Parts, corner_cases, parse_shares, placed, run_cases
 from bankside.cosim.request import Part
+from bankside.generate import latency, verilog
 from bankside.models.memory import time_program
 from bankside.models.pam.flash import page_arrivals, page_program
-
-from bankside.cli import main
-from bankside.generate import latency, verilog
 from bankside.selection import select
 
 #: Four lanes of BF16, two units to a group, tiles of four tokens: every part, and soon built.

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bankside.constraints.units.pam_interface import PamInterfaceConfig
-from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
-from bankside.models.pam.interface import Image, Tokens, bundles, transfer
-from bankside.models.pam.transfer import transfer_time
 
 from bankside.cli import main
+from bankside.constraints.units.pam_interface import PamInterfaceConfig
+from bankside.cosim.pam_interface import PATTERNS, migrate, pattern, random_data, random_tokens, simulate
 from bankside.generate import verilog
+from bankside.models.pam.interface import Image, Tokens, bundles, transfer
+from bankside.models.pam.transfer import transfer_time
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
 

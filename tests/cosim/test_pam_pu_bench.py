@@ -7,6 +7,8 @@ import re
 
 import numpy as np
 import pytest
+
+from bankside.cli import main
 from bankside.constraints.errors import CheckFailed
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim.pam_pu import (
@@ -17,8 +19,6 @@ from bankside.cosim.pam_pu import (
     special_numbers,
     stress_episodes,
 )
-
-from bankside.cli import main
 from bankside.generate import describe, verilog
 from bankside.selection import select
 

@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from bankside.cosim.pam_ru import KINDS, random_merge, simulate, spread_counts, stress_merges
 
 from bankside.cli import main
+from bankside.cosim.pam_ru import KINDS, random_merge, simulate, spread_counts, stress_merges
 from bankside.generate import verilog
 from bankside.selection import select
 

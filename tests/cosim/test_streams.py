@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import CheckFailed
 from bankside.cosim import build
 from bankside.cosim.build import build_model

@@ -7,6 +7,7 @@ import pytest
 from amaranth import *
 from amaranth.back import verilog as amaranth_verilog
 from amaranth.lib import data
+
 from bankside.constraints.errors import CheckFailed
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim import vectors
@@ -21,7 +22,6 @@ from bankside.gen.arith.pipeline import operator
 from bankside.gen.arith.stream_operator import StreamOperator
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
-
 from bankside.operators import evaluate_operator
 
 PAIR = {"a": FloatShape(FP16), "b": FloatShape(FP16)}

@@ -12,6 +12,7 @@ import pytest
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
+
 from bankside.constraints.units.aim_channel import CODES, AimChannelConfig
 from bankside.constraints.units.pim_hub import PimHubConfig
 from bankside.gen.aim import channel as channel_module

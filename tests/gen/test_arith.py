@@ -8,6 +8,7 @@ from amaranth import *
 from amaranth.back import rtlil
 from amaranth.lib import data
 from amaranth.sim import Simulator
+
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
 from bankside.constraints.formats import BF16, FORMATS, FP16, FP32, FloatFormat
 from bankside.gen.arith import FloatShape, Rounder, SoftmaxExp, leading_zeros, unpack

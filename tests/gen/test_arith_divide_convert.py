@@ -9,6 +9,7 @@ from amaranth.back import verilog
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
+
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.streams import Items, StreamPort, play
 from bankside.cosim.vectors import evaluate

@@ -7,6 +7,7 @@ from amaranth import *
 from amaranth.back import verilog
 from amaranth.lib import data
 from amaranth.sim import Simulator
+
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.streams import Items, StreamPort, play
 from bankside.gen.arith import (
@@ -22,7 +23,6 @@ from bankside.gen.arith import (
     vector_scale,
 )
 from bankside.models import numerics
-
 from bankside.operators import evaluate_operator
 
 TINY, SMALL = float_format("e3m2"), float_format("e4m6")

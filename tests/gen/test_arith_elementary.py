@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.sim import Simulator
+
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, float_format
 from bankside.gen.arith import FloatShape, StreamOperator, logarithm, reciprocal, reciprocal_square_root
 from bankside.models import numerics
-
 from bankside.operators import evaluate_operator
 
 OPERATORS = (reciprocal, reciprocal_square_root, logarithm)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.back import verilog
+
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
@@ -18,7 +19,6 @@ from bankside.gen.arith import (
     softmax_exp,
 )
 from bankside.models import numerics
-
 from bankside.operators import evaluate_operator
 
 pytestmark = pytest.mark.xdist_group("arith_exponential")

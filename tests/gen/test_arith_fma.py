@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.back import verilog
+
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.vectors import evaluate
 from bankside.gen.arith import FloatShape, StreamOperator, fma
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
-
 from bankside.operators import evaluate_operator
 
 #: Factors and accumulator: one format; a longer fraction; a longer and a shorter exponent; shorter fractions.

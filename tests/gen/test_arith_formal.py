@@ -10,6 +10,7 @@ import pkgutil
 import pytest
 from amaranth import *
 from amaranth.hdl import signed, unsigned
+
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format

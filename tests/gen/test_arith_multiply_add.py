@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.sim import Simulator
+
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.gen.arith import FloatShape, StreamOperator, add, multiply
 from bankside.gen.arith.bits import add_rows, booth_products, carries, compress, leading_zero_count, partial_products
@@ -15,7 +16,6 @@ from bankside.gen.arith.pipeline import Pipeline, operator, partition
 from bankside.gen.arith.rounding import all_ones_below, incremented, shift_left, shift_right
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
-
 from bankside.operators import evaluate_operator
 
 DTYPES = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "fp32": np.dtype(np.float32)}

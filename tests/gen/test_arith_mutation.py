@@ -9,6 +9,7 @@ import pytest
 from amaranth import *
 from amaranth.back import verilog
 from amaranth.hdl import signed
+
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format

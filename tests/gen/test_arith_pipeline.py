@@ -9,6 +9,7 @@ from amaranth.back import verilog
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
+
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, float_format
 from bankside.gen.arith import FloatLayout, FloatShape, Pipeline, StreamOperator, operator
 from bankside.gen.arith.pipeline import partition

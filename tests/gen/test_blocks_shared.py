@@ -11,6 +11,7 @@ from amaranth import Module
 from amaranth.back import verilog
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
 from bankside.gen.blocks.shared import ModuleLibrary, shared
 from bankside.gen.blocks.stream import StreamRegister
 

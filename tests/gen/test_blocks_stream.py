@@ -11,6 +11,7 @@ from amaranth import *
 from amaranth.back import rtlil
 from amaranth.lib import data
 from amaranth.sim import Simulator
+
 from bankside.gen.blocks import ReplayBuffer, StreamFIFO, StreamRegister
 
 DEPTHS = [1, 2, 3, 4, 5, 7, 8, 9]  # registers alone up to 3; below, at and above powers of two

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.lib import data
+
 from bankside.gen.blocks import ReplayBuffer, StreamFIFO, StreamRegister
 from bankside.gen.blocks import stream as blocks
 from bankside.gen.formal import ReplayContract, StreamContract, prove

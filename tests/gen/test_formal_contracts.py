@@ -9,6 +9,7 @@ from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
 from bankside.gen.formal import QueueProbe, ReplayContract, StreamContract, StreamProtocol, prove
 
 

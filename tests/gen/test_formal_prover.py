@@ -10,9 +10,10 @@ from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from vcd.reader import TokenKind, tokenize
+
 from bankside.constraints.errors import ToolMissing
 from bankside.gen.formal import prove, prover
-from vcd.reader import TokenKind, tokenize
 
 
 class Counter(wiring.Component):

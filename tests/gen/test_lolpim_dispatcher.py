@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+
 from bankside.constraints.program_encoding import DispatchError, Host, Slot
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from bankside.cosim.dpa_dispatcher import random_runs, worked_example

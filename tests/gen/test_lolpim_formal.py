@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
+
 from bankside.constraints.program_encoding import DispatchError, Host
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from bankside.gen.formal import StreamProtocol, prove

@@ -8,6 +8,7 @@ import pytest
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
+
 from bankside.constraints.program_encoding import COMMANDS, HUB_CODES, mask_of
 from bankside.constraints.units.lol_pim_module import CHANNEL_CODES, HUB_COMMANDS, PLAIN, LolPimModuleConfig
 from bankside.cosim.dpa_dispatcher import random_runs

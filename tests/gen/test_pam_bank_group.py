@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.sim import Simulator
+from pydantic import ValidationError
+
 from bankside.constraints.units.pam_bank_group import PRESETS, PamBankGroupConfig
 from bankside.constraints.units.pam_hbm_slice import PRESETS as SLICES
 from bankside.constraints.units.pam_pu import PamPuConfig
@@ -17,7 +19,6 @@ from bankside.cosim.pam_compositions import Episode, random_decode, result_beats
 from bankside.gen.blocks.broadcast import StreamBroadcast
 from bankside.gen.pam.bank_group import PamBankGroup
 from bankside.gen.pam.ssd_controller import PamSsdController
-from pydantic import ValidationError
 
 FORMATS = {"format": "bf16", "acc_format": "bf16", "score_format": "bf16"}
 PARTS = {

@@ -6,12 +6,13 @@ import random
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 from bankside.gen.pam.interface import PamInterface
 from bankside.gen.pam.scheduler import AccessScheduler
 from bankside.models.pam.interface import Image, SchedulerModel, Tokens, bundles, transfer
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
 
 @st.composite

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
+
 from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.pam.interface import PamInterface

@@ -8,6 +8,7 @@ import pytest
 from amaranth import *
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
+
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.gen.pam import PamPu
 from bankside.gen.pam.pu import Kind

@@ -13,6 +13,7 @@ import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Cover
 from amaranth.lib import wiring
+
 from bankside.constraints.units.pam_pu import PamPuConfig
 from bankside.gen.arith import Rounder, SoftmaxExp
 from bankside.gen.formal import StreamProtocol, prove

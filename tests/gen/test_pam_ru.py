@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from amaranth import *
 from amaranth.sim import Simulator
+
 from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
 from bankside.cosim.pam_pu import special_numbers
 from bankside.gen.pam import ru as ru_module

@@ -9,6 +9,7 @@ counters and the state machine are the real ones. When a weight comes is the sub
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert
+
 from bankside.constraints.units.pam_ru import PamRuConfig
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.pam import ru as ru_module

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.models.cent import BlockMapping, block_program

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.aim_channel import PRESETS, AimChannelConfig
 from bankside.models.aim.channel import ChannelModel, Operation

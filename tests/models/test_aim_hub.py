@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pim_hub import PRESETS, PimHubConfig
 from bankside.models.aim.hub import HubCommand, HubModel, layer_norm, softmax

@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.models.attacc import PLACEMENTS, AttentionLayer, LayerTimer
 from bankside.models.memory import pim_queue_kernel as kernel
 from bankside.models.memory.pim_queue import OPERATIONS, QueueController, Requests, read_trace, trace_lines
 from bankside.models.program import Program
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SIMULATOR = "attacc-simulator"
 TIMERS = {limit: LayerTimer(quirks=SIMULATOR, power_limit=limit) for limit in (True, False)}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import macro_family
 from bankside.models.cost import PUBLISHED, buffer_cost

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.models.llm import embedding_operators, head_operators, layer_operators, load_model, model_names
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.models.llm import load_model

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.program_encoding import DispatchError, Host
 from bankside.constraints.units.dpa_dispatcher import PRESETS, DpaDispatcherConfig

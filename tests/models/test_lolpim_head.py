@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.program_encoding import DispatchError
 from bankside.constraints.units.lol_pim_module import PRESETS, LolPimModuleConfig

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory.channel import Channel
 

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+
 from bankside.constraints.memory import load_memory
 from bankside.models.memory import time_program
 from bankside.models.program import Program

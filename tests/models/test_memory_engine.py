@@ -5,13 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import Constraint, Memory, MemoryCommand, Refresh, available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.memory.engine import Engine
 from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
-from hypothesis import HealthCheck, Phase, find, given, settings
-from hypothesis import strategies as st
 
 QUICK = settings(max_examples=150, deadline=None, derandomize=True, database=None,
                  suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.program import Program
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SMALL = """\
 name: small

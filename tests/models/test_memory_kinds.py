@@ -5,12 +5,13 @@ import math
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.memory.channel import Channel
 from bankside.models.program import Program
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
 

@@ -9,6 +9,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
 from bankside.constraints.formats import BF16, FORMATS, FP16, FP32
 from bankside.models.numerics import (
@@ -30,8 +33,6 @@ from bankside.models.numerics import (
     to_float64,
 )
 from bankside.models.numerics.formats import bit_length
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 DTYPES = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "fp32": np.dtype(np.float32)}
 IO = [pytest.param(fmt, id=fmt.name) for fmt in (FP16, BF16)]

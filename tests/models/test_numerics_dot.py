@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from bankside.constraints.arithmetic import DotWindow, dot_window
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.models.numerics import (

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+
 from bankside.constraints import elementary
 from bankside.constraints.elementary import logarithm_tables, reciprocal_square_root_table, reciprocal_table
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, float_format

@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+
 from bankside.constraints.activation import ACTIVATIONS, TableInterpolation
 from bankside.constraints.elementary_exp import exponential_tables, taylor_constants
 from bankside.constraints.errors import ConfigError

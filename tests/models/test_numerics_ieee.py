@@ -12,6 +12,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.formats import BF16, FP16, FP32, IntegerFormat, float_format
 from bankside.models.numerics import (
     add,
@@ -31,8 +34,6 @@ from bankside.models.numerics import (
     to_integer,
 )
 from bankside.models.numerics.vectors import corners, operands
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 DTYPES = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "fp32": np.dtype(np.float32)}
 KNOWN = [pytest.param(fmt, id=fmt.name) for fmt in (FP16, BF16, FP32)]

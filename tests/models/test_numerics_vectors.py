@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.formats import BF16, FP16, FP32, IntegerFormat, float_format
 from bankside.constraints.units.arith import Operand

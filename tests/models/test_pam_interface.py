@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.pam_cpu_path import cpu_path
@@ -10,7 +12,6 @@ from bankside.constraints.units.pam_interface import PRESETS, SIDES, MemorySide,
 from bankside.constraints.units.pam_pu import BEAT_DTYPE
 from bankside.constraints.units.pam_pu import PRESETS as PU
 from bankside.models.pam.interface import Image, SchedulerModel, Tokens, replay, transfer
-from pydantic import ValidationError
 
 every_tier = pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
 

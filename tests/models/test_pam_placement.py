@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bankside.constraints.errors import ConfigError
-from bankside.models.pam.placement import ABSENT, KvTable, Moves, TierShape, fill_lowest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bankside.constraints.errors import ConfigError
+from bankside.models.pam.placement import ABSENT, KvTable, Moves, TierShape, fill_lowest
 
 TIERS = (TierShape("hbm", 2, 4, 6), TierShape("ddr", 2, 2, 20), TierShape("ssd", 1, 3, 60))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.models.pam.program import append_program, attention_program, burst_arrivals, mac_interval, tile_rows
 from bankside.models.program import Loop, Program, Wait
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 HBM = load_memory("hbm3-5.2")
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.arithmetic import AlignedWindow, SumWindow
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.models.numerics import decode, exact_products, from_float64, to_float64
 from bankside.models.pam.pu import Partials, attention, local_attention, merge, score_window
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 HEAD_DIMS = [64, 80, 96, 128, 160, 192, 256]
 CONFIGS = {f"{name}-{fmt}": PamPuConfig(**{**preset.model_dump(), "format": fmt})

@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pam_pu import PRESETS as PU_PRESETS
 from bankside.constraints.units.pam_pu import PamPuConfig
@@ -9,9 +13,6 @@ from bankside.constraints.units.pam_ru import PRESETS, PamRuConfig
 from bankside.models.numerics import from_float64, is_nan, to_float64
 from bankside.models.pam.pu import attention, local_attention
 from bankside.models.pam.ru import Partial, identity, in_order, merged, reduce_partials
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pydantic import ValidationError
 
 HBM = PRESETS["pam-hbm"]
 CONFIGS = {**PRESETS, "fp16": PamRuConfig(acc_format="fp16", score_format="fp16"),

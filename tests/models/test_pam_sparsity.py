@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.models.pam.placement import KvTable, TierShape
 from bankside.models.pam.sparsity import (

@@ -8,6 +8,9 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.pam_layout import TIERS
@@ -21,8 +24,6 @@ from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import spread_contexts
 from bankside.models.systems.pam import Node
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
 LLAMA, OPT = load_model("llama-3-70b"), load_model("opt-175b")

@@ -6,6 +6,9 @@ import re
 import numpy as np
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
 from bankside.constraints.document import parse, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import Record, config_hash
@@ -26,8 +29,6 @@ from bankside.models.papers import (
 from bankside.models.papers.evidence import Checks
 from bankside.models.papers.pam import algorithm, area, memory, placement
 from bankside.models.systems import MissingRecord
-from hypothesis import given
-from hypothesis import strategies as st
 
 PAM = load_paper("pam")
 

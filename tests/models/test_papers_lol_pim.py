@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+
 from bankside.constraints.records import config_hash as channel_hash
 from bankside.constraints.units.aim_channel import PRESETS as CHANNELS
 from bankside.models.cost import buffer_cost

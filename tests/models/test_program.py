@@ -4,10 +4,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from bankside.constraints.errors import ConfigError
-from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bankside.constraints.errors import ConfigError
+from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
 
 
 def score(base=4):

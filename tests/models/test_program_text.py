@@ -1,11 +1,12 @@
 """The text of a program: reading is the opposite of printing, and every mistake has its line."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
 from bankside.models.program.reader import parse_program, read_program
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).filter(lambda n: n not in ("loop", "stage", "wait"))
 titles = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12).map(

@@ -10,6 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available, load_memory
 from bankside.constraints.memory.memory import FOLDER
@@ -18,8 +21,6 @@ from bankside.models.memory.channel import Channel
 from bankside.models.memory.mapping import MAPPINGS, Location, address_mapping
 from bankside.models.memory.request_reader import read_requests
 from bankside.models.memory.requests import CONTROLLERS, Controller, RequestFrontEnd, Requests
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 PLAIN = [name for name in available() if {"RD", "WR"} <= load_memory(name).commands.keys()]
 

@@ -7,6 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.errors import CheckFailed, ConfigError
 from bankside.constraints.records import Record
 from bankside.constraints.workloads import ArrivalSpec
@@ -26,8 +29,6 @@ from bankside.models.serving.results import weighted_percentile
 from bankside.models.serving.steady import SteadyState, best_within, steady_state
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 class Plain:

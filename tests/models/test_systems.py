@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import Record, config_hash
 from bankside.constraints.systems import FILES

@@ -7,6 +7,9 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from bankside.constraints.document import parse, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.workloads import FILES, ArrivalSpec, Beta, LogNormal, Quantiles, WorkloadSpec
@@ -21,8 +24,6 @@ from bankside.models.serving.workloads import (
     workload_names,
     write_requests,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 # Drawing -----------------------------------------------------------------------------------------------------------------
 
