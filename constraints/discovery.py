@@ -1,0 +1,72 @@
+"""Units, systems and papers by entry point: those of this package and of every other package that is installed.
+
+A package adds one with a line in its ``pyproject.toml``::
+
+    [project.entry-points."bankside.units"]
+    toy = "toy_package.contract:UNIT"
+
+Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``. What an entry point must name is told by whoever
+reads the group.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+__all__ = ["GROUPS", "discover", "entries"]
+
+GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
+
+_PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+
+def entries(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name: this package's in the order of its project file, then those of others by name.
+
+    A checkout's own are read from its ``pyproject.toml``, so that they are found without an installation, and a new line
+    counts at once in an editable one. A name that this package has can't be taken by another.
+    """
+    if group not in GROUPS:
+        raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
+    found = entry_points(group=group)
+    own = [one for one in found if _package(one) == "bankside"]
+    if _PROJECT.is_file():
+        lines = tomllib.loads(_PROJECT.read_text())["project"].get("entry-points", {}).get(group, {})
+        own = [EntryPoint(name, value, group) for name, value in lines.items()]
+    foreign = sorted((one for one in found if _package(one) != "bankside"), key=lambda one: one.name)
+    return {**{one.name: one for one in own}, **{one.name: one for one in foreign if one.name not in {o.name for o in own}}}
+
+
+def _package(entry: EntryPoint) -> str:
+    """Name of the distribution of an entry point; this package for one read from its project file."""
+    return entry.dist.name if entry.dist is not None else "bankside"
+
+
+@lru_cache
+def discover(group: str, kind: type | None = None) -> Mapping[str, Any]:
+    """What the entry points of ``group`` name, by name, each an instance of ``kind`` (or a subclass, for a class).
+
+    One of another package that can't be imported, or is of another type, is named on standard error and left out; the rest
+    works.
+    """
+    loaded: dict[str, Any] = {}
+    for name, entry in entries(group).items():
+        try:
+            one = entry.load()
+            if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
+                raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
+        except Exception as error:  # a module of somebody else may do anything
+            if _package(entry) == "bankside":
+                raise
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            print(f"bankside: skipped {group.removeprefix('bankside.')[:-1]} '{name}' of package '{_package(entry)}' "
+                  f"({entry.value}): {reason}", file=sys.stderr)
+        else:
+            loaded[name] = one
+    return loaded
