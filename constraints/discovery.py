@@ -5,8 +5,8 @@ A package adds one with a line in its ``pyproject.toml``::
     [project.entry-points."bankside.units"]
     toy = "toy_package.contract:UNIT"
 
-Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``. What an entry point must name is told by whoever
-reads the group.
+Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``; the reader of a group says what an entry must
+name.
 """
 
 from __future__ import annotations
