@@ -151,7 +151,7 @@ class Layout:
     def unpack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Columns of payloads: int64, shape ``(items,)``, or ``(items, count)`` for a field of several elements.
 
-        A field of one element above 63 bits comes as uint64 of its lowest 64 bits.
+        An element of 64 bits or more comes as the int64 of its lowest 64 bits.
         """
         padded = np.zeros((len(rows), self.payload_bytes + 9), np.uint8)
         padded[:, :self.payload_bytes] = rows
@@ -227,7 +227,7 @@ def _take(padded: np.ndarray, low: int, width: int, signed: bool) -> np.ndarray:
     if shift:
         bits |= padded[:, first + 8].astype(np.uint64) << np.uint64(64 - shift)
     if width == 64:
-        return bits
+        return bits.view(np.int64)
     values = (bits & np.uint64((1 << width) - 1)).astype(np.int64)
     return np.where(values >> (width - 1) == 1, values - (1 << width), values) if signed else values
 
