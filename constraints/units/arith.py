@@ -11,7 +11,7 @@ from pydantic import AfterValidator, model_validator
 from pydantic import Field as Key
 
 from ..activation import TableInterpolation
-from ..contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FloatFormat, IntegerFormat, float_format, number_format
@@ -459,12 +459,13 @@ class OperatorResult(SimResult):
 
 
 def _unit(name: str, config: type[OperatorConfig], presets: Mapping[str, OperatorConfig], summary: str,
-          published: tuple[str, ...] = ("fp16", "bf16")) -> Unit:
+          published: tuple[str, ...] = ("fp16", "bf16"), trial: Mapping[str, Any] | None = None) -> Unit:
+    trial = {"format": "e4m3"} if trial is None else trial
     module = name.replace("-", "_")
     return Unit(name, summary, "IEEE 754-2019", module=module, config=config, presets=presets,
                 generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
                 bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=OperatorWorkload,
-                result=OperatorResult, published=published)
+                result=OperatorResult, published=published, trial=Trial(trial, {"count": 2000}))
 
 
 FP_MUL = _unit("fp-mul", FpMul, FP_MUL_PRESETS, "floating-point multiplication")
@@ -473,17 +474,18 @@ FP_FMA = _unit("fp-fma", FpFma, FP_FMA_PRESETS, "fused multiply-add")
 FP_COMPARE = _unit("fp-compare", FpCompare, FP_COMPARE_PRESETS, "floating-point comparison, maximum and minimum")
 FP_CONVERT = _unit("fp-convert", FpConvert, FP_CONVERT_PRESETS,
                    "conversion between floating-point formats, and from and to integers",
-                   ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16"))
+                   ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16"), {"format": "e4m3", "target": "fp16"})
 FP_DIV = _unit("fp-div", FpDiv, FP_DIV_PRESETS, "floating-point division")
 FP_SQRT = _unit("fp-sqrt", FpSqrt, FP_SQRT_PRESETS, "floating-point square root")
 FP_DOT = _unit("fp-dot", FpDot, FP_DOT_PRESETS, "dot product of n lanes: fused, a tree, or accumulating beats",
-               ("fp16-accumulate",))
+               ("fp16-accumulate",), {"lanes": 4})
 FP_VECTOR = _unit("fp-vector", FpVector, FP_VECTOR_PRESETS,
-                  "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", ())
+                  "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", (),
+                  {"format": "e4m3", "lanes": 2})
 FP_EXP = _unit("fp-exp", FpExp, FP_EXP_PRESETS, "floating-point exponential")
 FP_ACTIVATION = _unit("fp-activation", FpActivation, FP_ACTIVATION_PRESETS,
                       "activation function by table and linear interpolation",
-                      ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu"))
+                      ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu"), {"entries": 16})
 FP_LOG = _unit("fp-log", FpLog, FP_LOG_PRESETS, "floating-point natural logarithm")
 FP_RECIP = _unit("fp-recip", FpRecip, FP_RECIP_PRESETS, "floating-point reciprocal")
 FP_RSQRT = _unit("fp-rsqrt", FpRsqrt, FP_RSQRT_PRESETS, "floating-point reciprocal square root")
