@@ -385,11 +385,11 @@ DESIGNS = {"comb": COMBINATIONAL, "multiplier": MULTIPLIER, "memory": MEMORY, "r
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is not installed")
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("top", DESIGNS)
 def test_longest_path_agrees_with_opensta(top, library, tmp_path):
     """Same netlist, same assumptions, to 3 % (in fact to the digits it prints); memories as flip-flops."""
+    assert shutil.which("sta"), "OpenSTA is not installed: apt-get install opensta"
     cells = from_file(OSU018) if library == "osu018" else get(library)
     result = synthesise(DESIGNS[top], top, cells, memory_threshold_bits=10**6)
     (tmp_path / "cells.lib").write_text(cells.text)
