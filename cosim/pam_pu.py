@@ -203,13 +203,14 @@ def _expected_beats(config: PamPuConfig, episodes: Sequence[Episode], partials: 
 
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every result beat with the functional model.
 
     Parameters
     ----------
     verilog : text of the unit, generated for ``config``
     stalls : probability that an input is withheld, or an output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -225,7 +226,7 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
     limit = int(latest + (work + int(targets.max())) * 8 * slack + 200_000)
     run = play(verilog, top, ports(config), items, {"result": targets},
                stalls={name: stalls for name in ("command", "query", "kv", "result")}, lazy=lazy, seed=seed, limit=limit,
-               waves=waves)
+               waves=waves, **options)
 
     def part(_: str, number: int, at: int) -> str:
         return beat_name([(f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}",
