@@ -218,8 +218,9 @@ def result_beats(config: PamRuConfig, result: Reduced, normalise: bool) -> np.nd
 def check(verilog: str, top: str, streams: Sequence[StreamPort], items: dict[str, Items],
           blocks: Sequence[Sequence[np.ndarray]], results: list[Reduced], feeds: list[str], *, stalls: float = 0.0,
           lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
-    """Play items and compare what comes on ``result`` with ``blocks``: for each epoch, for each step, the beats. ``options``
-    are ``power_up`` and ``resets`` of :func:`~.streams.play`.
+    """Play items and compare what comes on ``result`` with ``blocks``: for each epoch, for each step, the beats.
+
+    ``options`` are ``power_up`` and ``resets`` of :func:`~.streams.play`.
 
     Raises
     ------

@@ -176,10 +176,10 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     (plain,), length, before, _ = dataclasses.replace(unit, waves=None).run(items, targets, **options)
     cuts = reset_clocks(length, resets, seed)
     played, clocks, seconds, kept = unit.run(items, targets, **options, random=power_up == "random", resets=cuts)
-    faults = [fault for done in (plain, *played) for fault in done.faults]
+    faults = list(plain.faults)
     for number, (done, clock) in enumerate(zip(played, (*cuts, None), strict=True)):
         told = f"after reset {number} at clock {cuts[number - 1]}" if number else f"from {power_up} registers"
-        faults += [f"{told}: {what}" for what in _differences(plain, done, targets, clock)]
+        faults += [f"{told}: {what}" for what in (*done.faults, *_differences(plain, done, targets, clock))]
     return StreamRun(played[-1].outputs, played[-1].epochs, length + clocks, before + seconds, kept, faults,
                      played[-1].cycles)
 
