@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""``pam-interface`` proved for small memories, within so many cycles of reset: the stream rules, and that every byte of any
-token is written once, at the address of the destination's map, before its tag is given."""
+"""A bounded proof of ``pam-interface`` for small memories, of the first 20 clocks from reset: the stream rules, and
+that every byte of any token is written once, at the address of the destination's map, before its tag is given."""
 
 import numpy as np
 import pytest
