@@ -1,8 +1,8 @@
 """What every bench does alike: streams of a contract, a comparison with the model, and the runs of a campaign.
 
 A bench says what goes in and what must come out (:class:`Stimulus`), and the figures that it reads off the runs. The
-campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, to a sink that waits to be asked, and from
-random registers with resets at random clocks.
+campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, to a sink that waits to be asked, and
+from random registers with resets at random clocks.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     if power_up not in POWER_UP:
         raise ValueError(f"Power-up must be one of {', '.join(POWER_UP)}, not {power_up!r}")
     unit = _Unit(verilog, top, tuple(ports), waves)
-    options = {"stalls": stalls or {}, "lazy": lazy, "seed": seed, "limit": limit}
+    options: dict[str, Any] = {"stalls": stalls or {}, "lazy": lazy, "seed": seed, "limit": limit}
     if power_up == "zeros" and not resets:
         (done,), clocks, seconds, kept = unit.run(items, targets, **options)
         return StreamRun(done.outputs, done.epochs, clocks, seconds, kept, done.faults, done.cycles)
