@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
@@ -98,6 +99,11 @@ class Layout:
     @property
     def payload_bytes(self) -> int:
         return -(-self.bits // 8)
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Bits of every field by name, the lowest first."""
+        return {field.name: field.bits for field in self.fields}
 
     def offset(self, name: str) -> int:
         """Lowest bit of a field."""
