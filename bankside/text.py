@@ -28,7 +28,7 @@ def simulation_text(r: dict[str, Any]) -> str:
         return _title(r) + "\n" + _block(result.rows(r, r["record"]))
     if "patterns" in r:
         return _transfer_text(r)
-    return _operator_text(r) if "differences" in r else _composition_text(r)
+    return _composition_text(r)
 
 
 def _composition_text(r: dict[str, Any]) -> str:
@@ -71,21 +71,6 @@ def _transfer_text(r: dict[str, Any]) -> str:
     ])
 
 
-def _operator_text(r: dict[str, Any]) -> str:
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
-    runs = ", ".join(f"{run['vectors']} {name.replace('_', ' ')}" for name, run in r["runs"].items())
-    against = f"the vectors of {r['vectors_file']}" if r.get("vectors_file") else "the functional model"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} results with {against}: {verdict}"),
-        ("runs", runs),
-        *[("differs", text) for text in r["differences"]],
-        ("latency", f"{r['latency_cycles']} cycles, {r['items_per_cycle']:.4f} results per cycle"),
-        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
-
-
 def synthesis_text(r: dict[str, Any]) -> str:
     fmax = f"{r['fmax_mhz']:.0f} MHz" if r["fmax_mhz"] else "no path"
     kinds = sorted(r["cells"].items(), key=lambda item: -item[1])
@@ -97,6 +82,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
+        *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
         ("cells", ", ".join(f"{count} {name}" for name, count in kinds[:8]) + (", ..." if len(kinds) > 8 else "")),
         ("record", r["record"]),
     ]

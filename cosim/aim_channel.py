@@ -23,8 +23,8 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "command_rows", "number_rows", "numbers",
-           "random_steps", "simulate", "stimulus", "stress"]
+__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "command_rows", "first_writes",
+           "number_rows", "numbers", "random_steps", "simulate", "stimulus", "stress"]
 
 #: Kinds of random data, see :func:`numbers`.
 KINDS = ("normal", "bits", "corners", "small", "large", "cancel")
@@ -151,7 +151,7 @@ def numbers(fmt: FloatFormat, shape: tuple[int, ...], kind: str, rng: np.random.
 
 
 def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[Step]:
-    """Random commands with all their operands; the last one is RD_MAC."""
+    """Random commands with all their operands, for a channel that holds something everywhere; the last one is RD_MAC."""
     steps = []
     names = (*CODES, *("WR_GB", "WR_BIAS", "MAC_ABK", "RD_MAC") * 4)
     for _ in range(count):
@@ -164,17 +164,30 @@ def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int,
     return [*steps, Step(Operation("RD_MAC"))]
 
 
+def first_writes(config: AimChannelConfig, kind: str, rng: np.random.Generator) -> list[Step]:
+    """Writes of every buffer, register and activation: after power-up they hold anything, and no command may use them."""
+    most, steps = (1 << config.opsize_bits) - 1, []
+    for _ in range(config.sets):
+        operations = [Operation("WR_GB", min(most, config.columns - column), column)
+                      for column in range(0, config.columns, most)]
+        operations += [Operation("WR_BIAS", register=register) for register in range(config.registers_per_set)]
+        steps += [_with_data(config, operation, kind, rng) for operation in (*operations, Operation("MAC_ABK"))]
+    return [*steps, Step(Operation("AF"))]
+
+
 def _with_data(config: AimChannelConfig, operation: Operation, kind: str, rng: np.random.Generator) -> Step:
     return Step(operation, numbers(config.fmt, (operation.accesses, config.banks, config.lanes), kind, rng),
                 numbers(config.fmt, (operation.words, config.lanes), kind, rng))
 
 
 def stress(config: AimChannelConfig, rng: np.random.Generator, count: int, size: int = 24) -> list[list[Step]]:
-    """Random episodes of every kind of data, and matrix-vector products between them."""
+    """Random episodes of every kind of data, and matrix-vector products between them. The first begins with
+    :func:`first_writes`."""
     episodes = []
     for number in range(count):
         kind = KINDS[number % len(KINDS)]
-        steps = random_steps(config, rng, size, kind)
+        steps = [] if number else first_writes(config, kind, rng)
+        steps += random_steps(config, rng, size, kind)
         if number % 2:
             shape = int(rng.integers(1, 4 * config.banks)), int(rng.integers(1, 2 * config.lanes * config.columns))
             steps += gemv(config, numbers(config.fmt, shape, kind, rng), numbers(config.fmt, shape[1:], kind, rng))

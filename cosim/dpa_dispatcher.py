@@ -471,6 +471,7 @@ def bench(request: SimRequest) -> DpaDispatcherResult:
     campaign.run("growth", [growth(config, rng, 8)], "a request that grows", stalls=0.2)
     campaign.run("errors", every_error(config), stalls=0.2)
     campaign.run("damaged", random_runs(config, rng, 60, damage=1.0)[0], "damaged programs", stalls=0.1)
+    campaign.run("power_up", random_runs(config, rng, 10)[0])
     campaign.run("worked_example", [_worked_writes(config)], "the worked example")
 
     score, *others = full.runs or [{"commands": 0, "start": 0, "commands_clocks": 0, "end": 0}] * (1 + len(names))

@@ -479,7 +479,8 @@ def cases(head: Head, slots: int, tokens: int) -> dict[str, tuple[list[tuple[int
 
 def bench(request: SimRequest) -> LolPimModuleResult:
     """Run the whole bench of ``lol-pim-module``: :func:`cases` at the pace of the memory's timing, with a memory that never
-    makes the units wait, and with random stalls on every stream of the host.
+    makes the units wait, and with random stalls on every stream of the host; the last of them also from random registers,
+    with resets.
     """
     config, workload = request.config, request.workload
     memory = load_memory(workload.memory)
@@ -491,16 +492,17 @@ def bench(request: SimRequest) -> LolPimModuleResult:
         raise ConfigError(f"{workload.tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
                           f"{1 << config.dispatcher.row_bits}")
 
-    def session() -> Session:
+    def session(episodes: Sequence[str] = tuple(work)) -> Session:
         made = Session(config, workload.head_dim, rows, np.random.default_rng(request.seed))
-        for requests, steps in work.values():
-            decode_steps(made, requests, steps)
+        for name in episodes:
+            decode_steps(made, *work[name])
         return made
 
     campaign = Campaign(request, lambda made, **options: simulate(made(), request.verilog, top=request.module, **options))
     paced = campaign.run("memory", session, memory=memory, waves=True)
     full = campaign.run("full_rate", session, "a memory that is always ready")
     campaign.run("stalls", session, "random stalls of the host")
+    campaign.run("power_up", lambda: session(["corners"]))
 
     main = paced.session.decoded[0]
     issued = paced.session.model.dispatcher.issued[main.commands]

@@ -118,13 +118,17 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
 
 
 def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
-    """Random commands, each after those before it but for transfers among themselves; then what they reach is read. Of a
-    large hub that is a part of its registers, somewhere in them, and vectors are no longer than :data:`LONGEST` words."""
-    steps = []
+    """Writes of all registers that are reached; random commands, each after those before it but for transfers among
+    themselves; then what they reach is read. Of a large hub that is a part of its registers, somewhere in them, and vectors
+    are no longer than :data:`LONGEST` words."""
     room = min(config.registers, config.beats, LONGEST)
     whole = config.registers <= min(4 * room, config.max_elements)
     reach = config.registers if whole else min(4 * room, config.max_elements)
     base = 0 if whole else int(rng.integers(config.registers))
+    written = config.registers if whole else 4 * room
+    steps = [HubStep(HubCommand("WR_GPR", size, (base + at) % config.registers),
+                     numbers(config.fmt, (size, config.lanes), kind, rng))
+             for at in range(0, written, room) for size in [min(room, written - at)]]
     for _ in range(count):
         op = str(rng.choice(list(CODES)))
         mask = int(rng.integers(0, 1 << config.channels))

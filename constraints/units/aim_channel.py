@@ -16,7 +16,7 @@ from pydantic import field_validator, model_validator
 
 from ..activation import ACTIVATIONS, TableInterpolation
 from ..arithmetic import DotWindow, dot_window
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Unit, memory_port, verdict_text
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Trial, Unit, memory_port, verdict_text
 from ..document import Strict
 from ..errors import ConfigError, nearest
 from ..formats import FORMATS, FloatFormat
@@ -240,4 +240,6 @@ UNIT = Unit("aim-channel", "near-bank processing units of an AiM channel, global
             "CENT (ASPLOS 2025) section 4.1, LoL-PIM section 6", module="aim_channel", config=AimChannelConfig,
             presets=PRESETS, generator="bankside.gen.aim.channel:AimChannel",
             model="bankside.models.aim.channel:ChannelModel", bench="bankside.cosim.aim_channel:bench",
-            page="docs/aim-channel.md", workload=AimAttention, result=AimChannelResult, published=("aim",))
+            page="docs/aim-channel.md", workload=AimAttention, result=AimChannelResult, published=("aim",),
+            trial=Trial({"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16, "depth": 4,
+                         "acc_format": "bf16", "buffering": "ping-pong"}, {"tokens": 16, "head_dim": 8}))

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..program_encoding import OPERANDS, WORD_BITS, Host, ProgramEncoding, Slot, bits
@@ -200,4 +200,5 @@ UNIT = Unit("dpa-dispatcher", "dispatcher of programs for memory commands: loops
             "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher", config=DpaDispatcherConfig, presets=PRESETS,
             generator="bankside.gen.lolpim.dispatcher:DpaDispatcher", model="bankside.models.lolpim:dispatch",
             bench="bankside.cosim.dpa_dispatcher:bench", page="docs/dpa-dispatcher.md", workload=ScoreWorkload,
-            result=DpaDispatcherResult)
+            result=DpaDispatcherResult,
+            trial=Trial({"command_bytes": 4096, "table_entries": 256, "slots": 3}, {"tokens": 3000}))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Row, SimResult, Unit, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, verdict_text
 from ..document import Strict
 from .aim_channel import CODES as CHANNEL_CODES
 from .aim_channel import AimAttention, AimChannelConfig
@@ -165,4 +165,11 @@ UNIT = Unit("lol-pim-module", "dispatcher, channels of AiM memories and hub of a
             "LoL-PIM section 2.2", module="lol_pim_module", config=LolPimModuleConfig, presets=PRESETS,
             generator="bankside.gen.lolpim.module:LolPimModule", model="bankside.models.lolpim.device:ModuleModel",
             bench="bankside.cosim.lol_pim_module:bench", page="docs/lol-pim-module.md", workload=AimAttention,
-            result=LolPimModuleResult, published=())
+            result=LolPimModuleResult, published=(),
+            trial=Trial({"dispatcher.command_bytes": 4096, "dispatcher.table_entries": 64, "dispatcher.slots": 3,
+                         "dispatcher.row_bits": 6, "dispatcher.entry_bits": 8, "dispatcher.mask_bits": 1,
+                         "dispatcher.column_bits": 3, "dispatcher.bank_bits": 2, "dispatcher.gpr_bits": 7,
+                         "dispatcher.opsize_bits": 9, "channel.banks": 4, "channel.lanes": 4, "channel.buffer_bytes": 64,
+                         "channel.max_beats": 1024, "channel.table_entries": 16, "channel.opsize_bits": 9,
+                         "channel.acc_format": "bf16", "channel.depth": 4, "hub.channels": 1, "hub.lanes": 4,
+                         "hub.gpr_bytes": 1024, "hub.max_elements": 256}, {"tokens": 10, "head_dim": 8}))

@@ -15,7 +15,7 @@ from pydantic import Field as Key
 from pydantic import model_validator
 
 from ..arithmetic import ExpTable
-from ..contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, float_format
@@ -174,4 +174,5 @@ class PimHubResult(SimResult):
 UNIT = Unit("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
             module="pim_hub", config=PimHubConfig, presets=PRESETS, generator="bankside.gen.aim.hub:PimHub",
             model="bankside.models.aim.hub:HubModel", bench="bankside.cosim.pim_hub:bench", page="docs/pim-hub.md",
-            workload=VectorWorkload, result=PimHubResult, published=())
+            workload=VectorWorkload, result=PimHubResult, published=(),
+            trial=Trial({"channels": 2, "lanes": 2, "gpr_bytes": 128, "max_elements": 64}, {"tokens": 20}))
