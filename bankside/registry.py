@@ -52,8 +52,6 @@ def _named(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_ATTENTION_STEP = {"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128}
-_COMPOSITIONS = "docs/pam-compositions.md"
 _VECTORS = {"vectors": None, "count": 100_000}
 
 
@@ -69,13 +67,6 @@ def _operator(name: str, config: str, summary: str, published: tuple[str, ...] =
 
 
 _LISTED: dict[str, Any] = {u.name: u for u in (
-    _Listed("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
-         module="pam_ru",
-         config_path="bankside.constraints.units.pam_ru:PamRuConfig",
-         presets_path="bankside.constraints.units.pam_ru:PRESETS",
-         generator="bankside.gen.pam:PamRu", model="bankside.models.pam.ru:reduce_partials",
-         bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md", workload={"partials": 16, "head_dim": 128},
-         published=("pam-hbm",)),
     _Listed("pam-interface", "transfer of KV tokens between memory tiers of different layout",
          "PAM (MICRO 2025) section 6.2",
          module="pam_interface",
@@ -84,39 +75,6 @@ _LISTED: dict[str, Any] = {u.name: u for u in (
          generator="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
          bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload={"tokens": 512},
          published=("ddr-ssd",)),
-    _Listed("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
-         module="pam_bank_group",
-         config_path="bankside.constraints.units.pam_bank_group:PamBankGroupConfig",
-         presets_path="bankside.constraints.units.pam_bank_group:PRESETS",
-         generator="bankside.gen.pam:PamBankGroup", model="bankside.models.pam.compositions:group_attention",
-         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
-    _Listed("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
-         "PAM (MICRO 2025) section 5.2.2", module="pam_hbm_slice",
-         config_path="bankside.constraints.units.pam_hbm_slice:PamSliceConfig",
-         presets_path="bankside.constraints.units.pam_hbm_slice:PRESETS",
-         generator="bankside.gen.pam:PamSlice", model="bankside.models.pam.compositions:slice_attention",
-         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
-    _Listed("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
-         "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller",
-         config_path="bankside.constraints.units.pam_ssd_controller:PamSsdControllerConfig",
-         presets_path="bankside.constraints.units.pam_ssd_controller:PRESETS",
-         generator="bankside.gen.pam:PamSsdController", model="bankside.models.pam.compositions:slice_attention",
-         bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS,
-         workload={**_ATTENTION_STEP, "memory": "flash-nand"}, published=()),
-    _Listed("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
-         module="pam_reduction_tree",
-         config_path="bankside.constraints.units.pam_reduction_tree:PamReductionTreeConfig",
-         presets_path="bankside.constraints.units.pam_reduction_tree:PRESETS",
-         generator="bankside.gen.pam:PamReductionTree", model="bankside.models.pam.compositions:reduction_tree",
-         bench="bankside.cosim.pam_compositions:tree_bench", page=_COMPOSITIONS, workload={"head_dim": 128}, published=()),
-    _Listed("pam-tier-merge", "last level: merges the results of HBM, DDR and SSD; "
-         "its bench is a decode step over all three",
-         "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge",
-         config_path="bankside.constraints.units.pam_tier_merge:PamTierMergeConfig",
-         presets_path="bankside.constraints.units.pam_tier_merge:PRESETS",
-         generator="bankside.gen.pam:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
-         bench="bankside.cosim.pam_decode_step:bench", page=_COMPOSITIONS,
-         workload={"tokens": 512, "head_dim": 128, "shares": "12:3:1", "data": "normal"}, published=()),
     _Listed("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
          "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher",
          config_path="bankside.constraints.units.dpa_dispatcher:DpaDispatcherConfig",

@@ -40,12 +40,6 @@ def _composition_text(r: dict[str, Any]) -> str:
         rows.append(("commands", f"{r['commands']} in {r['cycles']} cycles, the first {r['start_cycles']} cycles after "
                                  f"START; {r['commands_per_clock']:g} a clock from there"))
         rows.append(("errors seen", ", ".join(r["errors_seen"])))
-    for name, tier in r.get("tiers", {}).items():
-        rows.append((name, f"{tier['tokens']} tokens: {tier['cycles']} cycles at {tier['clock_mhz']:g} MHz "
-                           f"({tier['time_ns']:.0f} ns; the memory takes {tier['memory_time_ns']:.0f} ns), "
-                           f"{tier['reduction_cycles']} of them after the last K and V"))
-    if "tiers" in r:
-        rows.append(("decode step", f"{r['time_ns']:.0f} ns, {100 * r['reduction_share']:.2f} % after the last K and V"))
     if "full_rate_cycles" in r:
         rows.append(("attention", f"{r['cycles']} cycles at the memory's pace ({r['time_ns']:.0f} ns; its commands alone "
                                   f"take {r['memory_time_ns']:.0f} ns), {r['full_rate_cycles']} with a memory that is "
@@ -53,21 +47,12 @@ def _composition_text(r: dict[str, Any]) -> str:
     elif "utilisation" in r:
         rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
                                             f"{r['utilisation']:.4f}"))
-    if "merge_cycles" in r:
-        rows.append(("merge", f"{r['partials']} partial results, head dimension {r['head_dim']}: "
-                              f"{r['merge_cycles']} cycles, "
-                              f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
-                              f"{r['partial_drain_cycles']} of a level that is not the last"))
     for name, c in r["commands"].items() if isinstance(r.get("commands"), dict) else ():
         rows.append((name, f"{c['cycles']} cycles for {c['words']} words, {c['clocks_per_word']:g} for each more"))
     for name, work in r.get("works", {}).items():
         paced = r["memory_timing"][name]
         rows.append((name, f"{work['cycles']} cycles, ideal {work['ideal_cycles']}; at the pace of {r['memory']} "
                            f"{paced['cycles']} cycles, {paced['memory_cycles']} of the memory's"))
-    if "memory_timing" in r and "works" not in r:
-        m = r["memory_timing"]
-        rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
-                                                 f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles"))
     return _title(r) + "\n" + _block([
         *rows, ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
         ("record", r["record"] or "not written"), *([("waveform", r["waves"])] if r["waves"] else [])])
