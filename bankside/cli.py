@@ -25,6 +25,9 @@ __all__ = ["main"]
 
 
 class _Parser(argparse.ArgumentParser):
+    #: Words of the command line, for a command whose options depend on them.
+    words: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         # One line; the nearest command for a mistyped one.
         if "invalid choice" in message and self.prog == "bankside":
@@ -55,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
     try:
-        arguments = _parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        arguments = _parser(words).parse_args(words)
         code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
@@ -108,12 +112,14 @@ def run_arguments(command: str) -> None:
     import contextlib
     import shlex
 
-    arguments = _parser().parse_args(shlex.split(command)[1:])
+    words = shlex.split(command)[1:]
+    arguments = _parser(words).parse_args(words)
     with contextlib.redirect_stdout(io.StringIO()):
         arguments.run(arguments)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of these words; the arguments of other commands than theirs are left out."""
     parser = _Parser(prog="bankside", description="Hardware beside memory for LLM decoding: generate, co-simulate, "
                      "synthesise, and evaluate a server built from it.", formatter_class=_Commands)
     parser.add_argument("--version", action="version", version=f"bankside {__version__}")
@@ -122,7 +128,9 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
                                   formatter_class=_Help)
         sub.set_defaults(run=COMMANDS[name][2])
-        fill(sub)
+        sub.words = words
+        if name in words or not words:
+            fill(sub)
     return parser
 
 
@@ -319,30 +327,35 @@ def _gen(arguments: argparse.Namespace) -> int:
 # ---- sim ------------------------------------------------------------------------------------------------------------
 
 
-#: What is simulated: each unit takes some of these, and has its own defaults (``Unit.workload``).
-SIM_WORKLOAD: dict[str, dict[str, Any]] = {
-    "--memory": {"metavar": "M", "help": "pam-pu, aim-channel, lol-pim-module: memory whose timing brings the "
-                                         "data (default: hbm3-5.2, gddr6-aim)"},
-    "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
-    "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu, pam-ru: head dimension (default: 128)"},
-    "--partials": {"metavar": "N", "type": positive,
-                   "help": "pam-ru: partial results of the measured merge, over all sources (default: 16)"},
-    "--shares": {"metavar": "H:D:S", "help": "pam-tier-merge: proportions of tokens in HBM, DDR and SSD (default: 12:3:1)"},
-    "--data": {"metavar": "KIND", "help": "pam-tier-merge: normal, equal, dominant or extreme scores (default: normal)"},
-    "--vectors": {"metavar": "FILE", "help": "operators: operands and results in the text format of Berkeley TestFloat"},
-    "--count": {"metavar": "N", "type": positive,
-                "help": "operators: random operands, beside the corners (default: 100000)"},
-}
-
-
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the workload are the unit's where the command names one, else those of all units."""
+    from .registry import UNITS, workload_options
+
     _selection_arguments(parser)
-    for flags, options in SIM_WORKLOAD.items():
-        parser.add_argument(flags, **options)
+    named = UNITS.get(next((word for word in getattr(parser, "words", ()) if word in UNITS), ""))
+    group = parser.add_argument_group(f"what the bench of {named.name} simulates" if named else
+                                      "what is simulated (bankside sim UNIT --help: the unit's own, with defaults)")
+    mine = workload_options(named) if named else {}
+    others: dict[str, Any] = {}
+    for unit in UNITS.values():
+        for name, option in workload_options(unit).items():
+            others.setdefault(name, option)
+    for name, option in {**others, **mine}.items():
+        text = option.description if name in mine or not named else argparse.SUPPRESS
+        group.add_argument(option.flag, metavar=name[0].upper(), type=_option_type(option), default=None,
+                           help=text if text is argparse.SUPPRESS or name not in mine or option.default is None
+                           else f"{text} (default: {option.default})")
     parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
     parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
     _records_argument(parser)
     _json_argument(parser)
+    parser.set_defaults(workload=tuple(others))
+
+
+def _option_type(option: Any) -> Any:
+    if option.kind is int:
+        return functools.partial(_whole, least=option.least or 0, most=option.most or 1 << 40)
+    return option.kind
 
 
 def _sim(arguments: argparse.Namespace) -> int:
@@ -351,7 +364,7 @@ def _sim(arguments: argparse.Namespace) -> int:
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
-    given = {name: getattr(arguments, name) for name in (flag[2:].replace("-", "_") for flag in SIM_WORKLOAD)}
+    given = {name: getattr(arguments, name) for name in arguments.workload}
     result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log,
                       **{name: value for name, value in given.items() if value is not None})
     if arguments.json:

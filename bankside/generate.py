@@ -10,11 +10,13 @@ import re
 import subprocess
 import traceback
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from bankside import __version__
 from bankside.constraints.contract import Port
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.formats import FloatFormat
 
 from .registry import Unit
 from .selection import Selection
@@ -146,7 +148,12 @@ def _port(port: Port) -> list[dict[str, Any]]:
                                "width": port.layout.bits, "meaning": port.meaning}
     if not port.stream:
         return [payload]
-    if not port.layout.is_plain:
+    number = port.layout.fields[0].number
+    if port.layout.is_plain and port.layout.fields[0].count == 1 and isinstance(number, FloatFormat):
+        parts = {"fraction": number.fraction_bits, "exponent": number.exponent_bits, "sign": 1}
+        payload["fields"] = [{"name": name, "offset": low, "width": bits, "meaning": name} for (name, bits), low in
+                             zip(parts.items(), accumulate(parts.values(), initial=0), strict=False)]
+    elif not port.layout.is_plain:
         payload["fields"] = [{"name": field.name, "offset": low, "width": field.bits, "meaning": field.meaning}
                              for low, field in port.layout.items()]
     return [payload,

@@ -13,6 +13,7 @@ from bankside.constraints.records import Record
 
 from . import generate
 from .records import RecordFolder, generator_digest
+from .registry import workload_options
 from .selection import Selection, select
 from .trace import Outputs, Setting, write_program, write_view
 
@@ -45,7 +46,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     from bankside.cosim.request import Part, SimRequest
 
     unit = selection.unit
-    options = unit.workload.options() if isinstance(unit.workload, type) else unit.workload
+    options = workload_options(unit)
     for name in workload:
         if name not in options:
             raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "

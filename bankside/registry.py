@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bankside.constraints.contract import Unit
+from bankside.constraints.contract import Option, Unit
 from bankside.constraints.discovery import discover
 from bankside.constraints.document import Strict
 from bankside.constraints.errors import ConfigError, nearest
@@ -52,20 +52,6 @@ def _named(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_VECTORS = {"vectors": None, "count": 100_000}
-
-
-def _operator(name: str, config: str, summary: str, published: tuple[str, ...] = ("fp16", "bf16")) -> _Listed:
-    module = name.replace("-", "_")
-    return _Listed(name, summary, "IEEE 754-2019",
-         module=module,
-                config_path=f"bankside.constraints.units.arith:{config}",
-                presets_path=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
-                generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
-                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS,
-                published=published)
-
-
 _LISTED: dict[str, Any] = {u.name: u for u in (
     _Listed("pam-interface", "transfer of KV tokens between memory tiers of different layout",
          "PAM (MICRO 2025) section 6.2",
@@ -98,27 +84,18 @@ _LISTED: dict[str, Any] = {u.name: u for u in (
          presets_path="bankside.constraints.units.lol_pim_module:PRESETS", generator="bankside.gen.lolpim:LolPimModule",
          model="bankside.models.lolpim.device:ModuleModel", bench="bankside.cosim.lol_pim_module:bench",
          page="docs/lol-pim-module.md", workload={"memory": "gddr6-aim", "tokens": 512, "head_dim": 128}, published=()),
-    _operator("fp-mul", "FpMul", "floating-point multiplication"),
-    _operator("fp-add", "FpAdd", "floating-point addition and subtraction"),
-    _operator("fp-fma", "FpFma", "fused multiply-add"),
-    _operator("fp-compare", "FpCompare", "floating-point comparison, maximum and minimum"),
-    _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers",
-              ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16")),
-    _operator("fp-div", "FpDiv", "floating-point division"),
-    _operator("fp-sqrt", "FpSqrt", "floating-point square root"),
-    _operator("fp-dot", "FpDot", "dot product of n lanes: fused, a tree, or accumulating beats", ("fp16-accumulate",)),
-    _operator("fp-vector", "FpVector", "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", ()),
-    _operator("fp-exp", "FpExp", "floating-point exponential"),
-    _operator("fp-activation", "FpActivation", "activation function by table and linear interpolation",
-              ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu")),
-    _operator("fp-log", "FpUnary", "floating-point natural logarithm"),
-    _operator("fp-recip", "FpUnary", "floating-point reciprocal"),
-    _operator("fp-rsqrt", "FpUnary", "floating-point reciprocal square root"),
 )}
 
 
 #: Every unit by name.
 UNITS: dict[str, Any] = {**discover("bankside.units", Unit), **_LISTED}
+
+
+def workload_options(unit: Any) -> Mapping[str, Any]:
+    """Options of a unit's workload by name."""
+    if isinstance(unit.workload, Mapping):
+        return {name: Option(name, type(value), value, 0, None, "") for name, value in unit.workload.items()}
+    return unit.workload.options()
 
 
 def unit(name: str) -> Unit:

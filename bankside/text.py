@@ -28,7 +28,7 @@ def simulation_text(r: dict[str, Any]) -> str:
         return _title(r) + "\n" + _block(result.rows(r, r["record"]))
     if "patterns" in r:
         return _transfer_text(r)
-    return _operator_text(r) if "differences" in r else _composition_text(r)
+    return _composition_text(r)
 
 
 def _composition_text(r: dict[str, Any]) -> str:
@@ -65,21 +65,6 @@ def _transfer_text(r: dict[str, Any]) -> str:
         *((name, f"{p['tokens']} tokens in {p['time_ns']:.0f} ns, {p['gb_per_s']:.3f} GB/s, {p['fraction']:.3f} of the "
                  f"slower memory's own rate; the CPU path takes {p['cpu_ratio']:.1f} times as long")
           for name, p in r["patterns"].items()),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
-
-
-def _operator_text(r: dict[str, Any]) -> str:
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
-    runs = ", ".join(f"{run['vectors']} {name.replace('_', ' ')}" for name, run in r["runs"].items())
-    against = f"the vectors of {r['vectors_file']}" if r.get("vectors_file") else "the functional model"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} results with {against}: {verdict}"),
-        ("runs", runs),
-        *[("differs", text) for text in r["differences"]],
-        ("latency", f"{r['latency_cycles']} cycles, {r['items_per_cycle']:.4f} results per cycle"),
-        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
         ("record", r["record"] or "not written"),
         *([("waveform", r["waves"])] if r["waves"] else []),
     ])

@@ -6,7 +6,7 @@ campaign plays it to the RTL at full rate, at the memory's pace, with random sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -164,7 +164,7 @@ class Campaign(Generic[Outcome]):
         self.outcomes[name] = outcome
         return outcome
 
-    def stress(self, episodes: Callable[[int], Sequence[Any]], count: int = 24) -> None:
+    def stress(self, episodes: Callable[[int], Any], count: int = 24) -> None:
         """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
         self.run("stalls", episodes(count))
         self.run("lazy_output", episodes(max(count // 2, 1)))

@@ -21,6 +21,7 @@ from ..constraints.pam_layout import TIERS
 from ..constraints.systems import RATIOS, RatioTable
 from ..constraints.units.pam_bank_group import PamBankGroupConfig
 from ..constraints.units.pam_tier_merge import (
+    PRESETS,
     DataKind,
     DecodeCase,
     DecodeMerge,
@@ -227,12 +228,30 @@ def corner_cases(tokens: int = 96) -> list[Case]:
             *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
 
 
-def default_parts(request: SimRequest) -> Parts:
-    """The tiers of the published sizes: bank groups of HBM and DDR, a channel of the SSD controller with four units."""
-    small = ("groups=1", "reduction.sources=4")
-    merge = Part(request.config, request.verilog, request.module, request.latency)
-    return Parts(request.part("pam-bank-group", "pam-hbm"), request.part("pam-bank-group", "pam-ddr"),
-                 request.part("pam-ssd-controller", "pam-ssd", small), merge)
+def tiers_of(request: SimRequest) -> Parts:
+    """The tiers of a merge: a bank group of HBM, one of DDR, a channel of the SSD controller with as many units.
+
+    Those of the published merge are of the published sizes. Units of another one are as wide as its own, two to a tier, and
+    hold a query and two beats of output.
+    """
+    config: PamTierMergeConfig = request.config
+    sets: dict[str, tuple[str, ...]] = {"hbm": (), "ddr": (), "ssd": ("groups=1", "reduction.sources=4")}
+    if config != PRESETS["pam"]:
+        unit = config.unit
+        query_bytes = unit.max_head_dim * unit.io.width // 8
+        reduction = {**unit.model_dump(exclude={"clock_mhz"}), "sources": 2}
+        processing = {"lanes": unit.lanes, "format": unit.format, "acc_format": unit.acc_format,
+                      "max_head_dim": unit.max_head_dim, "query_bytes": query_bytes,
+                      "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate"}
+        for name, score in zip(sets, config.score_formats, strict=True):
+            keys = {part: {**values, "score_format": score} for part, values in (("processing", processing),
+                                                                                 ("reduction", reduction))}
+            sets[name] = ("groups=1",) * (name == "ssd") + tuple(f"{part}.{key}={value}" for part, values in keys.items()
+                                                                 for key, value in values.items())
+    merge = Part(config, request.verilog, request.module, request.latency)
+    return Parts(request.part("pam-bank-group", "pam-hbm", sets["hbm"]),
+                 request.part("pam-bank-group", "pam-ddr", sets["ddr"]),
+                 request.part("pam-ssd-controller", "pam-ssd", sets["ssd"]), merge)
 
 
 def bench(request: SimRequest) -> DecodeResult:
@@ -245,7 +264,7 @@ def bench(request: SimRequest) -> DecodeResult:
     workload.check(request.config)
     cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corner_cases()]
     request.progress("generating the tiers")
-    parts = default_parts(request)
+    parts = tiers_of(request)
     # A level is played what the one before gave, so that a run is all levels, each with an outcome of its own.
     campaign = Campaign(request, simulate)
     steps: list[StepResult] = []

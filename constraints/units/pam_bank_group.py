@@ -12,14 +12,17 @@ from typing import Any
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, Unit
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, Trial, Unit
 from ..document import Strict
 from .pam_pu import PRESETS as PU_PRESETS
+from .pam_pu import UNIT as PU
 from .pam_pu import PamPuConfig
 from .pam_ru import PRESETS as RU_PRESETS
+from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
 
-__all__ = ["PRESETS", "UNIT", "CompositionResult", "CompositionTiming", "CompositionWorkload", "PamBankGroupConfig"]
+__all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming", "CompositionWorkload",
+           "PamBankGroupConfig"]
 
 
 class PamBankGroupConfig(Strict):
@@ -122,8 +125,12 @@ class CompositionResult(MergeResult):
                                      f"{m.stall_cycles} stall cycles")]
 
 
+#: Small units, two to a group.
+SMALL = {**PU.trial.within("processing"), **RU.trial.within("reduction")}
+
 UNIT = Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
             module="pam_bank_group", config=PamBankGroupConfig, presets=PRESETS,
             generator="bankside.gen.pam.bank_group:PamBankGroup",
             model="bankside.models.pam.compositions:group_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=())
+            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
+            trial=Trial(SMALL, {"tokens": 11, "head_dim": 8}))

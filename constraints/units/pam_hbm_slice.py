@@ -9,9 +9,9 @@ from __future__ import annotations
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Unit
+from ..contract import Trial, Unit
 from .pam_bank_group import PRESETS as GROUP_PRESETS
-from .pam_bank_group import CompositionResult, CompositionWorkload, PamBankGroupConfig
+from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload, PamBankGroupConfig
 from .pam_reduction_tree import PRESETS as TREE_PRESETS
 from .pam_reduction_tree import PamReductionTreeConfig
 
@@ -60,4 +60,5 @@ UNIT = Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree th
             "PAM (MICRO 2025) section 5.2.2",
             module="pam_hbm_slice", config=PamSliceConfig, presets=PRESETS, generator="bankside.gen.pam.slice:PamSlice",
             model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=())
+            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
+            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))

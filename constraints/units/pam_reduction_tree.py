@@ -10,10 +10,11 @@ from __future__ import annotations
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Port, Unit, Workload
+from ..contract import Port, Trial, Unit, Workload
 from ..document import Strict
 from ..errors import ConfigError
 from .pam_ru import PRESETS as RU_PRESETS
+from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
 
 __all__ = ["PRESETS", "UNIT", "PamReductionTreeConfig", "TreeResult", "TreeWorkload", "level_sizes", "merger",
@@ -110,4 +111,5 @@ UNIT = Unit("pam-reduction-tree", "tree of reduction units: logic die, central b
             module="pam_reduction_tree", config=PamReductionTreeConfig, presets=PRESETS,
             generator="bankside.gen.pam.reduction_tree:PamReductionTree",
             model="bankside.models.pam.compositions:reduction_tree", bench="bankside.cosim.pam_compositions:tree_bench",
-            page="docs/pam-compositions.md", workload=TreeWorkload, result=TreeResult, published=())
+            page="docs/pam-compositions.md", workload=TreeWorkload, result=TreeResult, published=(),
+            trial=Trial({**RU.trial.within("unit"), "inputs": 5, "fan_in": 2}, {"head_dim": 8}))

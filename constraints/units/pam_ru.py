@@ -14,7 +14,7 @@ from pydantic import Field as Key
 from pydantic import model_validator
 
 from ..arithmetic import ExpTable
-from ..contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, IntegerFormat
 from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout
@@ -223,4 +223,7 @@ class PamRuResult(MergeResult):
 UNIT = Unit("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
             module="pam_ru", config=PamRuConfig, presets=PRESETS, generator="bankside.gen.pam.ru:PamRu",
             model="bankside.models.pam.ru:reduce_partials", bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md",
-            workload=PamRuWorkload, result=PamRuResult, published=("pam-hbm",))
+            workload=PamRuWorkload, result=PamRuResult, published=("pam-hbm",),
+            trial=Trial({"lanes": 4, "source_lanes": 4, "sources": 2, "max_head_dim": 16, "scratch_bytes": 32,
+                         "format": "bf16", "acc_format": "bf16", "score_format": "bf16", "log_format": "bf16"},
+                        {"partials": 5, "head_dim": 8}))

@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Unit, memory_port
-from .pam_bank_group import CompositionResult, CompositionWorkload
+from ..contract import Field, Layout, Port, Trial, Unit, memory_port
+from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload
 from .pam_hbm_slice import PamSliceConfig
 from .pam_pu import PRESETS as PU_PRESETS
 from .pam_pu import PamPuConfig
@@ -111,4 +111,5 @@ UNIT = Unit("pam-ssd-controller", "processing and reduction units of an SSD cont
             "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller", config=PamSsdControllerConfig, presets=PRESETS,
             generator="bankside.gen.pam.ssd_controller:PamSsdController",
             model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=SsdWorkload, result=CompositionResult, published=())
+            page="docs/pam-compositions.md", workload=SsdWorkload, result=CompositionResult, published=(),
+            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))

@@ -12,12 +12,13 @@ from typing import Any, Literal
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Port, Row, SimResult, Unit, Workload, verdict_text
+from ..contract import Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS
 from .pam_reduction_tree import merger, merger_ports
 from .pam_ru import PRESETS as RU_PRESETS
+from .pam_ru import UNIT as RU
 from .pam_ru import PamRuConfig
 
 __all__ = ["DataKind", "PRESETS", "UNIT", "DecodeCase", "DecodeMerge", "DecodeResult", "DecodeTier", "DecodeWorkload",
@@ -148,4 +149,6 @@ UNIT = Unit("pam-tier-merge",
             "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge", config=PamTierMergeConfig, presets=PRESETS,
             generator="bankside.gen.pam.tier_merge:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
             bench="bankside.cosim.pam_decode_step:bench", page="docs/pam-compositions.md", workload=DecodeWorkload,
-            result=DecodeResult, published=())
+            result=DecodeResult, published=(),
+            trial=Trial({**RU.trial.within("unit"), "unit.sources": 3, "hbm_score_format": "bf16",
+                         "ddr_score_format": "bf16", "ssd_score_format": "bf16"}, {"tokens": 12, "head_dim": 8}))

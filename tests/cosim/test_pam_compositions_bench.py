@@ -113,7 +113,7 @@ def test_pages_of_flash():
     (["--shares", "1:2"], "shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '1:2'"),
     (["--shares", "0:0:0"], "shares must be three numbers of at least 0, not all 0, not 0:0:0"),
     (["--data", "odd"], "data: input should be 'normal', 'equal', 'dominant' or 'extreme', not 'odd'"),
-    (["--tokens", "0"], "tokens: input should be greater than or equal to 1, not 0"),
+    (["--tokens", "0"], "argument --tokens: must be at least 1, not 0"),
     (["--set", "unit.lnaes=4"], "did you mean 'lanes'"),
     (["--set", "unit.sources=4"], "unit.sources must be 3, one for each tier, not 4"),
     (["--set", "unit.lanes.x=4"], "'lanes' has no keys of its own"),
