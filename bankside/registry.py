@@ -53,14 +53,6 @@ def _named(path: str) -> Any:
 
 
 _LISTED: dict[str, Any] = {u.name: u for u in (
-    _Listed("pam-interface", "transfer of KV tokens between memory tiers of different layout",
-         "PAM (MICRO 2025) section 6.2",
-         module="pam_interface",
-         config_path="bankside.constraints.units.pam_interface:PamInterfaceConfig",
-         presets_path="bankside.constraints.units.pam_interface:PRESETS",
-         generator="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
-         bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload={"tokens": 512},
-         published=("ddr-ssd",)),
     _Listed("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
          "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher",
          config_path="bankside.constraints.units.dpa_dispatcher:DpaDispatcherConfig",

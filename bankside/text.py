@@ -26,8 +26,6 @@ def simulation_text(r: dict[str, Any]) -> str:
     if kind is not None:
         result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
         return _title(r) + "\n" + _block(result.rows(r, r["record"]))
-    if "patterns" in r:
-        return _transfer_text(r)
     return _composition_text(r)
 
 
@@ -56,18 +54,6 @@ def _composition_text(r: dict[str, Any]) -> str:
     return _title(r) + "\n" + _block([
         *rows, ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
         ("record", r["record"] or "not written"), *([("waveform", r["waves"])] if r["waves"] else [])])
-
-
-def _transfer_text(r: dict[str, Any]) -> str:
-    verdict = "every byte right, every command in the model's order" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} writes in {len(r['runs'])} runs: {verdict}"),
-        *((name, f"{p['tokens']} tokens in {p['time_ns']:.0f} ns, {p['gb_per_s']:.3f} GB/s, {p['fraction']:.3f} of the "
-                 f"slower memory's own rate; the CPU path takes {p['cpu_ratio']:.1f} times as long")
-          for name, p in r["patterns"].items()),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
 
 
 def synthesis_text(r: dict[str, Any]) -> str:

@@ -162,7 +162,7 @@ def test_waveform(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options, told", [
     (["--tokens", "0", "--set", "buffer_tokens=8", "--set", "reorder_depth=1", "--set", "write_depth=1"],
-     "bankside: tokens must be at least 1, not 0"),
+     "bankside: argument --tokens: must be at least 1, not 0"),
     (["--set", "buffer_tokens=12"], "buffer_tokens must be a multiple of the 8 chips, not 12"),
     (["--set", "source=hmb"], "'hmb' is no known format (valid: hbm, ddr, ssd)"),
     (["--set", "source=ddr"], "chips must be 1 of the source or of the destination"),
