@@ -744,9 +744,10 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _repro_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", help="paper (pam, ...; an unknown one tells which there are)")
+    parser.add_argument("paper", metavar="PAPER", nargs="?", help="paper; --list without one tells which there are")
     parser.add_argument("--claims", metavar="ID,...", help="only these claims; all by default")
-    parser.add_argument("--list", action="store_true", help="list the claims and compute nothing")
+    parser.add_argument("--list", action="store_true",
+                        help="list the claims, or without PAPER the papers; compute nothing")
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
@@ -764,6 +765,15 @@ def _repro(arguments: argparse.Namespace) -> int:
 
     if arguments.figure is None and arguments.output is not None:
         raise ConfigError("--output needs --figure")
+    if arguments.paper is None:
+        if not arguments.list or arguments.figure is not None or arguments.claims is not None:
+            raise ConfigError("the following arguments are required: PAPER, or --list alone (see bankside repro --help)")
+        listed = repro.papers()
+        if arguments.json:
+            emit(listed)
+        else:
+            print(repro.papers_text(listed))
+        return 0
     if arguments.figure is not None:
         from .repro_figures import draw
 

@@ -67,6 +67,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
+        *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
         ("cells", ", ".join(f"{count} {name}" for name, count in kinds[:8]) + (", ..." if len(kinds) > 8 else "")),
         ("record", r["record"]),
     ]

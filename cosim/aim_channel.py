@@ -22,8 +22,8 @@ from ..models.numerics.vectors import corners
 from .request import SimRequest
 from .streams import Items, StreamPort, StreamRun, compare, play, verdict
 
-__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "integer_rows",
-           "number_rows", "numbers", "ports", "random_steps", "simulate", "stress"]
+__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "first_writes",
+           "integer_rows", "number_rows", "numbers", "ports", "random_steps", "simulate", "stress"]
 
 #: Kinds of random data, see :func:`numbers`.
 KINDS = ("normal", "bits", "corners", "small", "large", "cancel")
@@ -115,7 +115,7 @@ def _write_word(config: AimChannelConfig, write: Write) -> int:
 
 def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence[Step]], *, top: str = "aim_channel",
              arrival: Sequence[Arrival | None] | None = None, stalls: float = 0.0, lazy: bool = False, seed: int = 1,
-             waves: Path | None = None) -> Outcome:
+             waves: Path | None = None, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every result and every write with the functional model.
 
     Parameters
@@ -124,6 +124,7 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
     episodes : lists of steps that follow each other on one channel; each must end with RD_MAC
     arrival : when commands and data of an episode are there; None: from the beginning
     stalls : probability that an input is withheld, or an output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -160,7 +161,7 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
     slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
     run = play(verilog, top, ports(config), items, {name: np.array(count) for name, count in targets.items()},
                stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
-               limit=int(latest + work * 12 * slack + 100_000), waves=waves)
+               limit=int(latest + work * 12 * slack + 100_000), waves=waves, **options)
     mismatches, first, notes = compare(run, items, expected, targets)
     return Outcome(config, [list(e) for e in episodes], run, len(expected["result"]) + len(expected["write"]), mismatches,
                    first, model.results, notes)
@@ -187,7 +188,7 @@ def numbers(fmt: FloatFormat, shape: tuple[int, ...], kind: str, rng: np.random.
 
 
 def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[Step]:
-    """Random commands with all their operands; the last one is RD_MAC."""
+    """Random commands with all their operands, for a channel that holds something everywhere; the last one is RD_MAC."""
     steps = []
     names = (*CODES, *("WR_GB", "WR_BIAS", "MAC_ABK", "RD_MAC") * 4)
     for _ in range(count):
@@ -200,17 +201,30 @@ def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int,
     return [*steps, Step(Operation("RD_MAC"))]
 
 
+def first_writes(config: AimChannelConfig, kind: str, rng: np.random.Generator) -> list[Step]:
+    """Writes of every buffer, register and activation: after power-up they hold anything, and no command may use them."""
+    most, steps = (1 << config.opsize_bits) - 1, []
+    for _ in range(config.sets):
+        operations = [Operation("WR_GB", min(most, config.columns - column), column)
+                      for column in range(0, config.columns, most)]
+        operations += [Operation("WR_BIAS", register=register) for register in range(config.registers_per_set)]
+        steps += [_with_data(config, operation, kind, rng) for operation in (*operations, Operation("MAC_ABK"))]
+    return [*steps, Step(Operation("AF"))]
+
+
 def _with_data(config: AimChannelConfig, operation: Operation, kind: str, rng: np.random.Generator) -> Step:
     return Step(operation, numbers(config.fmt, (operation.accesses, config.banks, config.lanes), kind, rng),
                 numbers(config.fmt, (operation.words, config.lanes), kind, rng))
 
 
 def stress(config: AimChannelConfig, rng: np.random.Generator, count: int, size: int = 24) -> list[list[Step]]:
-    """Random episodes of every kind of data, and matrix-vector products between them."""
+    """Random episodes of every kind of data, and matrix-vector products between them. The first begins with
+    :func:`first_writes`."""
     episodes = []
     for number in range(count):
         kind = KINDS[number % len(KINDS)]
-        steps = random_steps(config, rng, size, kind)
+        steps = [] if number else first_writes(config, kind, rng)
+        steps += random_steps(config, rng, size, kind)
         if number % 2:
             shape = int(rng.integers(1, 4 * config.banks)), int(rng.integers(1, 2 * config.lanes * config.columns))
             steps += gemv(config, numbers(config.fmt, shape, kind, rng), numbers(config.fmt, shape[1:], kind, rng))

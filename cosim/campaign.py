@@ -1,7 +1,8 @@
 """What every bench does alike: streams of a contract, a comparison with the model, and the runs of a campaign.
 
 A bench says what goes in and what must come out (:class:`Stimulus`), and the figures that it reads off the runs. The
-campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, and to a sink that waits to be asked.
+campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, to a sink that waits to be asked, and
+from random registers with resets at random clocks.
 """
 
 from __future__ import annotations
@@ -130,6 +131,8 @@ RUNS: dict[str, _Kind] = {
     "memory": _Kind("data at the cycles of the memory", {}),
     "stalls": _Kind("random stalls and back-pressure", {"stalls": 0.35}),
     "lazy_output": _Kind("outputs that wait to be asked", {"stalls": 0.1, "lazy": True}),
+    "power_up": _Kind("random registers and memories at first, resets at random clocks",
+                      {"stalls": 0.1, "power_up": "random", "resets": 2}),
 }
 
 Outcome = TypeVar("Outcome", bound=Played)
@@ -168,6 +171,7 @@ class Campaign(Generic[Outcome]):
         """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
         self.run("stalls", episodes(count))
         self.run("lazy_output", episodes(max(count // 2, 1)))
+        self.run("power_up", episodes(max(count // 4, 1)))
 
     def result(self, kind: type[Result], **figures: Any) -> Result:
         """The bench's result: what all runs say together, and the unit's ``figures``."""

@@ -248,13 +248,14 @@ def _payload(values: np.ndarray, fields: dict[str, int]) -> np.ndarray:
 
 
 def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequence[Write]], *, top: str = "dpa_dispatcher",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Let a host make its writes; compare every command and every end of a run with the model.
 
     Parameters
     ----------
     epochs : lists of writes. The next list begins when the runs of the one before are over, so each must end with a start
     stalls : chance that a write is withheld, or an output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -281,7 +282,7 @@ def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequenc
     run = play(verilog + _without_status(config, top), f"{top}_streams", ports(config), {"host": items},
                {"command": targets[:, 0], "done": targets[:, 1]}, stalls={port.name: stalls for port in ports(config)},
                lazy=lazy, seed=seed, waves=waves,
-               limit=int((len(flat) + 4 * len(commands) + config.table_entries) * slack + 100_000))
+               limit=int((len(flat) + 4 * len(commands) + config.table_entries) * slack + 100_000), **options)
     notes, wrong, first = list(run.faults), len(run.faults), None
     for name, want in expected.items():
         got = run.outputs[name]

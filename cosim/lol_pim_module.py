@@ -388,7 +388,7 @@ class Outcome:
 
 
 def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
-             stalls: float = 0.0, seed: int = 1, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Simulate everything that a session's host did; compare with its model.
 
     Parameters
@@ -396,6 +396,7 @@ def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", mem
     verilog : text of the unit, generated for the session's configuration
     memory : its timing gives the pace of the channels' memories; None: a step in every clock
     stalls : probability that an input is withheld, or an output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -445,7 +446,8 @@ def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", mem
         values[1] for values in model.dispatcher.issued)
     slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
     run = play(bench_verilog(config, verilog, top, session.rows), f"{top}_bench", streams, items, targets,
-               stalls=dict.fromkeys(held, stalls), seed=seed, limit=int(latest + work * 12 * slack + 100_000), waves=waves)
+               stalls=dict.fromkeys(held, stalls), seed=seed, limit=int(latest + work * 12 * slack + 100_000), waves=waves,
+               **options)
     mismatches, first, notes = compare(run, items, expected, targets)
     by_model = np.array(model.dispatcher.issued, np.int64)[:, :-1]
     by_expansion = np.array(session.expanded, np.int64)[:, :-1]

@@ -380,6 +380,7 @@ def tree_bench(request: SimRequest) -> TreeResult:
     full = campaign.run("full_rate", [(main, True), (main, False)], waves=True)
     campaign.run("stalls", random_steps())
     campaign.run("lazy_output", random_steps())
+    campaign.run("power_up", random_steps())
     stacked = Partial(*(np.concatenate([getattr(s, name) for s in main]) for name in ("m", "scale", "l", "o")))
     error = np.abs(to_float64(full.expected[0].o, config.unit.io) - merged(config.unit, stacked))
     # The busiest unit merges this many beats of O, one a clock.

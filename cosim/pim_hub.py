@@ -65,7 +65,7 @@ def command_word(config: PimHubConfig, command: HubCommand) -> int:
 
 
 def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every word to host and channels with the functional model.
 
     Parameters
@@ -73,6 +73,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other; each must end with RD_GPR
     stalls : probability that an input is withheld, or an output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -108,7 +109,8 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
     slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
     run = play(verilog, top, streams, items, {name: np.array([t[n] for t in targets]) for n, name in enumerate(names)},
                stalls={port.name: stalls for port in streams}, lazy=lazy, seed=seed,
-               limit=int(work * 12 * slack + 200 * sum(len(e) for e in episodes) + 100_000), waves=waves)
+               limit=int(work * 12 * slack + 200 * sum(len(e) for e in episodes) + 100_000), waves=waves,
+               **options)
     mismatches, first, notes = compare(run, items, expected, dict(zip(names, np.transpose(targets), strict=True)))
     return Outcome(config, [list(e) for e in episodes], run, sum(len(rows) for rows in expected.values()), mismatches,
                    first, model.given, notes)
@@ -130,13 +132,17 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
 
 
 def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
-    """Random commands, each after those before it but for transfers among themselves; then what they reach is read. Of a
-    large hub that is a part of its registers, somewhere in them, and vectors are no longer than :data:`LONGEST` words."""
-    steps = []
+    """Writes of all registers that are reached; random commands, each after those before it but for transfers among
+    themselves; then what they reach is read. Of a large hub that is a part of its registers, somewhere in them, and vectors
+    are no longer than :data:`LONGEST` words."""
     room = min(config.registers, config.beats, LONGEST)
     whole = config.registers <= min(4 * room, config.max_elements)
     reach = config.registers if whole else min(4 * room, config.max_elements)
     base = 0 if whole else int(rng.integers(config.registers))
+    written = config.registers if whole else 4 * room
+    steps = [HubStep(HubCommand("WR_GPR", size, (base + at) % config.registers),
+                     numbers(config.fmt, (size, config.lanes), kind, rng))
+             for at in range(0, written, room) for size in [min(room, written - at)]]
     for _ in range(count):
         op = str(rng.choice(list(CODES)))
         mask = int(rng.integers(0, 1 << config.channels))

@@ -55,6 +55,15 @@ def test_random_programs(unit, damage, stalls, lazy):
 
 
 @pytest.mark.xdist_group("dpa")
+def test_random_power_up_and_resets(unit):
+    """Random registers and memories, and resets in the middle of the work: the same commands in the same cycles."""
+    config, text = unit
+    epochs, _ = random_runs(config, np.random.default_rng(8), 30, damage=0.3, most=400)
+    outcome = simulate(config, text, epochs, stalls=0.2, power_up="random", resets=3)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.xdist_group("dpa")
 def test_errors_and_growth(unit):
     config, text = unit
     outcome = simulate(config, text, every_error(config), stalls=0.2)

@@ -51,10 +51,10 @@ def tiers():
 
 @pytest.mark.slow
 def test_controller_bit_for_bit(controller):
-    """Two channels of two units, shared buffer and a unit that merges the groups: idle units, one token, stalls. The slice
-    is the same without the buffer."""
+    """Two channels of two units, shared buffer and a unit that merges the groups: idle units, one token, stalls,
+    random registers and resets. The slice is the same without the buffer."""
     config, rng = controller.config, np.random.default_rng(1)
-    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
+    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
         outcome = bench.simulate(config, controller.verilog, bench.stress_episodes(config, rng, 12), top=controller.module,
                                  **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
@@ -134,7 +134,7 @@ def test_command_line(capsys, tmp_path, monkeypatch, name, sets):
     words = [word for key in sets for word in ("--set", key)]
     assert main(["sim", name, *words, "--head-dim", "16", "--tokens", "64", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data["mismatches"] == 0 and len(data["runs"]) == 4 and data["memory_timing"]["time_ns"] > 0
+    assert data["mismatches"] == 0 and len(data["runs"]) == 5 and data["memory_timing"]["time_ns"] > 0
     assert (tmp_path / "records" / f"{data['record']}.json").exists()
 
 

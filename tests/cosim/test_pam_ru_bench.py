@@ -39,6 +39,15 @@ def test_bit_for_bit_with_stalls(unit):
 
 
 @pytest.mark.xdist_group("ru")
+def test_random_power_up_and_resets(unit):
+    """Random registers and memories, and resets in the middle of the work: the same results in the same cycles."""
+    config, text = unit
+    outcome = simulate(config, text, stress_merges(config, np.random.default_rng(3), len(KINDS)), stalls=0.2,
+                       power_up="random", resets=3)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.xdist_group("ru")
 def test_a_beat_every_clock(unit):
     """Four beats of O to a partial result, as a head of 64 elements has with 16 lanes: no clock is lost in between."""
     config, text = unit
@@ -96,6 +105,6 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     assert data["mismatches"] == 0 and data["ideal_cycles"] == 24 * 4 and data["partials"] == 24
     assert data["cycles"] >= data["merge_cycles"] >= data["ideal_cycles"]
     assert data["utilisation"] == pytest.approx(data["ideal_cycles"] / data["cycles"], abs=1e-6)
-    assert len(data["runs"]) == 3 and (tmp_path / "records" / f"{data['record']}.json").exists()
+    assert len(data["runs"]) == 4 and (tmp_path / "records" / f"{data['record']}.json").exists()
     assert main(["sim", "pam-ru", *words, "--head-dim", "24"]) == 2
     assert "head dimension must be a multiple of 4 (lanes) in 4..16, not 24" in capsys.readouterr().err
