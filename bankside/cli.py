@@ -329,16 +329,16 @@ def _gen(arguments: argparse.Namespace) -> int:
 
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the workload are the unit's where the command names one, else those of all units."""
-    from .registry import UNITS, workload_options
+    from .registry import UNITS
 
     _selection_arguments(parser)
     named = UNITS.get(next((word for word in getattr(parser, "words", ()) if word in UNITS), ""))
     group = parser.add_argument_group(f"what the bench of {named.name} simulates" if named else
                                       "what is simulated (bankside sim UNIT --help: the unit's own, with defaults)")
-    mine = workload_options(named) if named else {}
+    mine = named.workload.options() if named else {}
     others: dict[str, Any] = {}
     for unit in UNITS.values():
-        for name, option in workload_options(unit).items():
+        for name, option in unit.workload.options().items():
             others.setdefault(name, option)
     for name, option in {**others, **mine}.items():
         text = option.description if name in mine or not named else argparse.SUPPRESS

@@ -22,53 +22,10 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_text(r: dict[str, Any]) -> str:
+    """Result of ``bankside sim``, in the lines of the unit's own result."""
     kind = unit(r["unit"]).result
-    if kind is not None:
-        result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
-        return _title(r) + "\n" + _block(result.rows(r, r["record"]))
-    if "patterns" in r:
-        return _transfer_text(r)
-    return _composition_text(r)
-
-
-def _composition_text(r: dict[str, Any]) -> str:
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
-    rows = [("compared", f"{r['vectors']} results in {len(r['runs'])} runs: {verdict}")]
-    if "max_abs_error" in r:
-        rows.append(("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64"))
-    for name, tier in r.get("tiers", {}).items():
-        rows.append((name, f"{tier['tokens']} tokens: {tier['cycles']} cycles at {tier['clock_mhz']:g} MHz "
-                           f"({tier['time_ns']:.0f} ns; the memory takes {tier['memory_time_ns']:.0f} ns), "
-                           f"{tier['reduction_cycles']} of them after the last K and V"))
-    if "tiers" in r:
-        rows.append(("decode step", f"{r['time_ns']:.0f} ns, {100 * r['reduction_share']:.2f} % after the last K and V"))
-    if "utilisation" in r:
-        rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
-                                            f"{r['utilisation']:.4f}"))
-    if "merge_cycles" in r:
-        rows.append(("merge", f"{r['partials']} partial results, head dimension {r['head_dim']}: "
-                              f"{r['merge_cycles']} cycles, "
-                              f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
-                              f"{r['partial_drain_cycles']} of a level that is not the last"))
-    if "memory_timing" in r:
-        m = r["memory_timing"]
-        rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
-                                                 f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles"))
-    return _title(r) + "\n" + _block([
-        *rows, ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
-        ("record", r["record"] or "not written"), *([("waveform", r["waves"])] if r["waves"] else [])])
-
-
-def _transfer_text(r: dict[str, Any]) -> str:
-    verdict = "every byte right, every command in the model's order" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} writes in {len(r['runs'])} runs: {verdict}"),
-        *((name, f"{p['tokens']} tokens in {p['time_ns']:.0f} ns, {p['gb_per_s']:.3f} GB/s, {p['fraction']:.3f} of the "
-                 f"slower memory's own rate; the CPU path takes {p['cpu_ratio']:.1f} times as long")
-          for name, p in r["patterns"].items()),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
+    result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
+    return _title(r) + "\n" + _block(result.rows(r, r["record"]))
 
 
 def synthesis_text(r: dict[str, Any]) -> str:

@@ -396,6 +396,10 @@ class Trial:
         """The changes as ``--set`` takes them."""
         return [f"{key}={value}" for key, value in self.changes.items()]
 
+    def within(self, part: str) -> dict[str, Any]:
+        """The changes for a unit of which this one is a part."""
+        return {f"{part}.{key}": value for key, value in self.changes.items()}
+
 
 # ---- Units -----------------------------------------------------------------------------------------------------------
 

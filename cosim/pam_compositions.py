@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..constraints.errors import ConfigError
 from ..constraints.memory import load_memory
-from ..constraints.units.pam_bank_group import PamBankGroupConfig
+from ..constraints.units.pam_bank_group import (
+    CompositionResult,
+    CompositionTiming,
+    CompositionWorkload,
+    PamBankGroupConfig,
+)
 from ..constraints.units.pam_hbm_slice import PamSliceConfig
 from ..constraints.units.pam_pu import Step
-from ..constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
+from ..constraints.units.pam_reduction_tree import PamReductionTreeConfig, TreeResult, TreeWorkload, merger
 from ..constraints.units.pam_ru import PamRuConfig
 from ..constraints.units.pam_ssd_controller import PamSsdControllerConfig
-from ..constraints.units.pam_tier_merge import PamTierMergeConfig
 from ..models.memory import time_program
 from ..models.numerics import to_float64
 from ..models.pam.compositions import group_attention, reduction_tree, slice_attention
@@ -25,12 +27,13 @@ from ..models.pam.flash import page_arrivals, page_program
 from ..models.pam.pu import attention
 from ..models.pam.ru import Partial, Reduced, merged
 from . import pam_pu, pam_ru
+from .campaign import Campaign, Contracted, Played, Stimulus, play_stimulus
+from .pam_partials import beat_name
 from .request import Part, SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["Decode", "Episode", "Outcome", "bench", "check", "memory_arrivals", "ports", "random_decode", "random_partials",
-           "result_beats", "simulate", "spread", "stimulus", "stress_episodes", "tier_ports",
-           "tree_bench", "tree_ports", "tree_simulate"]
+__all__ = ["Decode", "Episode", "Outcome", "answered", "bench", "memory_arrivals", "played", "random_decode",
+           "random_partials", "simulate", "spread", "stimulus", "stress_episodes", "tree_bench", "tree_simulate"]
 
 Config = PamBankGroupConfig | PamSsdControllerConfig
 
@@ -81,16 +84,14 @@ class Episode:
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a simulation showed; ``feeds`` are the streams of K and V (of a tree, its sources)."""
 
-    run: StreamRun
-    expected: list[Reduced]
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    notes: list[str]
-    feeds: list[str]
+    expected: list[Reduced] = field(kw_only=True)
+    feeds: list[str] = field(kw_only=True)
+
+    def run_figures(self) -> dict[str, int]:
+        return {"cycles": sum(self.cycles(number) for number in range(len(self.run.epochs)))}
 
     def cycles(self, number: int) -> int:
         """First beat of K to last beat of the result."""
@@ -117,78 +118,55 @@ def _feeds(config: Config) -> list[str]:
     """Streams of K and V."""
     if isinstance(config, PamSsdControllerConfig):
         return [f"data_{c}" for c in range(config.groups)]
-    return [f"kv_{n}" for n in range(config.units)]
+    return [port.name for port in config.feeds()]
 
 
-def _page_bits(config: PamSsdControllerConfig) -> list[int]:
-    processing = config.processing
-    return [processing.tile_tokens.bit_length(), (config.max_head_dim // processing.lanes).bit_length(),
-            (max(config.reduction.sources, 2) - 1).bit_length()]
-
-
-def ports(config: Config) -> list[StreamPort]:
-    """The streams (widths follow from the configuration as in the generators' layouts)."""
-    processing, width = config.processing, config.processing.io.width
-    beat = processing.lanes * width
-    step = sum(w for _, w in pam_pu.command_fields(processing))
-    pages = [StreamPort(f"page_{c}", sum(_page_bits(config)), True) for c in range(config.groups)] \
-        if isinstance(config, PamSsdControllerConfig) else []
-    return [StreamPort("command", step + config.units, True), StreamPort("query", beat + config.units, True),
-            StreamPort("merge", 1, True), *pages, *(StreamPort(name, beat, True) for name in _feeds(config)),
-            StreamPort("result", config.reduction.lanes * width + 4, False)]
-
-
-def _packed(fields: Sequence[tuple[int, int]]) -> int:
-    """Values and widths as one number, the first lowest."""
-    word = shift = 0
-    for value, width in fields:
-        word |= int(value) << shift
-        shift += width
-    return word
-
-
-def _rows(numbers: Sequence[int], size: int) -> np.ndarray:
-    """Numbers as little-endian bytes."""
-    return np.frombuffer(b"".join(n.to_bytes(size, "little") for n in numbers), np.uint8).reshape(len(numbers), size)
-
-
-def stimulus(config: Config, episodes: Sequence[Episode]) -> dict[str, Items]:
-    processing = config.processing
-    widths = [w for _, w in pam_pu.command_fields(processing)]
-    beat = processing.lanes * processing.io.width
-    sizes = {port.name: port.payload_bytes for port in ports(config)}
-    items: dict[str, list[Items]] = {port.name: [] for port in ports(config) if port.is_input}
+def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Reduced]) -> Stimulus:
+    """Commands, queries, keys and values of episodes; the beats of ``results``, the model's of all their steps."""
+    items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, episode in enumerate(episodes):
-        commands, queries = [], []
-        more = episode.more or [False] * len(episode.steps)
-        for step, chained in zip(episode.steps, more, strict=True):
-            tokens, chunks = np.array(step.tokens), processing.chunks(step.head_dim)
-            for count in np.unique(tokens)[::-1].tolist():
-                select = _packed([(int(n == count), 1) for n in tokens])
-                commands.append(_packed([*zip((count, chunks, int(chained)), widths, strict=True), (select, config.units)]))
-            # A query in several slices goes anew to those units that have another tile.
-            times = np.array([0 if not n else 1 if chunks <= processing.query_beats else len(processing.tiles(n))
-                              for n in step.tokens])
-            words = pam_pu.element_bytes(step.q.reshape(-1, processing.lanes), processing.io)
-            for turn in range(int(times.max())):
-                select = _packed([(int(n > turn), 1) for n in times])
-                queries += [_packed([(int.from_bytes(bytes(word), "little"), beat), (select, config.units)])
-                            for word in words]
-        items["command"].append(Items.of(_rows(commands, sizes["command"]), epoch=number))
-        items["query"].append(Items.of(_rows(queries, sizes["query"]), epoch=number))
-        items["merge"].append(Items.of(np.array([[s.normalise] for s in episode.steps], np.uint8), epoch=number))
+        items["command"].append(Items.of(_commands(config, episode), epoch=number))
+        items["query"].append(Items.of(_queries(config, episode), epoch=number))
+        merges = config.reduction.command_layout.pack(normalise=np.array([step.normalise for step in episode.steps]))
+        items["merge"].append(Items.of(merges, epoch=number))
         if isinstance(config, PamSsdControllerConfig):
-            _pages(config, episode, number, items, sizes)
+            _pages(config, episode, number, items)
         else:
             for unit in range(config.units):
                 seen = episode.of_unit(unit)
                 seen.arrival = episode.arrival[unit] if episode.arrival is not None else None
-                items[f"kv_{unit}"].append(pam_pu.kv_items(processing, seen, number))
-    return {name: Items.join(parts) for name, parts in items.items()}
+                items[f"kv_{unit}"].append(pam_pu.kv_items(config.processing, seen, number))
+    return answered(config.reduction, {name: Items.join(parts) for name, parts in items.items()},
+                    [len(episode.steps) for episode in episodes], results)
 
 
-def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items: dict[str, list[Items]],
-           sizes: dict[str, int]) -> None:
+def _commands(config: Config, episode: Episode) -> np.ndarray:
+    """Units with equal steps are selected together, those with most tokens first."""
+    rows, select = [], []
+    for step, chained in zip(episode.steps, episode.more or [False] * len(episode.steps), strict=True):
+        tokens, chunks = np.array(step.tokens), config.processing.chunks(step.head_dim)
+        for count in np.unique(tokens)[::-1].tolist():
+            rows.append((count, chunks, chained))
+            select.append(tokens == count)
+    count, chunks, more = np.array(rows, np.int64).T
+    return config.command_layout.pack(tokens=count, chunks=chunks, more=more, select=np.stack(select))
+
+
+def _queries(config: Config, episode: Episode) -> np.ndarray:
+    """A query in several slices goes anew to those units that have another tile."""
+    processing = config.processing
+    data, select = [np.empty((0, processing.lanes), np.int64)], [np.empty((0, config.units), bool)]
+    for step in episode.steps:
+        chunks = processing.chunks(step.head_dim)
+        times = np.array([0 if not n else 1 if chunks <= processing.query_beats else len(processing.tiles(n))
+                          for n in step.tokens])
+        for turn in range(int(times.max())):
+            data.append(step.q.reshape(-1, processing.lanes))
+            select.append(np.tile(times > turn, (chunks, 1)))
+    return config.query_layout.pack(data=np.concatenate(data), select=np.concatenate(select))
+
+
+def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items: dict[str, list[Items]]) -> None:
     processing, each = config.processing, config.reduction.sources
     for c in range(config.groups):
         announced, beats = [], [np.empty((0, processing.lanes), np.int64)]
@@ -197,65 +175,43 @@ def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items:
             for unit, tile, count in config.pages(step.tokens[mine]):
                 rows = slice(tile * processing.tile_tokens, tile * processing.tile_tokens + count)
                 both = np.stack([step.k[mine][unit][rows], step.v[mine][unit][rows]], axis=1)
-                announced.append(_packed(list(zip((count, processing.chunks(step.head_dim), unit), _page_bits(config),
-                                                  strict=True))))
+                announced.append((count, processing.chunks(step.head_dim), unit))
                 beats.append(both.reshape(-1, processing.lanes))
-        data = np.concatenate(beats)
-        items[f"page_{c}"].append(Items.of(_rows(announced, sizes[f"page_{c}"]), epoch=number))
-        items[f"data_{c}"].append(Items.of(pam_pu.element_bytes(data, processing.io), epoch=number,
+        tokens, chunks, units = np.array(announced, np.int64).reshape(-1, 3).T
+        items[f"page_{c}"].append(Items.of(config.page_layout.pack(tokens=tokens, chunks=chunks, unit=units), epoch=number))
+        items[f"data_{c}"].append(Items.of(processing.beat_layout.pack({"": np.concatenate(beats)}), epoch=number,
                                            cycle=episode.arrival[c] if episode.arrival is not None else 0))
 
 
-def result_beats(config: PamRuConfig, result: Reduced, normalise: bool) -> np.ndarray:
-    """Payloads of a result as a reduction unit sends it: uint8, ``(beats, bytes)``."""
-    one = Partial(*(np.asarray(part)[None] for part in (result.m, result.scale, result.l, result.o)))
-    scalars = np.atleast_1d(result.log_sum if normalise else result.l)  # type: ignore[arg-type]
-    return pam_ru.partial_beats(one, lanes=config.lanes, io=config.io, score=config.score, scale_bits=config.scale_bits,
-                                scalars=scalars, final_beats=True,
-                                kind=pam_ru.BEAT_LOG_SUM if normalise else pam_ru.BEAT_SUM)
-
-
-def check(verilog: str, top: str, streams: Sequence[StreamPort], items: dict[str, Items],
-          blocks: Sequence[Sequence[np.ndarray]], results: list[Reduced], feeds: list[str], *, stalls: float = 0.0,
-          lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
-    """Play items and compare what comes on ``result`` with ``blocks``: for each epoch, for each step, the beats.
-
-    ``options`` are ``power_up`` and ``resets`` of :func:`~.streams.play`.
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
-    """
-    expected = np.concatenate([block for epoch in blocks for block in epoch])
-    targets = np.array([sum(map(len, epoch)) for epoch in blocks])
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    work, latest = sum(len(block.payload) for block in items.values()), max(
-        int(block.cycle.max(initial=0)) for block in items.values())
-    run = play(verilog, top, streams, items, {"result": targets}, stalls={port.name: stalls for port in streams}, lazy=lazy,
-               seed=seed, limit=int(latest + work * 8 * slack + 100_000), waves=waves, **options)
+def answered(unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int], results: Sequence[Reduced]) -> Stimulus:
+    """Items, and what a last reduction unit ``unit`` must send for them: ``results``, so many ``steps`` of each epoch."""
+    blocks = [pam_ru.result_beats(unit, result) for result in results]
+    first = np.cumsum([0, *steps])
 
     def part(_: str, number: int, at: int) -> str:
-        return pam_pu.beat_name([(f"step {n}", len(block) - 2) for n, block in enumerate(blocks[number])], at)
+        mine = blocks[first[number]:first[number + 1]]
+        return beat_name([(f"step {n}", len(block) - 2) for n, block in enumerate(mine)], at)
 
-    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
-    return Outcome(run, results, len(expected), mismatches, first, notes, feeds)
+    targets = [sum(map(len, blocks[a:b])) for a, b in zip(first[:-1], first[1:], strict=True)]
+    return Stimulus(items, {"result": np.concatenate(blocks)}, {"result": np.array(targets)}, part=part)
+
+
+def played(config: Contracted, verilog: str, top: str, stimulus: Stimulus, results: Sequence[Reduced], feeds: list[str],
+           **options: Any) -> Outcome:
+    """A stimulus played to the RTL; ``options`` and errors as of :func:`play_stimulus`."""
+    return Outcome(**vars(play_stimulus(config, verilog, top, stimulus, **options)), expected=list(results), feeds=feeds)
 
 
 def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: str, **options: Any) -> Outcome:
     """Run episodes through the RTL of a bank group, slice or SSD controller and compare every beat with the functional
-    model; ``options`` as for :func:`check`."""
-    for episode in episodes:
-        for step in episode.steps:
-            config.reduction.check_head_dim(step.head_dim)
-            for count in step.tokens:
-                config.processing.check_step(Step(count, step.head_dim))
-    results = [[step.result(config) for step in episode.steps] for episode in episodes]
-    blocks = [[result_beats(config.reduction, result, step.normalise)
-               for result, step in zip(part, episode.steps, strict=True)]
-              for part, episode in zip(results, episodes, strict=True)]
-    return check(verilog, top, ports(config), stimulus(config, episodes), blocks, [r for part in results for r in part],
-                 _feeds(config), **options)
+    model; ``options`` and errors as of :func:`play_stimulus`."""
+    steps = [step for episode in episodes for step in episode.steps]
+    for step in steps:
+        config.reduction.check_head_dim(step.head_dim)
+        for count in step.tokens:
+            config.processing.check_step(Step(count, step.head_dim))
+    results = [step.result(config) for step in steps]
+    return played(config, verilog, top, stimulus(config, episodes, results), results, _feeds(config), **options)
 
 
 # ---- Data ---------------------------------------------------------------------------------------------------------------
@@ -333,84 +289,52 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
 # ---- Benches ------------------------------------------------------------------------------------------------------------
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> CompositionResult:
     """Run the whole bench of a bank group, a slice or an SSD controller.
 
     Four runs, each compared beat by beat: the measured step with data at every clock; the same with data at the cycles that
     the memory's timing gives; small random steps of all kinds of data with random stalls on every stream; the same with an
     output that becomes ready only after it was asked to.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles``, ``stall_cycles``
-    and ``utilisation`` are of the first run, ``drain_cycles`` from its last beat of K and V to the last of the result.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    memory, tokens, head_dim = (request.workload[key] for key in ("memory", "tokens", "head_dim"))
-    device = load_memory(memory)
-    config.reduction.check_head_dim(head_dim)
-    main = random_decode(config, spread(config, tokens), head_dim, rng)
-    nanoseconds, arrivals = memory_arrivals(request, memory, main)
+    workload: CompositionWorkload = request.workload
+    workload.check(config)
+    device = load_memory(workload.memory)
+    main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng)
+    nanoseconds, arrivals = memory_arrivals(request, workload.memory, main)
 
-    def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
-
-    request.progress("building the Verilated model")
-    full = run("a beat at every clock", [Episode([main])])
-    paced = run(f"data at the cycles of {device.name}", [Episode([main], arrival=arrivals)], waves=request.waves)
+    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
+                                                                      top=request.module, **options))
+    full = campaign.run("full_rate", [Episode([main])])
+    paced = campaign.run("memory", [Episode([main], arrival=arrivals)], f"data at the cycles of {device.name}", waves=True)
     # Episodes of a large composition are long ones: as much work as a bank group has.
-    count = max(2, 48 // config.units)
-    stressed = run("random stalls and back-pressure", stress_episodes(config, rng, count), stalls=0.35)
-    lazy = run("an output that waits to be asked", stress_episodes(config, rng, -(-count // 2)), stalls=0.1, lazy=True)
-    outcomes = {"full_rate": full, "memory": paced, "stalls": stressed, "lazy_output": lazy}
+    campaign.stress(lambda count: stress_episodes(config, rng, count), max(2, 48 // config.units))
 
     with np.errstate(all="ignore"):
         reference = attention(config.processing, main.q, np.concatenate(main.k), np.concatenate(main.v))
         error = np.abs(to_float64(full.expected[0].o, config.reduction.io) - reference)
     cycles, paced_cycles = full.cycles(0), paced.cycles(0)
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **verdict(outcomes),
-        "units": config.units,
-        "cycles": cycles,
-        "ideal_cycles": full.ideal_cycles(0),
-        "stall_cycles": full.stall_cycles(0),
-        "utilisation": round(full.ideal_cycles(0) / cycles, 6),
-        "drain_cycles": full.drain_cycles(0),
-        "max_abs_error": float(error.max(initial=0.0)),
-        "rms_error": float(np.sqrt(np.mean(error**2))),
-        "memory_timing": {
-            "memory": device.name,
-            "cycles": paced_cycles,
-            "time_ns": round(paced_cycles / config.clock_mhz * 1e3, 3),
-            "memory_time_ns": round(nanoseconds, 3),
-            "stall_cycles": paced.stall_cycles(0),
-            "drain_cycles": paced.drain_cycles(0),
-            "utilisation": round(paced.ideal_cycles(0) / paced_cycles, 6),
-        },
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches,
-                        "cycles": sum(o.cycles(n) for n in range(len(o.run.epochs))), "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(paced.run.waves) if paced.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        CompositionResult,
+        units=config.units,
+        cycles=cycles,
+        ideal_cycles=full.ideal_cycles(0),
+        stall_cycles=full.stall_cycles(0),
+        utilisation=round(full.ideal_cycles(0) / cycles, 6),
+        drain_cycles=full.drain_cycles(0),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))),
+        memory_timing=CompositionTiming(
+            memory=device.name,
+            cycles=paced_cycles,
+            time_ns=round(paced_cycles / config.clock_mhz * 1e3, 3),
+            memory_time_ns=round(nanoseconds, 3),
+            stall_cycles=paced.stall_cycles(0),
+            drain_cycles=paced.drain_cycles(0),
+            utilisation=round(paced.ideal_cycles(0) / paced_cycles, 6)))
 
 
 # ---- A tree of reduction units alone ------------------------------------------------------------------------------------
-
-
-def tree_ports(config: PamReductionTreeConfig) -> list[StreamPort]:
-    """The streams of a tree."""
-    beat = config.unit.lanes * config.unit.io.width + 4
-    return [StreamPort("merge", 1, True), *(StreamPort(f"source_{n}", beat, True) for n in range(config.inputs)),
-            StreamPort("result", beat, False)]
-
-
-def tier_ports(config: PamTierMergeConfig) -> list[StreamPort]:
-    """The streams of a merge of tiers."""
-    return tree_ports(PamReductionTreeConfig(unit=config.unit, inputs=3))
 
 
 def random_partials(config: PamReductionTreeConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator,
@@ -424,66 +348,50 @@ def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[
                   **options: Any) -> Outcome:
     """Run steps (partial results of every source, whether the result is normalised) one after the other, an epoch each."""
     unit = config.unit
-    items: dict[str, list[Items]] = {port.name: [] for port in tree_ports(config) if port.is_input}
-    results, blocks = [], []
+    streams = {port.name: port.layout for port in config.ports() if port.is_input}
+    items: dict[str, list[Items]] = {name: [] for name in streams}
     for number, (sources, normalise) in enumerate(steps):
         unit.check_head_dim(int(sources[0].o.shape[-1]))
-        items["merge"].append(Items.of(np.array([[normalise]], np.uint8), epoch=number))
+        items["merge"].append(Items.of(unit.command_layout.pack(normalise=normalise), epoch=number))
         for n, source in enumerate(sources):
-            beats = pam_ru.partial_beats(source, lanes=unit.lanes, io=unit.io, score=unit.score, scale_bits=unit.scale_bits,
-                                         scalars=source.l, final_beats=True)
+            beats = pam_ru.source_beats(unit, streams[f"source_{n}"], source)
             items[f"source_{n}"].append(Items.of(beats, epoch=number))
-        results.append(reduction_tree(config, sources, normalise=normalise))
-        blocks.append([result_beats(unit, results[-1], normalise)])
-    joined = {name: Items.join(parts) for name, parts in items.items()}
-    return check(verilog, top, tree_ports(config), joined, blocks, results,
-                 [f"source_{n}" for n in range(config.inputs)], **options)
+    results = [reduction_tree(config, sources, normalise=normalise) for sources, normalise in steps]
+    work = answered(unit, {name: Items.join(parts) for name, parts in items.items()}, [1] * len(steps), results)
+    return played(config, verilog, top, work, results, [f"source_{n}" for n in range(config.inputs)], **options)
 
 
-def tree_bench(request: SimRequest) -> dict[str, Any]:
+def tree_bench(request: SimRequest) -> TreeResult:
     """Run the whole bench of a tree: a partial result of every source at a beat a clock, normalised and as an inner level;
     random numbers of partial results and all kinds of data with stalls; the same with a lazy output."""
     config, rng = request.config, np.random.default_rng(request.seed)
-    if not config.levels:
-        raise ConfigError("inputs must be at least 2: a tree of one input has no unit to simulate")
-    head_dim = request.workload["head_dim"]
-    config.unit.check_head_dim(head_dim)
+    workload: TreeWorkload = request.workload
+    workload.check(config)
+    head_dim, kinds = workload.head_dim, pam_ru.KINDS
     main = random_partials(config, [1] * config.inputs, head_dim, rng)
 
-    def random_steps(count: int) -> list[tuple[list[Partial], bool]]:
-        kinds = pam_ru.KINDS
+    def random_steps() -> list[tuple[list[Partial], bool]]:
         return [(random_partials(config, rng.choice([1, 1, 2, 3], config.inputs).tolist(),
-                                 int(rng.choice([head_dim, config.unit.lanes])), rng, kinds[n % len(kinds)]), bool(n % 2))
-                for n in range(count)]
+                                 int(rng.choice([head_dim, config.unit.lanes])), rng, kind), bool(n % 2))
+                for n, kind in enumerate(kinds)]
 
-    def run(name: str, steps: list[tuple[list[Partial], bool]], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return tree_simulate(config, request.verilog, steps, top=request.module, seed=request.seed, **options)
-
-    request.progress("building the Verilated model")
-    full = run("a beat at every clock", [(main, True), (main, False)], waves=request.waves)
-    stressed = run("random stalls and back-pressure", random_steps(len(pam_ru.KINDS)), stalls=0.35)
-    lazy = run("an output that waits to be asked", random_steps(len(pam_ru.KINDS)), stalls=0.1, lazy=True)
-    outcomes = {"full_rate": full, "stalls": stressed, "lazy_output": lazy}
+    campaign = Campaign(request, lambda steps, **options: tree_simulate(config, request.verilog, steps, top=request.module,
+                                                                        **options))
+    full = campaign.run("full_rate", [(main, True), (main, False)], waves=True)
+    campaign.run("stalls", random_steps())
+    campaign.run("lazy_output", random_steps())
+    campaign.run("power_up", random_steps())
     stacked = Partial(*(np.concatenate([getattr(s, name) for s in main]) for name in ("m", "scale", "l", "o")))
     error = np.abs(to_float64(full.expected[0].o, config.unit.io) - merged(config.unit, stacked))
     # The busiest unit merges this many beats of O, one a clock.
     ideal = max(map(max, config.levels)) * head_dim // config.unit.lanes
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **verdict(outcomes),
-        "units": config.units,
-        "levels": len(config.levels),
-        "cycles": full.cycles(0),
-        "inner_cycles": full.cycles(1),
-        "ideal_cycles": ideal,
-        "utilisation": round(ideal / full.cycles(0), 6),
-        "max_abs_error": float(error.max()),
-        "rms_error": float(np.sqrt(np.mean(error**2))),
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches,
-                        "cycles": sum(o.cycles(n) for n in range(len(o.run.epochs))), "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(full.run.waves) if full.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        TreeResult,
+        units=config.units,
+        levels=len(config.levels),
+        cycles=full.cycles(0),
+        inner_cycles=full.cycles(1),
+        ideal_cycles=ideal,
+        utilisation=round(ideal / full.cycles(0), 6),
+        max_abs_error=float(error.max()),
+        rms_error=float(np.sqrt(np.mean(error**2))))

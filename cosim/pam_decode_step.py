@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import get_args
 
 import numpy as np
 
@@ -20,19 +20,30 @@ from ..constraints.formats import FloatFormat
 from ..constraints.pam_layout import TIERS
 from ..constraints.systems import RATIOS, RatioTable
 from ..constraints.units.pam_bank_group import PamBankGroupConfig
-from ..constraints.units.pam_tier_merge import PamTierMergeConfig
+from ..constraints.units.pam_tier_merge import (
+    PRESETS,
+    DataKind,
+    DecodeCase,
+    DecodeMerge,
+    DecodeResult,
+    DecodeTier,
+    DecodeWorkload,
+    PamTierMergeConfig,
+    parse_shares,
+)
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.compositions import tier_merge
 from ..models.pam.placement import KvTable, TierShape
 from ..models.pam.pu import attention
-from .pam_compositions import Decode, Episode, Outcome, check, memory_arrivals, result_beats, simulate, tier_ports
+from .campaign import Campaign
+from .pam_compositions import Decode, Episode, Outcome, answered, memory_arrivals, played, simulate
 from .request import Part, SimRequest
-from .streams import Items, verdict
+from .streams import Items
 
 __all__ = ["KINDS", "Case", "Parts", "bench", "corner_cases", "run_cases"]
 
-#: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 65504.
-KINDS = ("normal", "equal", "dominant", "extreme")
+#: Kinds of data.
+KINDS: tuple[DataKind, ...] = get_args(DataKind)
 
 #: Clocks of the receiver that a beat takes from one clock to the other: two flip-flops in a row, as is usual.
 CROSSING_CYCLES = 2
@@ -44,7 +55,7 @@ class Case:
 
     tokens: int
     shares: tuple[int, int, int]
-    kind: str = "normal"
+    kind: DataKind = "normal"
 
     def slots(self) -> list[int]:
         """Tokens that each tier has room for, just enough for all; a share of at least one token where it is not 0."""
@@ -113,8 +124,8 @@ class StepResult:
     """One case: figures by level, and the error of the final output against attention in binary64."""
 
     case: Case
-    tiers: dict[str, dict[str, Any]]
-    merge: dict[str, Any]
+    tiers: dict[str, DecodeTier]
+    merge: DecodeMerge
     time_ns: float
     reduction_ns: float
     max_abs_error: float
@@ -170,31 +181,33 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
         with np.errstate(all="ignore"):
             error = np.abs(to_float64(outcomes["merge"].expected[n].o, parts.merge.config.unit.io)
                            - attention(parts.hbm.config.processing, q, k, v))
-        slowest = max(t["time_ns"] for t in tiers.values())
-        merge = {"clock_mhz": clock, "end_cycle": end, "cycles": end - int(np.floor(slowest * clock / 1e3)),
-                 "time_ns": round(time_ns, 3)}
-        out.append(StepResult(case, tiers, merge, time_ns, time_ns - max(t["local_ns"] for t in tiers.values()),
+        slowest = max(t.time_ns for t in tiers.values())
+        merge = DecodeMerge(clock_mhz=clock, end_cycle=end, cycles=end - int(np.floor(slowest * clock / 1e3)),
+                            time_ns=round(time_ns, 3))
+        out.append(StepResult(case, tiers, merge, time_ns, time_ns - max(t.local_ns for t in tiers.values()),
                               float(error.max()), float(np.sqrt(np.mean(error**2)))))
     return out, outcomes
 
 
-def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_ns: float, tokens: int) -> dict[str, Any]:
+def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_ns: float, tokens: int) -> DecodeTier:
     """Cycles of a tier from the first command of its memory on; ``local`` is the part until its last beat of K and V."""
     log = outcome.run.epochs[number]
     moved = any(log.moved[name].any() for name in outcome.feeds)
     local = log.last_of(outcome.feeds) + 1 if moved else 0
     end = log.end_cycle + 1
     ideal = outcome.ideal_cycles(number)
-    return {"tokens": tokens, "clock_mhz": config.clock_mhz, "memory_time_ns": round(memory_ns, 3), "local_cycles": local,
-            "reduction_cycles": end - local, "cycles": end, "stall_cycles": outcome.stall_cycles(number),
-            "utilisation": round(ideal / end, 6), "local_ns": round(local / config.clock_mhz * 1e3, 3),
-            "time_ns": round(end / config.clock_mhz * 1e3, 3)}
+    return DecodeTier(
+        tokens=tokens, clock_mhz=config.clock_mhz, memory_time_ns=round(memory_ns, 3), local_cycles=local,
+        reduction_cycles=end - local, cycles=end, stall_cycles=outcome.stall_cycles(number),
+        utilisation=round(ideal / end, 6), local_ns=round(local / config.clock_mhz * 1e3, 3),
+        time_ns=round(end / config.clock_mhz * 1e3, 3))
 
 
 def _merge(parts: Parts, tiers: dict[str, Outcome], cases: int, seed: int, stalls: float) -> Outcome:
     """The merge of what the tiers' RTL gave, beat by beat at the cycles at which it came."""
     config: PamTierMergeConfig = parts.merge.config
-    items: dict[str, Items] = {"merge": Items.of(np.ones((cases, 1), np.uint8), epoch=np.arange(cases))}
+    steps = config.unit.command_layout.pack(normalise=np.ones(cases, bool))
+    items: dict[str, Items] = {"merge": Items.of(steps, epoch=np.arange(cases))}
     for number, (name, part) in enumerate(parts.tiers.items()):
         outcome = tiers[name]
         beats = outcome.vectors // cases
@@ -203,9 +216,8 @@ def _merge(parts: Parts, tiers: dict[str, Outcome], cases: int, seed: int, stall
         items[f"source_{number}"] = Items.of(outcome.run.outputs["result"], epoch=np.arange(len(cycle)) // beats,
                                              cycle=arrival)
     results = [tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)]
-    blocks = [[result_beats(config.unit, result, True)] for result in results]
-    return check(parts.merge.verilog, parts.merge.module, tier_ports(config), items, blocks, results,
-                 ["source_0", "source_1", "source_2"], stalls=stalls, seed=seed + 3)
+    return played(config, parts.merge.verilog, parts.merge.module, answered(config.unit, items, [1] * cases, results),
+                  results, [f"source_{number}" for number in range(len(parts.tiers))], stalls=stalls, seed=seed + 3)
 
 
 def corner_cases(tokens: int = 96) -> list[Case]:
@@ -216,66 +228,62 @@ def corner_cases(tokens: int = 96) -> list[Case]:
             *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
 
 
-def default_parts(request: SimRequest) -> Parts:
-    """The tiers of the published sizes: bank groups of HBM and DDR, a channel of the SSD controller with four units."""
-    small = ("groups=1", "reduction.sources=4")
-    merge = Part(request.config, request.verilog, request.module, request.latency)
-    return Parts(request.part("pam-bank-group", "pam-hbm"), request.part("pam-bank-group", "pam-ddr"),
-                 request.part("pam-ssd-controller", "pam-ssd", small), merge)
+def tiers_of(request: SimRequest) -> Parts:
+    """The tiers of a merge: a bank group of HBM, one of DDR, a channel of the SSD controller with as many units.
+
+    Those of the published merge are of the published sizes. Units of another one are as wide as its own, two to a tier, and
+    hold a query and two beats of output.
+    """
+    config: PamTierMergeConfig = request.config
+    sets: dict[str, tuple[str, ...]] = {"hbm": (), "ddr": (), "ssd": ("groups=1", "reduction.sources=4")}
+    if config != PRESETS["pam"]:
+        unit = config.unit
+        query_bytes = unit.max_head_dim * unit.io.width // 8
+        reduction = {**unit.model_dump(exclude={"clock_mhz"}), "sources": 2}
+        processing = {"lanes": unit.lanes, "format": unit.format, "acc_format": unit.acc_format,
+                      "max_head_dim": unit.max_head_dim, "query_bytes": query_bytes,
+                      "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate"}
+        for name, score in zip(sets, config.score_formats, strict=True):
+            keys = {part: {**values, "score_format": score} for part, values in (("processing", processing),
+                                                                                 ("reduction", reduction))}
+            sets[name] = ("groups=1",) * (name == "ssd") + tuple(f"{part}.{key}={value}" for part, values in keys.items()
+                                                                 for key, value in values.items())
+    merge = Part(config, request.verilog, request.module, request.latency)
+    return Parts(request.part("pam-bank-group", "pam-hbm", sets["hbm"]),
+                 request.part("pam-bank-group", "pam-ddr", sets["ddr"]),
+                 request.part("pam-ssd-controller", "pam-ssd", sets["ssd"]), merge)
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> DecodeResult:
     """Run decode steps over three tiers.
 
-    Two runs: the measured step and the corner cases with data at the cycles of the memories; the same with random
-    stalls on every stream besides.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit, see the page.
+    Two runs of every level: the measured step and the corner cases with data at the cycles of the memories; the same with
+    random stalls on every stream besides.
     """
-    tokens, head_dim = request.workload["tokens"], request.workload["head_dim"]
-    case = Case(tokens, parse_shares(request.workload["shares"]), request.workload["data"])
-    if tokens < 1:
-        raise ConfigError("tokens must be at least 1: a step without any has no result")
-    if case.kind not in KINDS:
-        raise ConfigError(f"data must be one of {', '.join(KINDS)}, not '{case.kind}'")
-    case.slots()
+    workload: DecodeWorkload = request.workload
+    workload.check(request.config)
+    cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corner_cases()]
     request.progress("generating the tiers")
-    parts = default_parts(request)
-    cases = [case, *corner_cases()]
-    outcomes: dict[str, Outcome] = {}
-    request.progress("simulating: data at the cycles of the memories")
-    steps, run = run_cases(parts, cases, head_dim, seed=request.seed)
-    outcomes |= {f"{level}_memory": outcome for level, outcome in run.items()}
-    request.progress("simulating: random stalls and back-pressure")
-    stalled, run = run_cases(parts, cases, head_dim, seed=request.seed + 4, stalls=0.35)
-    outcomes |= {f"{level}_stalls": outcome for level, outcome in run.items()}
+    parts = tiers_of(request)
+    # A level is played what the one before gave, so that a run is all levels, each with an outcome of its own.
+    campaign = Campaign(request, simulate)
+    steps: list[StepResult] = []
+    for run, text, seed, stalls in (("memory", "data at the cycles of the memories", request.seed, 0.0),
+                                    ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35)):
+        request.progress(f"simulating: {text}")
+        results, outcomes = run_cases(parts, cases, workload.head_dim, seed=seed, stalls=stalls)
+        campaign.outcomes |= {f"{level}_{run}": outcome for level, outcome in outcomes.items()}
+        steps += results
     main = steps[0]
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **verdict(outcomes),
-        "time_ns": round(main.time_ns, 3),
-        "reduction_ns": round(main.reduction_ns, 3),
-        "reduction_share": round(main.reduction_share, 6),
-        "tiers": main.tiers,
-        "merge": main.merge,
-        "max_abs_error": main.max_abs_error,
-        "rms_error": main.rms_error,
-        "cases": [{"tokens": s.case.tokens, "shares": ":".join(map(str, s.case.shares)), "data": s.case.kind,
-                   "time_ns": round(s.time_ns, 3), "max_abs_error": s.max_abs_error} for s in (*steps, *stalled)],
-        "cycles": main.merge["end_cycle"],
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
-
-
-def parse_shares(text: str) -> tuple[int, int, int]:
-    """``HBM:DDR:SSD``, three whole numbers."""
-    parts = text.split(":")
-    if len(parts) != 3 or not all(part.isdigit() and len(part) < 8 for part in parts):
-        raise ConfigError(f"shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '{text}'")
-    return int(parts[0]), int(parts[1]), int(parts[2])
+    return campaign.result(
+        DecodeResult,
+        time_ns=round(main.time_ns, 3),
+        reduction_ns=round(main.reduction_ns, 3),
+        reduction_share=round(main.reduction_share, 6),
+        tiers=main.tiers,
+        merge=main.merge,
+        max_abs_error=main.max_abs_error,
+        rms_error=main.rms_error,
+        cases=[DecodeCase(tokens=s.case.tokens, shares=":".join(map(str, s.case.shares)), data=s.case.kind,
+                          time_ns=round(s.time_ns, 3), max_abs_error=s.max_abs_error) for s in steps],
+        cycles=main.merge.end_cycle)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,41 +23,42 @@ from ..constraints.errors import CheckFailed, ConfigError
 from ..constraints.memory import load_memory
 from ..constraints.pam_cpu_path import cpu_path
 from ..constraints.pam_layout import TIERS
-from ..constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+from ..constraints.units.pam_interface import (
+    MemorySide,
+    PamInterfaceConfig,
+    PamInterfaceResult,
+    PatternFigures,
+    TransferWorkload,
+)
 from ..constraints.workspace import cache_folder
 from ..models.memory.tables import make_image, make_tables
 from ..models.pam.interface import Image, SchedulerModel, Tokens, bundles, replay, transfer
 from ..models.pam.transfer import CONTROLLER_QUEUE, complete_latency
 from .build import build_driver
+from .campaign import Campaign, Played
 from .request import SimRequest
-from .streams import reset_clocks, verdict
+from .streams import StreamRun, reset_clocks
 from .vectors import _render
 
 __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
 
-STREAMS = (("descriptor", True), ("read", False), ("read_data", True), ("write", False), ("write_data", False),
-           ("done", False))
-
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a run showed. Times in ns from the first descriptor offered to the last write in the memory."""
 
-    config: PamInterfaceConfig
-    tokens: int
-    cycles: int
-    time_ns: float
-    source_own_ns: float
-    destination_own_ns: float
-    first_done_ns: float
-    read_openings: int
-    write_openings: int
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    written: Image
-    notes: list[str] = field(default_factory=list)
-    waves: Path | None = None
+    config: PamInterfaceConfig = field(kw_only=True)
+    tokens: int = field(kw_only=True)
+    time_ns: float = field(kw_only=True)
+    source_own_ns: float = field(kw_only=True)
+    destination_own_ns: float = field(kw_only=True)
+    first_done_ns: float = field(kw_only=True)
+    read_openings: int = field(kw_only=True)
+    write_openings: int = field(kw_only=True)
+    written: Image = field(kw_only=True)
+
+    def run_figures(self) -> dict[str, int]:
+        return {"cycles": self.run.clocks}
 
     @property
     def bytes(self) -> int:
@@ -113,34 +115,13 @@ def pattern(side: MemorySide, token_bytes: int, name: str, count: int,
 # The program -----------------------------------------------------------------------------------------------------------
 
 
-def _bits(size: int) -> int:
-    """Bits of a field with values below ``size``."""
-    return max(1, (size - 1).bit_length())
-
-
-def _widths(config: PamInterfaceConfig) -> dict[str, int]:
-    """Payload bits of the streams (as in the generator's layouts)."""
-    def location(side: MemorySide) -> int:
-        return sum(_bits(size) for size in (side.groups // side.chips, side.banks, side.rows, side.columns))
-
-    def place(side: MemorySide) -> int:
-        return _bits(side.groups) + _bits(side.layout.slots_of_group(config.token_bytes))
-
-    source, destination = config.source, config.destination
-    return {"descriptor": place(source) + place(destination) + config.tag_bits + (config.chips > 1),
-            "read": location(source), "read_data": 8 * source.port_bytes * source.chips,
-            "write": location(destination) + (destination.chips if destination.chips > 1 else 0),
-            "write_data": 8 * destination.port_bytes * destination.chips + 1, "done": config.tag_bits}
-
-
 def _wrapper(config: PamInterfaceConfig, top: str) -> str:
     ports, pins = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)"]
-    widths = _widths(config)
-    for name, inward in STREAMS:
-        ports.append(f"{'input' if inward else 'output'} [{widths[name] - 1}:0] {name}_payload")
-        ports.append(f"{'input' if inward else 'output'} {name}_valid")
-        ports.append(f"{'output' if inward else 'input'} {name}_ready")
-        pins += [f".{name}__{part}({name}_{part})" for part in ("payload", "valid", "ready")]
+    for port in config.ports():
+        there, back = ("input", "output") if port.is_input else ("output", "input")
+        ports += [f"{there} [{port.layout.bits - 1}:0] {port.name}_payload", f"{there} {port.name}_valid",
+                  f"{back} {port.name}_ready"]
+        pins += [f".{port.name}__{part}({port.name}_{part})" for part in ("payload", "valid", "ready")]
     return f"module bench ({', '.join(ports)});\n  {top} dut ({', '.join(pins)});\nendmodule\n"
 
 
@@ -153,8 +134,11 @@ def _numbers(path: Path, values: Any) -> None:
     np.asarray(values, "<i8").tofile(path)
 
 
-def _memory_files(folder: Path, name: str, side: MemorySide) -> None:
-    """Tables of the side's memory; a side that is none of the tiers takes an access a cycle of the unit's clock."""
+def _memory_files(folder: Path, config: PamInterfaceConfig, name: str) -> None:
+    """Tables of a side's memory, and where its commands say what; a side that is none of the tiers takes an access a cycle
+    of the unit's clock."""
+    side: MemorySide = getattr(config, name)
+    commands = config.read_layout if name == "source" else config.write_layout
     tier = TIERS.get(side.format)
     timed = tier is not None and tier.bank_states >= side.bank_states and tier.lockstep == side.lockstep
     if timed and tier is not None:
@@ -173,9 +157,10 @@ def _memory_files(folder: Path, name: str, side: MemorySide) -> None:
     _numbers(folder / f"{name}_memory.bin", sizes)
 
     seen = side.commands
-    _numbers(folder / f"{name}_side.bin", [_bits(seen.groups), _bits(side.banks), _bits(side.rows), _bits(side.columns),
-                                           seen.lockstep, side.banks, side.rows, side.columns, side.beats,
-                                           side.port_bytes * side.chips, side.chips])
+    places = {field.name: (low, field.bits) for low, field in commands.items()}
+    _numbers(folder / f"{name}_side.bin", [
+        *(number for part in ("group", "bank", "row", "column", "chips") for number in places.get(part, (0, 0))),
+        seen.lockstep, side.banks, side.rows, side.columns, side.beats, side.port_bytes * side.chips])
 
 
 @contextmanager
@@ -224,21 +209,11 @@ def own_ns(program: Path, config: PamInterfaceConfig, name: str, tokens: Tokens)
     orders = (np.arange(len(flat)), np.lexsort((place, state, turn)), np.lexsort((unit, place, bank, turn)))
     times = []
     with _folder() as folder:
-        _memory_files(folder, name, whole)
+        _memory_files(folder, config, name)
         for chosen in orders:
             _numbers(folder / "order.bin", np.stack([flat[chosen], state[chosen], row[chosen]], axis=1))
             times.append(_run([str(program), "own", name, str(folder)], name)["ps"] / 1e3)
     return min(times)
-
-
-def _pack(fields: Sequence[tuple[np.ndarray, int]], size: int) -> np.ndarray:
-    """Bit fields, the first lowest, as ``size`` little-endian bytes each."""
-    words = [0] * len(fields[0][0])
-    shift = 0
-    for values, width in fields:
-        words = [word | int(value) << shift for word, value in zip(words, values, strict=True)]
-        shift += width
-    return np.frombuffer(b"".join(word.to_bytes(size, "little") for word in words), np.uint8)
 
 
 def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.ndarray, *, top: str = "pam_interface",
@@ -278,22 +253,24 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
         * len(destination.fragments(config.token_bytes)))
     limit = int((sum(own.values()) / clock_ns * 4 + guards) * slack + 100_000)
     with _folder() as folder:
-        for name, side in (("source", source), ("destination", destination)):
-            _memory_files(folder, name, side)
+        for name in ("source", "destination"):
+            _memory_files(folder, config, name)
         addresses, content = _by_command(source, image)
         _numbers(folder / "addresses.bin", addresses)
         _bytes(folder / "content.bin", content)
-        _bytes(folder / "descriptors.bin", _descriptors(config, tokens))
+        descriptors = _descriptors(config, tokens)
+        _bytes(folder / "descriptors.bin", descriptors)
 
         def run(random: bool, cuts: Sequence[int]) -> tuple[dict[str, float], list[dict[str, np.ndarray]]]:
             _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
-                                          commands, random])
+                                          commands, random, descriptors.shape[1], config.beat_layout.offset("last")])
             _numbers(folder / "resets.bin", cuts)
             told = _run([str(program), "unit", str(folder)], top)
             return told, [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8")
                            .reshape(-1, size) for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
 
         differences: list[str] = []
+        began = time.perf_counter()
         told, (logs,) = run(False, [])
         if power_up != "zeros" or resets:
             plain, cuts = logs, reset_clocks(int(told["cycles"]), resets, seed)
@@ -301,6 +278,7 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
             for part, (logs, clock) in enumerate(zip(played, (*cuts, None), strict=True)):
                 where = f"after reset {part} at clock {cuts[part - 1]}" if part else f"from {power_up} registers"
                 differences += [f"{where}: {what}" for what in _differences(plain, logs, clock)]
+        seconds = time.perf_counter() - began
         kept = None
         for dump in folder.glob("waves.*"):
             if waves is not None:
@@ -344,9 +322,12 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
         wrong += check(not note, note)
     first = first or (notes[0] if notes else None)
     done = tags[:, 0]
-    return Outcome(config, len(tokens), int(told["cycles"]), told["ps"] / 1e3, own["source"], own["destination"],
-                   float(done.min() * clock_ns) if len(done) else 0.0, int(told["read_openings"]),
-                   int(told["write_openings"]), accesses, wrong, first, Image(addresses, blocks), notes, kept)
+    return Outcome(StreamRun({}, [], int(told["cycles"]), seconds, kept), accesses, wrong, first, notes, config=config,
+                   tokens=len(tokens), time_ns=told["ps"] / 1e3, source_own_ns=own["source"],
+                   destination_own_ns=own["destination"],
+                   first_done_ns=float(done.min() * clock_ns) if len(done) else 0.0,
+                   read_openings=int(told["read_openings"]), write_openings=int(told["write_openings"]),
+                   written=Image(addresses, blocks))
 
 
 #: What the program notes of a run, and numbers an entry: first the clock cycle, but for the bytes written.
@@ -397,13 +378,11 @@ def _by_chip(side: MemorySide, written: np.ndarray, data: np.ndarray) -> tuple[n
 
 
 def _descriptors(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
-    fields = []
-    for name, side in (("source", config.source), ("destination", config.destination)):
-        fields += [(getattr(tokens, f"{name}_group"), _bits(side.groups)),
-                   (getattr(tokens, f"{name}_slot"), _bits(side.layout.slots_of_group(config.token_bytes)))]
-    number = bundles(config, tokens)
-    more = np.r_[np.diff(number) == 0, False]
-    return _pack([*fields, (tokens.tag, config.tag_bits), (more, 1)], 32)
+    """Payloads of descriptors in whole words of 64 bits: uint8, shape ``(tokens, bytes)``."""
+    layout = config.descriptor_layout
+    more = {"more": np.r_[np.diff(bundles(config, tokens)) == 0, False]} if config.chips > 1 else {}
+    rows = layout.pack({**vars(tokens), **more})
+    return np.pad(rows, ((0, 0), (0, -layout.payload_bytes % 8)))
 
 
 def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, np.ndarray]) -> str:
@@ -493,56 +472,42 @@ def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, sta
 MEASURED_NS = 1_000_000.0
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> PamInterfaceResult:
     """Run the whole bench of ``pam-interface``.
 
     Every pattern of :data:`PATTERNS` at full speed (fewer tokens where the memory is slow), then with random stalls on
     every stream; each compared byte by byte and command by command.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles`` and ``utilisation`` are of the pattern
-    ``sequential``; ``rate_fraction`` is the fraction of ``random``, at most 1: tokens that a scheduler swaps lie anywhere.
     """
-    config, count = request.config, request.workload["tokens"]
-    if count < 1:
-        raise ConfigError(f"tokens must be at least 1, not {count}")
-    rng = np.random.default_rng(request.seed)
-    request.progress("building the Verilated model")
+    config, rng = request.config, np.random.default_rng(request.seed)
+    workload: TransferWorkload = request.workload
+    campaign = Campaign(request, lambda work, **options: simulate(config, request.verilog, *work, top=request.module,
+                                                                  **options))
     program = _program(config, request.verilog, request.module)
-    patterns: dict[str, dict[str, Any]] = {}
-    outcomes: dict[str, Outcome] = {}
+    patterns: dict[str, PatternFigures] = {}
     for name in PATTERNS:
-        request.progress(f"simulating: {name}")
-        tokens = random_tokens(config, name, count, rng)
+        tokens = random_tokens(config, name, workload.tokens, rng)
         slow = max(own_ns(program, config, side, tokens) for side in ("source", "destination"))
         fewer = len(tokens) if slow <= MEASURED_NS else min(len(tokens), max(4, int(len(tokens) * MEASURED_NS / slow)))
         tokens = Tokens(*(values[:fewer] for values in vars(tokens).values()))
         data = random_data(fewer, config, rng)
-        outcome = simulate(config, request.verilog, tokens, data, top=request.module, seed=request.seed,
-                           waves=request.waves if name == "sequential" else None)
-        outcomes[name] = outcome
-        patterns[name] = {
-            "tokens": fewer, "time_ns": round(outcome.time_ns, 1), "gb_per_s": round(outcome.bytes_per_ns, 4),
-            "source_own_ns": round(outcome.source_own_ns, 1), "destination_own_ns": round(outcome.destination_own_ns, 1),
-            "fraction": round(outcome.fraction, 4), "first_done_ns": round(outcome.first_done_ns, 1),
-            "read_openings": outcome.read_openings, "write_openings": outcome.write_openings,
-            "cpu_ns": round(outcome.cpu_ns, 1), "cpu_ratio": round(outcome.cpu_ns / outcome.time_ns, 2)}
+        outcome = campaign.run(name, (tokens, data), waves=name == "sequential")
+        patterns[name] = PatternFigures(
+            tokens=fewer, time_ns=round(outcome.time_ns, 1), gb_per_s=round(outcome.bytes_per_ns, 4),
+            source_own_ns=round(outcome.source_own_ns, 1), destination_own_ns=round(outcome.destination_own_ns, 1),
+            fraction=round(outcome.fraction, 4), first_done_ns=round(outcome.first_done_ns, 1),
+            read_openings=outcome.read_openings, write_openings=outcome.write_openings, cpu_ns=round(outcome.cpu_ns, 1),
+            cpu_ratio=round(outcome.cpu_ns / outcome.time_ns, 2))
         if not outcome.mismatches:
             few = Tokens(*(values[:max(1, fewer // 8)] for values in vars(tokens).values()))
-            outcomes[f"{name}, stalls"] = simulate(config, request.verilog, few, data[:len(few)], top=request.module,
-                                                   stalls=0.4, seed=request.seed)
-    main = outcomes["sequential"]
+            campaign.run(f"{name}, stalls", (few, data[:len(few)]), stalls=0.4)
+            if name == "sequential":
+                campaign.run("power_up", (few, data[:len(few)]))
+    main = campaign.outcomes["sequential"]
     quoted = cpu_path().quoted_ms_per_mib * 1e6 * main.bytes / (1 << 20)
-    return {
-        **verdict(outcomes),
-        "cycles": main.cycles,
-        "utilisation": round(main.fraction, 6),
-        "rate_fraction": min(1.0, patterns["random"]["fraction"]),
-        "patterns": patterns,
-        "cpu_quoted_ratio": round(quoted / main.time_ns, 1),
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles}
-                 for name, o in outcomes.items()},
-        "clocks": sum(o.cycles for o in outcomes.values()),
-        "waves": str(main.waves) if main.waves else None,
-    }
+    return campaign.result(
+        PamInterfaceResult,
+        cycles=main.run.clocks,
+        utilisation=round(main.fraction, 6),
+        rate_fraction=min(1.0, patterns["random"].fraction),
+        patterns=patterns,
+        cpu_quoted_ratio=round(quoted / main.time_ns, 1))

@@ -13,21 +13,22 @@ import numpy as np
 from ..constraints.contract import AttentionWorkload
 from ..constraints.formats import FloatFormat
 from ..constraints.memory import load_memory
-from ..constraints.units.pam_partials import PartialKind
 from ..constraints.units.pam_pu import PamPuConfig, PamPuResult, PamPuTiming, Step
 from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
 from ..models.pam.pu import Partials, attention, local_attention, merge
 from .campaign import Campaign, Played, Stimulus, play_stimulus
+from .pam_partials import beat_name, partial_beats
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Outcome", "beat_name", "kv_items", "measured_timing", "random_episode", "result_beats", "simulate",
+__all__ = ["Episode", "Outcome", "kv_items", "measured_timing", "random_episode", "result_beats", "simulate",
            "special_numbers", "stimulus"]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
 KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
+
 
 @dataclass
 class Episode:
@@ -157,16 +158,7 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
 
 def result_beats(config: PamPuConfig, part: Partials) -> np.ndarray:
     """Payloads of a step's partial results as the unit must send them."""
-    layout, tiles = config.result_layout, len(part.m)
-    chunks = part.o.shape[1] // config.lanes
-    final = np.arange(tiles) == tiles - 1
-    beats = np.empty((tiles, 2 + chunks, layout.payload_bytes), np.uint8)
-    beats[:, 0] = layout.pack(data=part.m, kind=PartialKind.MAXIMUM)
-    beats[:, 1] = layout.pack(data=part.l, kind=PartialKind.SUM)
-    beats[:, 2:] = layout.pack(data=part.o.reshape(-1, config.lanes), kind=PartialKind.OUTPUT,
-                               last=np.tile(np.arange(chunks) == chunks - 1, tiles), final=np.repeat(final, chunks)
-                               ).reshape(tiles, chunks, -1)
-    return beats.reshape(-1, layout.payload_bytes)
+    return partial_beats(config.result_layout, part.m, part.l, part.o)
 
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
@@ -207,15 +199,6 @@ def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int) -> 
         reference = attention(config, episode.q[step], episode.k[step], episode.v[step])
         error = np.abs(output / total - reference)
     return error if np.isfinite(error).all() else np.empty(0)
-
-
-def beat_name(results: Sequence[tuple[str, int]], at: int) -> str:
-    """What the beat ``at`` is in a row of partial results, each with a name and so many beats of O after m and l."""
-    for name, chunks in results:
-        if at < 2 + chunks:
-            return f"{name}, " + (("m", "l")[at] if at < 2 else f"O chunk {at - 2}")
-        at -= 2 + chunks
-    raise IndexError(at)
 
 
 def special_numbers(fmt: FloatFormat) -> np.ndarray:

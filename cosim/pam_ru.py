@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..constraints.formats import FloatFormat
-from ..constraints.units.pam_ru import PamRuConfig
+from ..constraints.contract import Layout
+from ..constraints.units.pam_partials import PartialKind
+from ..constraints.units.pam_ru import PamRuConfig, PamRuResult, PamRuWorkload
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.ru import Partial, Reduced, identity, in_order, merged, reduce_partials
-from .pam_pu import beat_name, special_numbers
+from .campaign import Campaign, Played, Stimulus, play_stimulus
+from .pam_partials import beat_name, partial_beats
+from .pam_pu import special_numbers
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["KINDS", "Merge", "Outcome", "ports", "random_merge", "simulate", "stress_merges"]
+__all__ = ["KINDS", "Merge", "Outcome", "random_merge", "result_beats", "simulate", "source_beats", "stimulus",
+           "stress_merges"]
 
 #: Tags of input beats: m and l, and O.
 HEADER, OUTPUT = range(2)
-
-#: Kinds of beats on the streams.
-BEAT_OUTPUT, BEAT_MAXIMUM, BEAT_SUM, BEAT_LOG_SUM = range(4)
 
 #: Kinds of random data, see :func:`random_merge`.
 KINDS = ("normal", "spread", "bits", "special", "equal", "dominant", "extreme", "rising", "empty", "scaled")
@@ -56,22 +56,20 @@ class Merge:
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a simulation of episodes (lists of steps) showed.
 
     ``cycles`` of an episode count from its first accepted beat to its last result beat, ``merge_cycles`` to its last
     accepted beat of O; ``ideal_cycles`` are the beats of O of all partial results, one a clock.
     """
 
-    config: PamRuConfig
-    episodes: list[list[Merge]]
-    run: StreamRun
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    max_abs_error: float
-    rms_error: float
-    notes: list[str] = field(default_factory=list)
+    config: PamRuConfig = field(kw_only=True)
+    episodes: list[list[Merge]] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
+
+    def run_figures(self) -> dict[str, int]:
+        return {"cycles": self.cycles}
 
     def episode_cycles(self, number: int) -> dict[str, int]:
         """Figures of one episode: ``ideal_cycles``, ``cycles``, ``merge_cycles``, ``drain_cycles``."""
@@ -91,105 +89,65 @@ class Outcome:
         return sum(self.episode_cycles(n)["ideal_cycles"] for n in range(len(self.episodes)))
 
 
-def ports(config: PamRuConfig) -> list[StreamPort]:
-    """The unit's streams (widths follow from the configuration as in the generator's layouts)."""
-    width = config.io.width
-    return [StreamPort("command", 1, True),
-            *(StreamPort(f"source_{n}", config.source_lanes * width + 4, True) for n in range(config.sources)),
-            StreamPort("result", config.lanes * width + 4, False)]
+def source_beats(config: PamRuConfig, layout: Layout, source: Partial, *, all_final: bool = True) -> np.ndarray:
+    """Payloads of partial results as a source sends them, in beats of ``layout``."""
+    return partial_beats(layout, _maxima(config, source), source.l, source.o, all_final=all_final)
 
 
-def partial_beats(partial: Partial, *, lanes: int, io: FloatFormat, score: FloatFormat, scale_bits: int,
-                  scalars: np.ndarray, kind: int = BEAT_SUM, final_beats: bool = False) -> np.ndarray:
-    """Partial results (with a first axis) as beats: uint8 array, payloads as little-endian bytes.
-
-    ``scalars``: what the second beat carries; ``final_beats``: ``final`` on every beat of the last partial result's O, as
-    units send it.
-    """
-    count, dim = partial.o.shape
-    chunks, data_bytes = dim // lanes, lanes * io.width // 8
-    size = -(-(lanes * io.width + 4) // 8)
-    block = np.zeros((count, 2 + chunks, size), np.uint8)
-    scale = (np.asarray(partial.scale) & ((1 << scale_bits) - 1)).astype(np.uint64) << np.uint64(score.width)
-    for beat, numbers in ((0, np.asarray(partial.m).astype(np.uint64) | scale), (1, np.asarray(scalars).astype(np.uint64))):
-        raw = np.ascontiguousarray(numbers, "<u8").reshape(-1, 1).view(np.uint8)
-        used = min(data_bytes, 8)
-        block[:, beat, :used] = raw[:, :used]
-    elements = np.ascontiguousarray(partial.o.astype(f"<u{io.width // 8}")).view(np.uint8)
-    block[:, 2:, :data_bytes] = elements.reshape(count, chunks, data_bytes)
-    flags = np.zeros((count, 2 + chunks), np.uint8)  # kind in bits 0 and 1, last in bit 2, final in bit 3
-    flags[:, 0], flags[:, 1] = BEAT_MAXIMUM, kind
-    flags[:, -1] |= 4
-    flags[-1, 2:] |= 8 if final_beats else 0
-    flags[-1, -1] |= 8
-    block[:, :, data_bytes] = flags
-    return block.reshape(-1, size)
+def result_beats(config: PamRuConfig, result: Reduced) -> np.ndarray:
+    """Payloads of a result as the unit must send it: a normalised one has a logarithm."""
+    normalised = result.log_sum is not None
+    return partial_beats(config.result_layout, _maxima(config, result), np.atleast_1d(
+        result.log_sum if result.log_sum is not None else result.l), result.o[None],
+        kind=PartialKind.LOG_SUM if normalised else PartialKind.SUM)
 
 
-def _stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]]) -> dict[str, Items]:
-    items: dict[str, list[Items]] = {port.name: [] for port in ports(config) if port.is_input}
+def _maxima(config: PamRuConfig, partial: Partial) -> np.ndarray:
+    """Row maxima, each with its scale above it."""
+    layout = config.maximum_layout
+    return layout.lowest(layout.pack(m=np.atleast_1d(partial.m), scale=np.atleast_1d(partial.scale)), "m", layout.bits)
+
+
+def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: Sequence[Reduced]) -> Stimulus:
+    """Commands and partial results of episodes; the beats of ``results``, the model's of all their steps."""
+    items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, steps in enumerate(episodes):
-        flags = np.array([[step.normalise] for step in steps], np.uint8)
-        items["command"].append(Items.of(flags, epoch=number))
+        commands = config.command_layout.pack(normalise=np.array([step.normalise for step in steps]))
+        items["command"].append(Items.of(commands, epoch=number))
         for step in steps:
+            chunks = step.head_dim // config.source_lanes
             for n, source in enumerate(step.sources):
-                beats = partial_beats(source, lanes=config.source_lanes, io=config.io, score=config.score,
-                                      scale_bits=config.scale_bits, scalars=source.l, final_beats=bool(n % 2))
-                chunks = 2 + step.head_dim // config.source_lanes
-                tag = np.where(np.arange(len(beats)) % chunks < 2, HEADER, OUTPUT)
+                # ``final`` on the last beat is enough; every other source marks all beats of O, as processing units do.
+                beats = source_beats(config, config.source_layout, source, all_final=bool(n % 2))
+                tag = np.where(np.arange(len(beats)) % (2 + chunks) < 2, HEADER, OUTPUT)
                 items[f"source_{n}"].append(Items.of(beats, epoch=number, tag=tag,
                                                      cycle=step.arrival[n] if step.arrival else 0))
-    return {name: Items.join(parts) for name, parts in items.items()}
 
-
-def _expected(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
-    one = Partial(*(np.asarray(part)[None] for part in (result.m, result.scale, result.l, result.o)))
-    scalars = np.atleast_1d(result.log_sum if step.normalise else result.l)  # type: ignore[arg-type]
-    return partial_beats(one, lanes=config.lanes, io=config.io, score=config.score, scale_bits=config.scale_bits,
-                         scalars=scalars, kind=BEAT_LOG_SUM if step.normalise else BEAT_SUM, final_beats=True)
-
-
-def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
-    """Run episodes through the RTL and compare every result beat with the functional model.
-
-    Parameters
-    ----------
-    verilog : text of the unit, generated for ``config``
-    episodes : lists of steps that follow each other
-    stalls : probability that an input is withheld, or the output refused, in a clock
-    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
-    """
-    for steps in episodes:
-        for step in steps:
-            config.check_head_dim(step.head_dim)
-    items = _stimulus(config, episodes)
-    steps = [step for episode in episodes for step in episode]
-    results = [step.result(config) for step in steps]
-    blocks = [_expected(config, step, result) for step, result in zip(steps, results, strict=True)]
-    expected = np.concatenate(blocks)
-    targets = np.array([sum(2 + step.head_dim // config.lanes for step in episode) for episode in episodes])
-    work = sum(len(block.payload) for block in items.values())
-    latest = max(int(block.cycle.max(initial=0)) for block in items.values())
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    run = play(verilog, top, ports(config), items, {"result": targets},
-               stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
-               limit=int(latest + work * 8 * slack + 100_000), waves=waves, **options)
     def part(_: str, number: int, at: int) -> str:
         return beat_name([(f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension "
                            f"{step.head_dim})", step.head_dim // config.lanes)
                           for n, step in enumerate(episodes[number])], at)
 
-    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
+    return Stimulus({name: Items.join(parts) for name, parts in items.items()},
+                    {"result": np.concatenate([result_beats(config, result) for result in results])},
+                    {"result": np.array([sum(2 + step.head_dim // config.lanes for step in steps) for steps in episodes])},
+                    part=part)
+
+
+def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru",
+             **options: Any) -> Outcome:
+    """Run episodes (lists of steps that follow each other) through the RTL and compare every result beat with the
+    functional model; ``options`` and errors as of :func:`play_stimulus`."""
+    steps = [step for episode in episodes for step in episode]
+    for step in steps:
+        config.check_head_dim(step.head_dim)
+    results = [step.result(config) for step in steps]
+    played = play_stimulus(config, verilog, top, stimulus(config, episodes, results), **options)
     error = np.concatenate([np.empty(0), *(_error(config, step, result) for step, result in
                                            zip(steps, results, strict=True))])
-    return Outcome(config, [list(e) for e in episodes], run, len(expected), mismatches, first,
-                   float(error.max(initial=0.0)), float(np.sqrt(np.mean(error**2))) if len(error) else 0.0, notes)
+    return Outcome(**vars(played), config=config, episodes=[list(e) for e in episodes],
+                   max_abs_error=float(error.max(initial=0.0)),
+                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
 
 
 def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
@@ -274,52 +232,34 @@ def spread_counts(config: PamRuConfig, partials: int) -> list[int]:
     return [max(1, partials // config.sources + (n < partials % config.sources)) for n in range(config.sources)]
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> PamRuResult:
     """Run the whole bench of ``pam-ru``.
 
     Three runs, each compared beat by beat: the measured merge with a beat at every clock on every source, normalised, and
     then the same as a non-final level; small random steps of all kinds of data with random stalls on every stream; the
     same with an output that becomes ready only after it was asked to.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles``, ``utilisation`` are
-    of the measured merge.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    partials, head_dim = request.workload["partials"], request.workload["head_dim"]
-    config.check_head_dim(head_dim)
-    counts = spread_counts(config, partials)
-    main = random_merge(config, counts, head_dim, rng)
+    workload: PamRuWorkload = request.workload
+    workload.check(config)
+    main = random_merge(config, spread_counts(config, workload.partials), workload.head_dim, rng)
     level = Merge(main.sources, False)
 
-    def run(name: str, episodes: list[list[Merge]], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
-
-    request.progress("building the Verilated model")
-    full = run("a beat at every clock", [[main], [level], [main, main]], waves=request.waves)
-    stressed = run("random stalls and back-pressure", stress_merges(config, rng, 24), stalls=0.35)
-    lazy = run("an output that waits to be asked", stress_merges(config, rng, 12), stalls=0.1, lazy=True)
-    outcomes = {"full_rate": full, "stalls": stressed, "lazy_output": lazy}
+    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
+                                                                      top=request.module, **options))
+    full = campaign.run("full_rate", [[main], [level], [main, main]], waves=True)
+    campaign.stress(lambda count: stress_merges(config, rng, count))
     final, partial, pair = (full.episode_cycles(n) for n in range(3))
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **verdict(outcomes),
-        "cycles": final["cycles"],
-        "ideal_cycles": final["ideal_cycles"],
-        "stall_cycles": final["merge_cycles"] - final["ideal_cycles"],
-        "utilisation": round(final["ideal_cycles"] / final["cycles"], 6),
-        "merge_cycles": final["merge_cycles"],
-        "merge_utilisation": round(final["ideal_cycles"] / final["merge_cycles"], 6),
-        "drain_cycles": final["drain_cycles"],
-        "partial_drain_cycles": partial["drain_cycles"],
-        "two_steps_cycles": pair["cycles"],
-        "max_abs_error": full.max_abs_error,
-        "rms_error": full.rms_error,
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(full.run.waves) if full.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        PamRuResult,
+        cycles=final["cycles"],
+        ideal_cycles=final["ideal_cycles"],
+        stall_cycles=final["merge_cycles"] - final["ideal_cycles"],
+        utilisation=round(final["ideal_cycles"] / final["cycles"], 6),
+        merge_cycles=final["merge_cycles"],
+        merge_utilisation=round(final["ideal_cycles"] / final["merge_cycles"], 6),
+        drain_cycles=final["drain_cycles"],
+        partial_drain_cycles=partial["drain_cycles"],
+        two_steps_cycles=pair["cycles"],
+        max_abs_error=full.max_abs_error,
+        rms_error=full.rms_error)

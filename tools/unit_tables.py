@@ -608,7 +608,7 @@ def composition_cycles() -> str:
     rows = []
     for unit, name, changes in COMPOSED:
         selection = select(unit, preset=name)
-        workload = {**selection.unit.workload, **changes}
+        workload = selection.unit.workload(**changes).model_dump()
         record = RecordFolder().find(unit, selection.config_hash, "sim", **workload)
         r = measure.simulate(selection, **workload) if record is None else record.results
         m = r["memory_timing"]

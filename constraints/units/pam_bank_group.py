@@ -5,15 +5,24 @@ Source: PAM (MICRO 2025) section 5.2.2: one reduction unit for the four banks of
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
+from pydantic import Field as Key
+from pydantic import model_validator
+
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, Trial, Unit
 from ..document import Strict
 from .pam_pu import PRESETS as PU_PRESETS
+from .pam_pu import UNIT as PU
 from .pam_pu import PamPuConfig
 from .pam_ru import PRESETS as RU_PRESETS
-from .pam_ru import PamRuConfig
+from .pam_ru import UNIT as RU
+from .pam_ru import MergeResult, PamRuConfig
 
-__all__ = ["PRESETS", "PamBankGroupConfig"]
+__all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming", "CompositionWorkload",
+           "PamBankGroupConfig"]
 
 
 class PamBankGroupConfig(Strict):
@@ -22,8 +31,8 @@ class PamBankGroupConfig(Strict):
     What one sends the other must take: formats of O, of l and of m, and elements of a beat.
     """
 
-    processing: PamPuConfig = Field(default=PU_PRESETS["pam-hbm"], description="each processing unit")
-    reduction: PamRuConfig = Field(default=RU_PRESETS["pam-hbm"], description="the reduction unit")
+    processing: PamPuConfig = Key(default=PU_PRESETS["pam-hbm"], description="each processing unit")
+    reduction: PamRuConfig = Key(default=RU_PRESETS["pam-hbm"], description="the reduction unit")
 
     @model_validator(mode="after")
     def _check(self) -> PamBankGroupConfig:
@@ -48,7 +57,80 @@ class PamBankGroupConfig(Strict):
     def clock_mhz(self) -> float:
         return min(self.processing.clock_mhz, self.reduction.clock_mhz)
 
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def command_layout(self) -> Layout:
+        """A step, and the units that get it."""
+        return Layout.of(*self.processing.command_layout.fields, self._select)
+
+    @property
+    def query_layout(self) -> Layout:
+        """A beat of Q, and the units that get it."""
+        query, = (port for port in self.processing.ports() if port.name == "query")
+        return Layout.of(*(dataclasses.replace(field, name="data", meaning=query.meaning) for field in query.layout.fields),
+                         self._select)
+
+    @property
+    def _select(self) -> Field:
+        return Field("select", self.units, "processing units that get it, a bit for each", self.units)
+
+    def feeds(self) -> tuple[Port, ...]:
+        """Streams of K and V: one for each processing unit."""
+        kv, = (port for port in self.processing.ports() if port.name == "kv")
+        return tuple(dataclasses.replace(kv, name=f"kv_{n}") for n in range(self.units))
+
+    def ports(self) -> tuple[Port, ...]:
+        return (Port("command", "in", self.command_layout, "one decode step"),
+                Port("query", "in", self.query_layout, "a beat of Q"),
+                self.reduction.command_port("merge"), self.reduction.result_port(), *self.feeds())
+
 
 #: A bank group of an HBM or a DDR die.
 PRESETS: dict[str, PamBankGroupConfig] = {
     name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name]) for name in ("pam-hbm", "pam-ddr")}
+
+
+class CompositionWorkload(AttentionWorkload):
+    """A decode step of attention, its tokens spread over all processing units."""
+
+    def check(self, config: PamBankGroupConfig) -> None:
+        config.reduction.check_head_dim(self.head_dim)
+
+
+class CompositionTiming(Strict):
+    """The measured step with data at the cycles of a memory."""
+
+    memory: str
+    cycles: int
+    time_ns: float
+    memory_time_ns: float
+    stall_cycles: int
+    drain_cycles: int
+    utilisation: float
+
+
+class CompositionResult(MergeResult):
+    """What the bench of a composition of processing and reduction units measured."""
+
+    units: int = Key(description="processing units")
+    stall_cycles: int = Key(description="most clocks in which a stream offered a beat within a phase that was not taken")
+    drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
+    memory_timing: CompositionTiming
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        m = self.memory_timing
+        return [*super().figures(workload), (
+            f"data from {m.memory}", f"{m.cycles} cycles ({m.time_ns:.0f} ns; the memory takes {m.memory_time_ns:.0f} ns), "
+                                     f"{m.stall_cycles} stall cycles")]
+
+
+#: Small units, two to a group.
+SMALL = {**PU.trial.within("processing"), **RU.trial.within("reduction")}
+
+UNIT = Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
+            module="pam_bank_group", config=PamBankGroupConfig, presets=PRESETS,
+            generator="bankside.gen.pam.bank_group:PamBankGroup",
+            model="bankside.models.pam.compositions:group_attention", bench="bankside.cosim.pam_compositions:bench",
+            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
+            trial=Trial(SMALL, {"tokens": 11, "head_dim": 8}))

@@ -6,14 +6,16 @@ channel, 128 and 32 for a DIMM; the units that merge the groups' results are in 
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Trial, Unit
 from .pam_bank_group import PRESETS as GROUP_PRESETS
-from .pam_bank_group import PamBankGroupConfig
+from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload, PamBankGroupConfig
 from .pam_reduction_tree import PRESETS as TREE_PRESETS
 from .pam_reduction_tree import PamReductionTreeConfig
 
-__all__ = ["PRESETS", "PamSliceConfig"]
+__all__ = ["PRESETS", "UNIT", "PamSliceConfig"]
 
 
 class PamSliceConfig(PamBankGroupConfig):
@@ -22,8 +24,8 @@ class PamSliceConfig(PamBankGroupConfig):
     The units of the tree are ``reduction`` with other ``sources``, see :class:`PamReductionTreeConfig`.
     """
 
-    groups: int = Field(default=16, ge=1, le=1024, description="bank groups")
-    fan_in: int = Field(default=4, ge=2, le=64, description="sources of a unit of the tree at most")
+    groups: int = Key(default=16, ge=1, le=1024, description="bank groups")
+    fan_in: int = Key(default=4, ge=2, le=64, description="sources of a unit of the tree at most")
 
     @model_validator(mode="after")
     def _check_tree(self) -> PamSliceConfig:
@@ -52,3 +54,11 @@ def _slice(name: str) -> PamSliceConfig:
 
 #: A channel of an HBM stack with the units of the logic die that serve it; a DIMM with its central buffer.
 PRESETS: dict[str, PamSliceConfig] = {name: _slice(name) for name in GROUP_PRESETS}
+
+
+UNIT = Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
+            "PAM (MICRO 2025) section 5.2.2",
+            module="pam_hbm_slice", config=PamSliceConfig, presets=PRESETS, generator="bankside.gen.pam.slice:PamSlice",
+            model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
+            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
+            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))

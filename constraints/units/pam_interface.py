@@ -6,18 +6,22 @@ address-generation unit. The paper gives no sizes; those here are this project's
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..pam_layout import TIERS, TierFormat
 
-__all__ = ["PRESETS", "SIDES", "Fragment", "MemorySide", "PamInterfaceConfig"]
+__all__ = ["PRESETS", "SIDES", "UNIT", "Fragment", "MemorySide", "PamInterfaceConfig", "PamInterfaceResult",
+           "PatternFigures", "TransferWorkload"]
 
 
 @dataclass(frozen=True)
@@ -40,30 +44,30 @@ class MemorySide(Strict):
     A mapping with a known ``format`` need only say what is different from it.
     """
 
-    format: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="name of the format: hbm, ddr, ssd, or a new one")
-    port_bytes: int = Field(description="bytes of a beat of the data port, of each chip; an access is one or more beats")
-    groups: int = Field(le=1 << 16, description="groups that the interface reaches, of all its channels")
-    lockstep: int = Field(description="neighbouring groups that share commands and open rows")
-    chips: int = Field(default=1, description="neighbouring groups that every command reaches, each with bytes of its own: "
+    format: str = Key(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="name of the format: hbm, ddr, ssd, or a new one")
+    port_bytes: int = Key(description="bytes of a beat of the data port, of each chip; an access is one or more beats")
+    groups: int = Key(le=1 << 16, description="groups that the interface reaches, of all its channels")
+    lockstep: int = Key(description="neighbouring groups that share commands and open rows")
+    chips: int = Key(default=1, description="neighbouring groups that every command reaches, each with bytes of its own: "
                                               "the chips of a rank (then as many as lockstep), or 1")
-    banks: int = Field(le=64, description="banks (dies) of a group")
-    rows: int = Field(le=1 << 32, description="rows (pages) of a bank")
-    row_bytes: int = Field(le=1 << 24, description="bytes of a row (page)")
-    access_bytes: int = Field(le=1 << 16, description="bytes of one command, in each chip")
-    tile_tokens: int = Field(le=1 << 16, description="tokens of a tile")
-    key_run: int = Field(le=1 << 20, description="bytes of a K that lie together")
-    value_run: int = Field(le=1 << 20, description="bytes of a V that lie together")
-    split: bool = Field(description="K and V in different halves of the rows")
-    interleave: int = Field(le=1 << 16, description="slots in a bank before the next bank's turn")
-    windows: int = Field(description="ranks: sets of neighbouring banks for which activations are counted")
-    read_bank_cycles: int = Field(ge=1, le=1 << 20, description="clocks between openings in a bank, for reads (tRC)")
-    write_bank_cycles: int = Field(ge=1, le=1 << 20, description="the same for writes")
-    read_recovery_cycles: int = Field(ge=1, le=1 << 20,
+    banks: int = Key(le=64, description="banks (dies) of a group")
+    rows: int = Key(le=1 << 32, description="rows (pages) of a bank")
+    row_bytes: int = Key(le=1 << 24, description="bytes of a row (page)")
+    access_bytes: int = Key(le=1 << 16, description="bytes of one command, in each chip")
+    tile_tokens: int = Key(le=1 << 16, description="tokens of a tile")
+    key_run: int = Key(le=1 << 20, description="bytes of a K that lie together")
+    value_run: int = Key(le=1 << 20, description="bytes of a V that lie together")
+    split: bool = Key(description="K and V in different halves of the rows")
+    interleave: int = Key(le=1 << 16, description="slots in a bank before the next bank's turn")
+    windows: int = Key(description="ranks: sets of neighbouring banks for which activations are counted")
+    read_bank_cycles: int = Key(ge=1, le=1 << 20, description="clocks between openings in a bank, for reads (tRC)")
+    write_bank_cycles: int = Key(ge=1, le=1 << 20, description="the same for writes")
+    read_recovery_cycles: int = Key(ge=1, le=1 << 20,
                                       description="clocks from a row's last read to another row (tRTP, tRP)")
-    write_recovery_cycles: int = Field(ge=1, le=1 << 20,
+    write_recovery_cycles: int = Key(ge=1, le=1 << 20,
                                        description="the same for writes (tCWL, burst, tWR, tRP)")
-    activate_cycles: int = Field(ge=1, le=255, description="clocks between openings in a rank (tRRD)")
-    window_cycles: int = Field(ge=0, le=1023, description="clocks in which a rank opens at most four rows (tFAW); 0: any")
+    activate_cycles: int = Key(ge=1, le=255, description="clocks between openings in a rank (tRRD)")
+    window_cycles: int = Key(ge=0, le=1023, description="clocks in which a rank opens at most four rows (tFAW); 0: any")
 
     @model_validator(mode="before")
     @classmethod
@@ -124,9 +128,28 @@ class MemorySide(Strict):
         """Beats of one access."""
         return self.access_bytes // self.port_bytes
 
+    @property
+    def location_layout(self) -> Layout:
+        """Where an access goes."""
+        return Layout.of(
+            Field("group", _bits(self.groups), "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: "
+                                               "channel)"),
+            Field("bank", _bits(self.banks), "bank (die) in the group"), Field("row", _bits(self.rows), "row (page)"),
+            Field("column", _bits(self.columns), "access within the row"))
+
+    def place_fields(self, token_bytes: int, prefix: str = "", what: str = "it is at") -> tuple[Field, Field]:
+        """Where a token lies: its group and its slot there."""
+        return (Field(f"{prefix}group", _bits(self.groups), f"group that {what}"),
+                Field(f"{prefix}slot", _bits(self.layout.slots_of_group(token_bytes)), "its number in that group"))
+
     def fragments(self, token_bytes: int) -> list[Fragment]:
         """The rows of a token in ascending order, each with its accesses."""
         return _fragments(self, token_bytes)
+
+
+def _bits(size: int) -> int:
+    """Bits of a field with values below ``size``."""
+    return max(1, (size - 1).bit_length())
 
 
 def _fragments(side: MemorySide, token_bytes: int) -> list[Fragment]:
@@ -164,17 +187,17 @@ SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name
 class PamInterfaceConfig(Strict):
     """Parameters of the generator ``pam-interface``: KV tokens from the memory ``source`` to the memory ``destination``."""
 
-    source: MemorySide = Field(default=SIDES["hbm"], description="memory that is read: a name or a mapping")
-    destination: MemorySide = Field(default=SIDES["ddr"], description="memory that is written: a name or a mapping")
-    token_bytes: int = Field(default=512, le=1 << 20, description="bytes of a KV token: K and V of one head")
-    buffer_tokens: int = Field(default=128, ge=1, le=1024, description="tokens that the re-layout buffer holds")
-    reorder_depth: int = Field(default=16, ge=1, le=64, description="reads among which the next is chosen: tokens, or "
+    source: MemorySide = Key(default=SIDES["hbm"], description="memory that is read: a name or a mapping")
+    destination: MemorySide = Key(default=SIDES["ddr"], description="memory that is written: a name or a mapping")
+    token_bytes: int = Key(default=512, le=1 << 20, description="bytes of a KV token: K and V of one head")
+    buffer_tokens: int = Key(default=128, ge=1, le=1024, description="tokens that the re-layout buffer holds")
+    reorder_depth: int = Key(default=16, ge=1, le=64, description="reads among which the next is chosen: tokens, or "
                                                                     "bundles of tokens that share their commands")
-    write_depth: int = Field(default=16, ge=1, le=64, description="the same of writes")
-    hit_limit: int = Field(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
-    reads_in_flight: int = Field(default=64, ge=1, le=4096, description="read commands whose data have not all come")
-    tag_bits: int = Field(default=16, ge=1, le=64, description="width of the name that a descriptor gives its token")
-    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+    write_depth: int = Key(default=16, ge=1, le=64, description="the same of writes")
+    hit_limit: int = Key(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
+    reads_in_flight: int = Key(default=64, ge=1, le=4096, description="read commands whose data have not all come")
+    tag_bits: int = Key(default=16, ge=1, le=64, description="width of the name that a descriptor gives its token")
+    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> PamInterfaceConfig:
@@ -216,6 +239,47 @@ class PamInterfaceConfig(Strict):
     def buffer_bytes(self) -> int:
         return self.buffer_tokens * self.token_bytes
 
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def descriptor_layout(self) -> Layout:
+        """One token to move: its place in the source, its place in the destination, and a name for its completion."""
+        more = (Field("more", 1, "the next descriptor is of the same bundle: same commands in the memory with several "
+                                 "chips"),)
+        return Layout.of(*self.source.place_fields(self.token_bytes, "source_", "it is read from"),
+                         *self.destination.place_fields(self.token_bytes, "destination_", "it is written to"),
+                         Field("tag", self.tag_bits, "name for its completion"), *(more if self.chips > 1 else ()))
+
+    @property
+    def read_layout(self) -> Layout:
+        """Where a read goes."""
+        return self.source.commands.location_layout
+
+    @property
+    def write_layout(self) -> Layout:
+        """Where a write goes; in which chips, where a command reaches several."""
+        side = self.destination
+        chips = (Field("chips", side.chips, "chips that are written"),) if side.chips > 1 else ()
+        return Layout.of(*side.commands.location_layout.fields, *chips)
+
+    @property
+    def beat_layout(self) -> Layout:
+        """Beat of the data to write."""
+        side = self.destination
+        return Layout.of(Field("data", 8 * side.port_bytes * side.chips, "bytes, the first lowest"),
+                         Field("last", 1, "last beat of its command"))
+
+    def ports(self) -> tuple[Port, ...]:
+        return (
+            Port("descriptor", "in", self.descriptor_layout, "a KV token to move"),
+            Port("read", "out", self.read_layout, "a read command"),
+            Port("read_data", "in", Layout.plain(8 * self.source.port_bytes * self.source.chips),
+                 "data read, first byte lowest, in the order of the commands"),
+            Port("write", "out", self.write_layout, "a write command"),
+            Port("write_data", "out", self.beat_layout, "data to write, in the order of the commands"),
+            Port("done", "out", Layout.plain(self.tag_bits), "tag of a token whose last beat has left"),
+        )
+
 
 #: What the schedulers choose among: a token of HBM opens eight rows of one bank one after the other, so that many are
 #: needed for the rate of a channel; sixteen bundles fill the buffer; a page of flash has 32 tokens.
@@ -225,3 +289,54 @@ _DEPTH = {"hbm": 32, "ddr": 16, "ssd": 32}
 PRESETS: dict[str, PamInterfaceConfig] = {
     f"{a}-{b}": PamInterfaceConfig(source=SIDES[a], destination=SIDES[b], reorder_depth=_DEPTH[a], write_depth=_DEPTH[b])
     for a, b in permutations(("hbm", "ddr", "ssd"), 2)}
+
+
+class TransferWorkload(Workload):
+    """Transfers in several patterns."""
+
+    tokens: int = Key(default=512, ge=1, le=1 << 20, description="tokens of each pattern; fewer where the memory is slow")
+
+
+class PatternFigures(Strict):
+    """A pattern at full speed; times from the first descriptor offered to the last write in the memory."""
+
+    tokens: int
+    time_ns: float
+    gb_per_s: float
+    source_own_ns: float = Key(description="the same accesses on the source alone, in its best order")
+    destination_own_ns: float = Key(description="the same of the destination")
+    fraction: float = Key(description="throughput as a share of the slower memory's own rate")
+    first_done_ns: float
+    read_openings: int
+    write_openings: int
+    cpu_ns: float = Key(description="modelled time of the same transfer by the CPU")
+    cpu_ratio: float
+
+
+class PamInterfaceResult(SimResult):
+    """What the bench of ``pam-interface`` measured."""
+
+    cycles: int = Key(description="of the pattern sequential")
+    utilisation: float = Key(description="its fraction")
+    rate_fraction: float = Key(description="fraction of the pattern random, at most 1: tokens that a scheduler swaps lie "
+                                           "anywhere")
+    patterns: dict[str, PatternFigures]
+    cpu_quoted_ratio: float = Key(description="quoted time of the CPU path over the time of the pattern sequential")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        verdict = verdict_text(self, "every byte right, every command in the model's order", "DIFFER")
+        return [
+            ("compared", f"{self.vectors} writes in {len(self.runs)} runs: {verdict}"),
+            *((name, f"{p.tokens} tokens in {p.time_ns:.0f} ns, {p.gb_per_s:.3f} GB/s, {p.fraction:.3f} of the slower "
+                     f"memory's own rate; the CPU path takes {p.cpu_ratio:.1f} times as long")
+              for name, p in self.patterns.items()),
+        ]
+
+
+UNIT = Unit("pam-interface", "transfer of KV tokens between memory tiers of different layout",
+            "PAM (MICRO 2025) section 6.2", module="pam_interface", config=PamInterfaceConfig, presets=PRESETS,
+            generator="bankside.gen.pam.interface:PamInterface", model="bankside.models.pam.interface:transfer",
+            bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload=TransferWorkload,
+            result=PamInterfaceResult, published=("ddr-ssd",),
+            trial=Trial({"source.groups": 2, "source.windows": 1, "destination.groups": 16, "destination.windows": 1,
+                         "reorder_depth": 8, "write_depth": 4, "buffer_tokens": 32, "reads_in_flight": 16}, {"tokens": 8}))

@@ -7,13 +7,18 @@ this project's choice (the paper leaves it open): a tree whose units have as few
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Port, Trial, Unit, Workload
 from ..document import Strict
+from ..errors import ConfigError
 from .pam_ru import PRESETS as RU_PRESETS
-from .pam_ru import PamRuConfig
+from .pam_ru import UNIT as RU
+from .pam_ru import MergeResult, PamRuConfig
 
-__all__ = ["PRESETS", "PamReductionTreeConfig", "level_sizes", "merger"]
+__all__ = ["PRESETS", "UNIT", "PamReductionTreeConfig", "TreeResult", "TreeWorkload", "level_sizes", "merger",
+           "merger_ports"]
 
 
 def level_sizes(inputs: int, fan_in: int) -> list[list[int]]:
@@ -34,6 +39,11 @@ def merger(unit: PamRuConfig, sources: int) -> PamRuConfig:
     return PamRuConfig(**{**unit.model_dump(), "sources": sources, "source_lanes": unit.lanes})
 
 
+def merger_ports(unit: PamRuConfig, sources: int) -> tuple[Port, ...]:
+    """Ports of what merges the results of ``sources`` units ``unit`` into one like theirs."""
+    return unit.command_port("merge"), *merger(unit, 2).source_ports(sources), unit.result_port()
+
+
 class PamReductionTreeConfig(Strict):
     """Parameters of the generator: ``inputs`` partial results merged by units of at most ``fan_in`` sources.
 
@@ -41,9 +51,9 @@ class PamReductionTreeConfig(Strict):
     ``lanes``.
     """
 
-    unit: PamRuConfig = Field(default=RU_PRESETS["pam-hbm"], description="each reduction unit, but for its sources")
-    inputs: int = Field(default=16, ge=1, le=4096, description="input streams, each the result of a reduction unit")
-    fan_in: int = Field(default=4, ge=2, le=64, description="sources of a unit at most")
+    unit: PamRuConfig = Key(default=RU_PRESETS["pam-hbm"], description="each reduction unit, but for its sources")
+    inputs: int = Key(default=16, ge=1, le=4096, description="input streams, each the result of a reduction unit")
+    fan_in: int = Key(default=4, ge=2, le=64, description="sources of a unit at most")
 
     @model_validator(mode="after")
     def _check(self) -> PamReductionTreeConfig:
@@ -65,6 +75,9 @@ class PamReductionTreeConfig(Strict):
     def clock_mhz(self) -> float:
         return self.unit.clock_mhz
 
+    def ports(self) -> tuple[Port, ...]:
+        return merger_ports(self.unit, self.inputs)
+
 
 #: The smallest ``fan_in`` with which the published number of units suffices: 5 of the 8 units of a channel (3 would
 #: need 9), the 4 of the central buffer, one for the 8 of an SSD controller.
@@ -73,3 +86,30 @@ PRESETS: dict[str, PamReductionTreeConfig] = {
     "pam-ddr": PamReductionTreeConfig(unit=RU_PRESETS["pam-ddr"], inputs=32, fan_in=11),
     "pam-ssd": PamReductionTreeConfig(unit=RU_PRESETS["pam-ssd"], inputs=8, fan_in=8),
 }
+
+
+class TreeWorkload(Workload):
+    """Partial results, one of every input."""
+
+    head_dim: int = Key(default=128, ge=1, le=1 << 16, description="head dimension")
+
+    def check(self, config: PamReductionTreeConfig) -> None:
+        if not config.levels:
+            raise ConfigError("inputs must be at least 2: a tree of one input has no unit to simulate")
+        config.unit.check_head_dim(self.head_dim)
+
+
+class TreeResult(MergeResult):
+    """What the bench of ``pam-reduction-tree`` measured."""
+
+    units: int = Key(description="reduction units")
+    levels: int
+    inner_cycles: int = Key(description="cycles of a level that is not the last")
+
+
+UNIT = Unit("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
+            module="pam_reduction_tree", config=PamReductionTreeConfig, presets=PRESETS,
+            generator="bankside.gen.pam.reduction_tree:PamReductionTree",
+            model="bankside.models.pam.compositions:reduction_tree", bench="bankside.cosim.pam_compositions:tree_bench",
+            page="docs/pam-compositions.md", workload=TreeWorkload, result=TreeResult, published=(),
+            trial=Trial({**RU.trial.within("unit"), "inputs": 5, "fan_in": 2}, {"head_dim": 8}))

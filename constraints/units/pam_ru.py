@@ -7,17 +7,19 @@ sources, the formats and the queues are this project's (the paper leaves them op
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
 from ..arithmetic import ExpTable
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..errors import ConfigError
-from ..formats import FORMATS, FloatFormat
-from .pam_partials import PartialUnitConfig, check_power_of_two
+from ..formats import FORMATS, FloatFormat, IntegerFormat
+from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout
 
-__all__ = ["PRESETS", "SCALE_INTEGER_BITS", "PamRuConfig"]
+__all__ = ["PRESETS", "SCALE_INTEGER_BITS", "UNIT", "MergeResult", "PamRuConfig", "PamRuResult", "PamRuWorkload"]
 
 #: Bits before the binary point of the scale that travels with a partial result, sign included: it is the logarithm to
 #: base 2 of a number in single precision at most.
@@ -30,21 +32,21 @@ class PamRuConfig(PartialUnitConfig):
     The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``.
     """
 
-    lanes: int = Field(default=16, ge=1, le=64, description="multipliers; elements merged in a clock")
-    sources: int = Field(default=4, ge=1, le=64, description="input streams")
-    source_lanes: int = Field(default=16, ge=1, le=64, description="elements of one beat of an input stream")
-    format: Literal["fp16", "bf16"] = Field(
+    lanes: int = Key(default=16, ge=1, le=64, description="multipliers; elements merged in a clock")
+    sources: int = Key(default=4, ge=1, le=64, description="input streams")
+    source_lanes: int = Key(default=16, ge=1, le=64, description="elements of one beat of an input stream")
+    format: Literal["fp16", "bf16"] = Key(
         default="fp16", description="format of O on the streams, of weights and of the multipliers' operands")
-    acc_format: Literal["fp32", "fp16", "bf16"] = Field(
+    acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="format of the accumulators of O and of the sum l")
-    score_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp32", description="format of the row maximum m")
-    log_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp16", description="format of the logarithm unit")
-    exponential_units: int = Field(default=4, ge=1, le=16, description="exponential units")
-    scratch_bytes: int = Field(default=512, ge=2, le=1 << 20, description="accumulators of O")
-    staging_beats: int = Field(default=16, ge=2, le=1024, description="beats of O that wait for their weight")
-    max_head_dim: int = Field(default=128, ge=1, le=4096, description="largest head dimension")
-    lane_depth: int = Field(default=1, ge=0, le=8, description="registers within a lane's adder")
-    clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
+    score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp32", description="format of the row maximum m")
+    log_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp16", description="format of the logarithm unit")
+    exponential_units: int = Key(default=4, ge=1, le=16, description="exponential units")
+    scratch_bytes: int = Key(default=512, ge=2, le=1 << 20, description="accumulators of O")
+    staging_beats: int = Key(default=16, ge=2, le=1024, description="beats of O that wait for their weight")
+    max_head_dim: int = Key(default=128, ge=1, le=4096, description="largest head dimension")
+    lane_depth: int = Key(default=1, ge=0, le=8, description="registers within a lane's adder")
+    clock_mhz: float = Key(default=666.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> PamRuConfig:
@@ -100,6 +102,53 @@ class PamRuConfig(PartialUnitConfig):
         return ((exponent - 1 - self.log_scale_bits + self.acc.bias - 1 << self.acc.fraction_bits)
                 + round(math.ldexp(fraction, self.acc.precision)))
 
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def command_layout(self) -> Layout:
+        """One step."""
+        return Layout.of(Field("normalise", 1, "final level: O is divided by l, and m + ln l leaves in the place of l"))
+
+    @property
+    def maximum_layout(self) -> Layout:
+        """The lowest bits of a beat with a row maximum."""
+        return Layout.of(Field("m", self.score.width, "row maximum", number=self.score),
+                         Field("scale", self.scale_bits, "logarithm to base 2 of the common factor of l and O",
+                               number=IntegerFormat(self.scale_bits, True)))
+
+    @property
+    def source_layout(self) -> Layout:
+        """Beat of a partial result that a source sends."""
+        return partial_layout(self.source_lanes, self.io,
+                              data="source_lanes elements of O, lane 0 lowest; or m (score format) with its scale above "
+                                   "it, or l (accumulation format), in the lowest bits",
+                              kind="0: O, 1: m, 2: l", last="last beat of the partial result",
+                              final="with last: the source's last partial result of the step")
+
+    @property
+    def result_layout(self) -> Layout:
+        """Beat of the result."""
+        return partial_layout(self.lanes, self.io,
+                              data="lanes elements of O, lane 0 lowest; or m with its scale above it, or l or m + ln l "
+                                   "(accumulation format), in the lowest bits",
+                              kind="0: O, 1: m, 2: l, 3: m + ln l", last="last beat of the result",
+                              final="on every beat of O")
+
+    def command_port(self, name: str = "command") -> Port:
+        return Port(name, "in", self.command_layout, "one step")
+
+    def source_ports(self, count: int) -> tuple[Port, ...]:
+        """``source_0`` and so on."""
+        return tuple(Port(f"source_{n}", "in", self.source_layout,
+                          "a beat of a partial result: m, then l, then the chunks of O") for n in range(count))
+
+    def result_port(self) -> Port:
+        return Port("result", "out", self.result_layout,
+                    "a beat of the result: m, then l or m + ln l, then the chunks of O")
+
+    def ports(self) -> tuple[Port, ...]:
+        return self.command_port(), *self.source_ports(self.sources), self.result_port()
+
     # Work -------------------------------------------------------------------------------------------------------------
 
     def order(self, counts: Sequence[int]) -> list[tuple[int, int]]:
@@ -125,3 +174,56 @@ PRESETS: dict[str, PamRuConfig] = {
     "pam-ddr": PamRuConfig(source_lanes=4, score_format="fp16", clock_mhz=500.0),
     "pam-ssd": PamRuConfig(sources=8, lane_depth=2, clock_mhz=1000.0),
 }
+
+
+class PamRuWorkload(Workload):
+    """A merge of partial results."""
+
+    partials: int = Key(default=16, ge=1, le=1 << 20, description="partial results that are merged, over all sources")
+    head_dim: int = Key(default=128, ge=1, le=1 << 16, description="head dimension")
+
+    def check(self, config: PamRuConfig) -> None:
+        config.check_head_dim(self.head_dim)
+
+
+class MergeResult(SimResult):
+    """What benches of reduction units, and of compositions with them, measured."""
+
+    cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
+    ideal_cycles: int = Key(description="beats of the busiest part, one a clock")
+    utilisation: float
+    max_abs_error: float = Key(description="of the normalised output against binary64")
+    rms_error: float
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+        ]
+
+
+class PamRuResult(MergeResult):
+    """What the bench of ``pam-ru`` measured."""
+
+    stall_cycles: int = Key(description="clocks of the merge without a beat of O")
+    merge_cycles: int = Key(description="from the first accepted beat to the last one of O")
+    merge_utilisation: float
+    drain_cycles: int = Key(description="from the last accepted beat of O to the last result beat")
+    partial_drain_cycles: int = Key(description="the same of a level that is not the last")
+    two_steps_cycles: int = Key(description="two of the measured steps, one after the other")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [*super().figures(workload), (
+            "merge", f"{workload['partials']} partial results, head dimension {workload['head_dim']}: "
+                     f"{self.merge_cycles} cycles, {self.stall_cycles} of them without a beat of O; drain "
+                     f"{self.drain_cycles} cycles, {self.partial_drain_cycles} of a level that is not the last")]
+
+
+UNIT = Unit("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
+            module="pam_ru", config=PamRuConfig, presets=PRESETS, generator="bankside.gen.pam.ru:PamRu",
+            model="bankside.models.pam.ru:reduce_partials", bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md",
+            workload=PamRuWorkload, result=PamRuResult, published=("pam-hbm",),
+            trial=Trial({"lanes": 4, "source_lanes": 4, "sources": 2, "max_head_dim": 16, "scratch_bytes": 32,
+                         "format": "bf16", "acc_format": "bf16", "score_format": "bf16", "log_format": "bf16"},
+                        {"partials": 5, "head_dim": 8}))

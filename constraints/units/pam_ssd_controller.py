@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Field, Layout, Port, Trial, Unit, memory_port
+from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload
 from .pam_hbm_slice import PamSliceConfig
 from .pam_pu import PRESETS as PU_PRESETS
 from .pam_pu import PamPuConfig
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import PamRuConfig
 
-__all__ = ["PRESETS", "PamSsdControllerConfig"]
+__all__ = ["PRESETS", "UNIT", "PamSsdControllerConfig", "SsdWorkload"]
 
 #: Pages come far slower than a unit takes them, so there is no softmax to hide and a page can leave as a whole.
 _PROCESSING = PU_PRESETS["pam-ssd"].model_copy(update={"score_tiles": 1})
@@ -33,11 +36,11 @@ class PamSsdControllerConfig(PamSliceConfig):
     have ``score_tiles`` 1.
     """
 
-    processing: PamPuConfig = Field(default=_PROCESSING, description="each processing unit")
-    reduction: PamRuConfig = Field(default=RU_PRESETS["pam-ssd"], description="each channel's reduction unit")
-    groups: int = Field(default=8, ge=1, le=64, description="flash channels, each with a group of units")
-    fan_in: int = Field(default=8, ge=2, le=64, description="sources of a unit of the tree at most")
-    channel_pages: int = Field(default=2, ge=1, le=64, description="pages that the shared buffer holds of each channel")
+    processing: PamPuConfig = Key(default=_PROCESSING, description="each processing unit")
+    reduction: PamRuConfig = Key(default=RU_PRESETS["pam-ssd"], description="each channel's reduction unit")
+    groups: int = Key(default=8, ge=1, le=64, description="flash channels, each with a group of units")
+    fan_in: int = Key(default=8, ge=2, le=64, description="sources of a unit of the tree at most")
+    channel_pages: int = Key(default=2, ge=1, le=64, description="pages that the shared buffer holds of each channel")
 
     @model_validator(mode="after")
     def _check_pages(self) -> PamSsdControllerConfig:
@@ -57,6 +60,24 @@ class PamSsdControllerConfig(PamSliceConfig):
     def buffer_bytes(self) -> int:
         """Size of the shared buffer."""
         return self.groups * self.channel_pages * self.page_beats * self.processing.beat_bytes
+
+    @property
+    def page_layout(self) -> Layout:
+        """A page on its way to a unit of the channel's group."""
+        return Layout.of(
+            Field("tokens", self.processing.tile_tokens.bit_length(),
+                  "tokens of the page; at least 1, at most tile_tokens"),
+            Field("chunks", (self.max_head_dim // self.processing.lanes).bit_length(),
+                  "head dimension divided by lanes; at least 1"),
+            Field("unit", (max(self.reduction.sources, 2) - 1).bit_length(),
+                  "processing unit of the channel's group whose tile it is"))
+
+    def feeds(self) -> tuple[Port, ...]:
+        """Streams of each channel: its pages, and their K and V."""
+        return tuple(port for c in range(self.groups) for port in (
+            Port(f"page_{c}", "in", self.page_layout, "a page of the channel, before its beats"),
+            Port(f"data_{c}", "in", self.processing.beat_layout,
+                 "a beat of the page: token by token, K before V, lane 0 lowest")))
 
     def pages(self, tokens: Sequence[int]) -> list[tuple[int, int, int]]:
         """Pages of one step on a channel, in the order in which they must come: ``(unit, tile, tokens)``.
@@ -78,3 +99,17 @@ class PamSsdControllerConfig(PamSliceConfig):
 
 #: Section 5.2: 64 processing units and 8 reduction units; section 7.1: 8 channels, so one reduction unit to a channel.
 PRESETS: dict[str, PamSsdControllerConfig] = {"pam-ssd": PamSsdControllerConfig()}
+
+
+class SsdWorkload(CompositionWorkload):
+    """A decode step whose tokens are in flash."""
+
+    memory: str = memory_port("flash-nand")
+
+
+UNIT = Unit("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
+            "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller", config=PamSsdControllerConfig, presets=PRESETS,
+            generator="bankside.gen.pam.ssd_controller:PamSsdController",
+            model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
+            page="docs/pam-compositions.md", workload=SsdWorkload, result=CompositionResult, published=(),
+            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))

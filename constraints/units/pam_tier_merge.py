@@ -6,26 +6,35 @@ comes in other formats, and is widened, is this project's choice.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
+from ..errors import ConfigError
 from ..formats import FORMATS
-from .pam_reduction_tree import merger
+from .pam_reduction_tree import merger, merger_ports
 from .pam_ru import PRESETS as RU_PRESETS
+from .pam_ru import UNIT as RU
 from .pam_ru import PamRuConfig
 
-__all__ = ["PRESETS", "PamTierMergeConfig"]
+__all__ = ["DataKind", "PRESETS", "UNIT", "DecodeCase", "DecodeMerge", "DecodeResult", "DecodeTier", "DecodeWorkload",
+           "PamTierMergeConfig", "parse_shares"]
+
+#: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 65504.
+DataKind = Literal["normal", "equal", "dominant", "extreme"]
 
 
 class PamTierMergeConfig(Strict):
     """Parameters of the generator: ``unit`` with a source for each tier, whose m is in the tier's format."""
 
-    unit: PamRuConfig = Field(default=merger(RU_PRESETS["pam-hbm"], 3), description="the reduction unit")
-    hbm_score_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp32", description="format of m from source_0")
-    ddr_score_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp16", description="format of m from source_1")
-    ssd_score_format: Literal["fp32", "fp16", "bf16"] = Field(default="fp32", description="format of m from source_2")
+    unit: PamRuConfig = Key(default=merger(RU_PRESETS["pam-hbm"], 3), description="the reduction unit")
+    hbm_score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp32", description="format of m from source_0")
+    ddr_score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp16", description="format of m from source_1")
+    ssd_score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp32", description="format of m from source_2")
 
     @model_validator(mode="after")
     def _check(self) -> PamTierMergeConfig:
@@ -45,6 +54,101 @@ class PamTierMergeConfig(Strict):
     def clock_mhz(self) -> float:
         return self.unit.clock_mhz
 
+    def ports(self) -> tuple[Port, ...]:
+        return merger_ports(self.unit, self.unit.sources)
+
 
 #: On the reduction units of HBM; the formats are those of the tiers' presets.
 PRESETS: dict[str, PamTierMergeConfig] = {"pam": PamTierMergeConfig()}
+
+
+def parse_shares(text: str) -> tuple[int, int, int]:
+    """``HBM:DDR:SSD``, three whole numbers of which one at least is not 0."""
+    parts = text.split(":")
+    if len(parts) != 3 or not all(part.isdigit() and len(part) < 8 for part in parts):
+        raise ConfigError(f"shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '{text}'")
+    shares = int(parts[0]), int(parts[1]), int(parts[2])
+    if not any(shares):
+        raise ConfigError(f"shares must be three numbers of at least 0, not all 0, not {text}")
+    return shares
+
+
+class DecodeWorkload(Workload):
+    """A decode step of attention over all tiers."""
+
+    tokens: int = Key(default=512, ge=1, le=1 << 30, description="tokens of the measured step")
+    head_dim: int = Key(default=128, ge=1, le=1 << 16, description="head dimension")
+    shares: str = Key(default="12:3:1", description="proportions of tokens in HBM, DDR and SSD")
+    data: DataKind = Key(default="normal", description="kind of scores")
+
+    def check(self, config: PamTierMergeConfig) -> None:
+        parse_shares(self.shares)
+        config.unit.check_head_dim(self.head_dim)
+
+
+class DecodeTier(Strict):
+    """A tier's part of a decode step, from the first command of its memory on."""
+
+    tokens: int
+    clock_mhz: float
+    memory_time_ns: float
+    local_cycles: int = Key(description="until its last beat of K and V")
+    reduction_cycles: int = Key(description="from there to its result")
+    cycles: int
+    stall_cycles: int
+    utilisation: float
+    local_ns: float
+    time_ns: float
+
+
+class DecodeMerge(Strict):
+    """The last level's part of a decode step."""
+
+    clock_mhz: float
+    end_cycle: int = Key(description="cycle in which the last beat of the result leaves")
+    cycles: int = Key(description="from the last tier's result on")
+    time_ns: float
+
+
+class DecodeCase(Strict):
+    """A decode step that was simulated."""
+
+    tokens: int
+    shares: str
+    data: str
+    time_ns: float
+    max_abs_error: float
+
+
+class DecodeResult(SimResult):
+    """What the bench of ``pam-tier-merge`` measured."""
+
+    cycles: int = Key(description="of the merge's clock, from the first command of a memory to the last result beat")
+    time_ns: float
+    reduction_ns: float = Key(description="from the last beat of K and V that any tier takes to the last result beat")
+    reduction_share: float = Key(description="the same as a share of all of the time")
+    max_abs_error: float = Key(description="of the output against attention in binary64")
+    rms_error: float
+    tiers: dict[str, DecodeTier]
+    merge: DecodeMerge
+    cases: list[DecodeCase] = Key(description="all steps of all runs")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            *((name, f"{tier.tokens} tokens: {tier.cycles} cycles at {tier.clock_mhz:g} MHz ({tier.time_ns:.0f} ns; the "
+                     f"memory takes {tier.memory_time_ns:.0f} ns), {tier.reduction_cycles} of them after the last K and V")
+              for name, tier in self.tiers.items()),
+            ("decode step", f"{self.time_ns:.0f} ns, {100 * self.reduction_share:.2f} % after the last K and V"),
+        ]
+
+
+UNIT = Unit("pam-tier-merge",
+            "last level: merges the results of HBM, DDR and SSD; its bench is a decode step over all three",
+            "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge", config=PamTierMergeConfig, presets=PRESETS,
+            generator="bankside.gen.pam.tier_merge:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
+            bench="bankside.cosim.pam_decode_step:bench", page="docs/pam-compositions.md", workload=DecodeWorkload,
+            result=DecodeResult, published=(),
+            trial=Trial({**RU.trial.within("unit"), "unit.sources": 3, "hbm_score_format": "bf16",
+                         "ddr_score_format": "bf16", "ssd_score_format": "bf16"}, {"tokens": 12, "head_dim": 8}))

@@ -2,58 +2,33 @@
 """PAM's bank group: processing units beside their banks, and the reduction unit that merges what they find."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from ...constraints.units.pam_bank_group import PamBankGroupConfig
 from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.ports import members
 from ..blocks.shared import shared
-from .partial_port import partial_layout
 from .pu import PamPu
 from .reduction_tree import shared_ru
-from .ru import PamRu, reduction_layout
-from .sequencer import command_layout
+from .ru import PamRu
 
 __all__ = ["Composition", "PamBankGroup"]
 
-_SELECT = "processing units that get it, a bit for each"
-
 
 class Composition(wiring.Component):
-    """Base of the compositions of processing and reduction units: streams, their descriptions, latencies of the parts.
+    """Base of the compositions of processing and reduction units: ports, latencies of the parts.
 
     Parameters
     ----------
     config : the composition's configuration
     kind : its class
-    feeds : mapping of name to shape and description (as in ``PORTS``)
-        Input streams that K and V come on; ``kv_N`` for each processing unit by default.
     """
 
-    def __init__(self, config, kind, feeds=None):
+    def __init__(self, config, kind):
         if not isinstance(config, kind):
             raise TypeError(f"Configuration must be a {kind.__name__}, not {config!r}")
         self._config = config
-        processing, select = config.processing, config.units
-        beat = processing.lanes * processing.io.width
-        step = {str(key): field.shape for key, field in command_layout(processing)}
-        if feeds is None:
-            feeds = {f"kv_{n}": (beat, PamPu.PORTS["kv"]) for n in range(config.units)}
-        command = PamPu.PORTS["command"]
-        self.PORTS = {
-            "command": {"payload": command["payload"], "fields": {**command["fields"], "select": _SELECT}},
-            "query": {"payload": "a beat of Q", "fields": {"data": PamPu.PORTS["query"]["payload"], "select": _SELECT}},
-            "merge": PamRu.PORTS["command"],
-            "result": PamRu.PORTS["result"],
-            **{name: ports for name, (_, ports) in feeds.items()},
-        }
-        super().__init__({
-            "command": In(stream.Signature(data.StructLayout({**step, "select": select}))),
-            "query": In(stream.Signature(data.StructLayout({"data": beat, "select": select}))),
-            "merge": In(stream.Signature(reduction_layout(config.reduction))),
-            "result": Out(stream.Signature(partial_layout(config.reduction, config.reduction.lanes))),
-            **{name: In(stream.Signature(shape)) for name, (shape, _) in feeds.items()},
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -83,13 +58,8 @@ class PamBankGroup(Composition):
 
     Members
     -------
-    command : ``In(stream.Signature(...))``
-        A step (``command_layout``) and ``select``.
-    query : ``In(stream.Signature(...))``
-        ``lanes`` elements of Q and ``select``.
-    merge : ``In(stream.Signature(reduction_layout(config.reduction)))``
-    kv_0 ... : ``In(stream.Signature(lanes * width))``
-    result : ``Out(stream.Signature(partial_layout(config.reduction, lanes)))``
+    command, query, merge, result, kv_0 ...
+        See :meth:`PamBankGroupConfig.ports`.
     """
 
     def __init__(self, config):

@@ -3,39 +3,16 @@
 
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_interface import PamInterfaceConfig
+from ..blocks.ports import members, payload
 from ..blocks.priority import lowest
 from ..blocks.stream import StreamFIFO, StreamRegister
-from .scheduler import AccessScheduler, location_layout, place_fields
+from .scheduler import AccessScheduler, place_fields
 
-__all__ = ["PamInterface", "beat_layout", "descriptor_layout", "write_layout"]
-
-
-def descriptor_layout(config):
-    """One token to move: its place in the source, its place in the destination, and a name for its completion."""
-    source, destination = (place_fields(side, config.token_bytes) for side in (config.source, config.destination))
-    return data.StructLayout({
-        **{f"source_{name}": bits for name, bits in source.items()},
-        **{f"destination_{name}": bits for name, bits in destination.items()},
-        "tag": config.tag_bits,
-        **({"more": 1} if config.chips > 1 else {}),
-    })
-
-
-def write_layout(config):
-    """Where a write goes; in which chips, where a command reaches several."""
-    side = config.destination
-    fields = {name: field.shape for name, field in location_layout(side.commands)}
-    return data.StructLayout({**fields, **({"chips": side.chips} if side.chips > 1 else {})})
-
-
-def beat_layout(config):
-    """Beat of the data to write, ``last`` of its command."""
-    return data.StructLayout({"data": 8 * config.destination.port_bytes * config.destination.chips, "last": 1})
+__all__ = ["PamInterface"]
 
 
 class PamInterface(wiring.Component):
@@ -67,56 +44,15 @@ class PamInterface(wiring.Component):
 
     Members
     -------
-    descriptor : ``In(stream.Signature(descriptor_layout(config)))``
-        Tokens to move.
-    read : ``Out(stream.Signature(location_layout(config.source.commands)))``
-        Read commands.
-    read_data : ``In(stream.Signature(8 * config.source.port_bytes * config.source.chips))``
-        Their data, in the order of the commands, the first chip's lowest.
-    write : ``Out(stream.Signature(write_layout(config)))``
-        Write commands.
-    write_data : ``Out(stream.Signature(beat_layout(config)))``
-        Their data, in the order of the commands.
-    done : ``Out(stream.Signature(config.tag_bits))``
-        Tags of tokens whose last beat has left.
+    descriptor, read, read_data, write, write_data, done
+        See :meth:`PamInterfaceConfig.ports`. Data come in the order of their commands, the first chip's lowest.
     """
-
-    _PLACE = {"group": "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: channel)",
-              "bank": "bank (die) in the group", "row": "row (page)", "column": "access within the row"}
-
-    #: What each port is for.
-    PORTS = {
-        "descriptor": {
-            "payload": "a KV token to move",
-            "fields": {
-                "source_group": "group that it is read from",
-                "source_slot": "its number in that group",
-                "destination_group": "group that it is written to",
-                "destination_slot": "its number in that group",
-                "tag": "name for its completion",
-                "more": "the next descriptor is of the same bundle: same commands in the memory with several chips",
-            },
-        },
-        "read": {"payload": "a read command", "fields": _PLACE},
-        "read_data": {"payload": "data read, first byte lowest, in the order of the commands"},
-        "write": {"payload": "a write command", "fields": {**_PLACE, "chips": "chips that are written"}},
-        "write_data": {"payload": "data to write, in the order of the commands",
-                       "fields": {"data": "bytes, the first lowest", "last": "last beat of its command"}},
-        "done": {"payload": "tag of a token whose last beat has left"},
-    }
 
     def __init__(self, config):
         if not isinstance(config, PamInterfaceConfig):
             raise TypeError(f"Configuration must be a PamInterfaceConfig, not {config!r}")
         self._config = config
-        super().__init__({
-            "descriptor": In(stream.Signature(descriptor_layout(config))),
-            "read": Out(stream.Signature(location_layout(config.source.commands))),
-            "read_data": In(stream.Signature(8 * config.source.port_bytes * config.source.chips)),
-            "write": Out(stream.Signature(write_layout(config))),
-            "write_data": Out(stream.Signature(beat_layout(config))),
-            "done": Out(stream.Signature(config.tag_bits)),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -310,7 +246,7 @@ class PamInterface(wiring.Component):
         ]
         if gathers:
             m.d.comb += self.write.p.chips.eq(held[receiver.o.p.ref.place.bundle])
-        out_shape = data.StructLayout({"beat": beat_layout(config), "final": 1, "ref": ticket})
+        out_shape = data.StructLayout({"beat": payload(config.beat_layout), "final": 1, "ref": ticket})
         m.submodules.out = out = StreamRegister(out_shape)
         out_beat = Signal(max(1, _log(destination.beats)))
         take, out_ends, loaded = Signal(), Signal(), Signal()

@@ -6,18 +6,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..blocks.ports import payload
 from ..blocks.stream import StreamFIFO, StreamRegister
 
-__all__ = ["PageBuffer", "page_layout"]
-
-
-def page_layout(config):
-    """A page on its way to a unit of the channel's group: ``tokens`` and ``chunks`` of a K, both at least 1."""
-    return data.StructLayout({
-        "tokens": range(config.processing.tile_tokens + 1),
-        "chunks": range(config.max_head_dim // config.processing.lanes + 1),
-        "unit": range(max(config.reduction.sources, 2)),
-    })
+__all__ = ["PageBuffer"]
 
 
 def _round_robin(m, requests, name):
@@ -55,7 +47,7 @@ class PageBuffer(wiring.Component):
 
     Members
     -------
-    page_0 ... : ``In(stream.Signature(page_layout(config)))``
+    page_0 ... : ``In(stream.Signature(payload(config.page_layout)))``
     data_0 ... : ``In(stream.Signature(lanes * width))``
     kv_0 ... : ``Out(stream.Signature(lanes * width))``
         Unit n of channel c has the number ``c * sources + n``.
@@ -69,7 +61,7 @@ class PageBuffer(wiring.Component):
         self._beat = config.processing.lanes * config.processing.io.width
         channels = range(config.groups)
         super().__init__({
-            **{f"page_{c}": In(stream.Signature(page_layout(config))) for c in channels},
+            **{f"page_{c}": In(stream.Signature(payload(config.page_layout))) for c in channels},
             **{f"data_{c}": In(stream.Signature(self._beat)) for c in channels},
             **{f"kv_{n}": Out(stream.Signature(self._beat)) for n in range(config.units)},
         })
@@ -117,7 +109,7 @@ class PageBuffer(wiring.Component):
     def _channel(self, m, c):
         """The two counters of a channel: where the next beat is written and where one is read."""
         config, slots = self._config, self._config.channel_pages
-        page, tokens = page_layout(config), range(max(config.processing.tile_tokens, 2))
+        page, tokens = payload(config.page_layout), range(max(config.processing.tile_tokens, 2))
         chunks = config.max_head_dim // config.processing.lanes
         base = [(c * slots + slot) * config.page_beats for slot in range(slots)]
         depth = config.groups * slots * config.page_beats

@@ -1,29 +1,17 @@
 """Input of the reduction unit: a partial result taken apart."""
 
 from amaranth import *
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["PartialKind", "PartialPort", "beat_layout", "partial_layout"]
+from ...constraints.units import pam_partials
+from ..blocks.ports import kinds, payload
+
+__all__ = ["PartialKind", "PartialPort", "beat_layout"]
 
 
-class PartialKind(enum.Enum, shape=2):
-    """What a beat of a partial result carries; the first three as a processing unit sends them."""
-
-    OUTPUT  = 0  #: ``lanes`` elements of O
-    MAXIMUM = 1  #: the row maximum m in the lowest bits, above it the scale
-    SUM     = 2  #: the sum l in the lowest bits
-    LOG_SUM = 3  #: m + ln l in the lowest bits, in the place of the sum
-
-
-def partial_layout(config, lanes):
-    """Beat of a partial result with ``lanes`` elements: ``data``, ``kind``, ``last`` beat, ``final`` partial result."""
-    return data.StructLayout({
-        "data": lanes * config.io.width,
-        "kind": PartialKind,
-        "last": 1,
-        "final": 1,
-    })
+#: What a beat of a partial result carries.
+PartialKind = kinds(pam_partials.PartialKind, 2)
 
 
 def beat_layout(config):
@@ -39,7 +27,7 @@ class PartialPort(wiring.Component):
 
     Members
     -------
-    i : ``In(stream.Signature(partial_layout))``
+    i : ``In(stream.Signature(payload(config.source_layout)))``
     known : ``Out(1)``
         ``m``, ``scale`` and ``l`` are those of the partial result whose beats come on ``o``.
     o : ``Out(stream.Signature(beat_layout))``
@@ -48,7 +36,7 @@ class PartialPort(wiring.Component):
     def __init__(self, config):
         self._config = config
         super().__init__({
-            "i": In(stream.Signature(partial_layout(config, config.source_lanes))),
+            "i": In(stream.Signature(payload(config.source_layout))),
             "known": Out(1),
             "m": Out(config.score.width),
             "scale": Out(config.scale_bits),

@@ -2,14 +2,13 @@
 """A tree of PAM's reduction units."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from ...constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
 from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.ports import members
 from ..blocks.shared import shared
-from .partial_port import partial_layout
-from .ru import PamRu, reduction_layout
+from .ru import PamRu
 
 __all__ = ["PamReductionTree", "shared_ru"]
 
@@ -36,25 +35,15 @@ class PamReductionTree(wiring.Component):
 
     Members
     -------
-    merge : ``In(stream.Signature(reduction_layout(config.unit)))``
-    source_0 ... : ``In(stream.Signature(partial_layout(config.unit, lanes)))``
-    result : ``Out(stream.Signature(partial_layout(config.unit, lanes)))``
+    merge, source_0 ..., result
+        See :func:`merger_ports`.
     """
 
     def __init__(self, config):
         if not isinstance(config, PamReductionTreeConfig):
             raise TypeError(f"Configuration must be a PamReductionTreeConfig, not {config!r}")
         self._config = config
-        unit = config.unit
-        beat = stream.Signature(partial_layout(unit, unit.lanes))
-        names = [f"source_{n}" for n in range(config.inputs)]
-        self.PORTS = {"merge": PamRu.PORTS["command"], **dict.fromkeys(names, PamRu.PORTS["source"]),
-                      "result": PamRu.PORTS["result"]}
-        super().__init__({
-            "merge": In(stream.Signature(reduction_layout(unit))),
-            **{name: In(beat) for name in names},
-            "result": Out(beat),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):

@@ -3,24 +3,19 @@
 
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_ru import PamRuConfig
+from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .lane import ReductionLane, converted, delayed
-from .partial_port import PartialKind, PartialPort, beat_layout, partial_layout
+from .partial_port import PartialKind, PartialPort, beat_layout
 from .sum_unit import SumUnit
 from .weights import WeightUnit
 
-__all__ = ["PamRu", "reduction_layout"]
-
-
-def reduction_layout(config):
-    """One step: whether the result is normalised."""
-    return data.StructLayout({"normalise": 1})
+__all__ = ["PamRu"]
 
 
 class PamRu(wiring.Component):
@@ -47,41 +42,12 @@ class PamRu(wiring.Component):
 
     Members
     -------
-    command : ``In(stream.Signature(reduction_layout(config)))``
-    source_0 ... : ``In(stream.Signature(partial_layout(config, source_lanes)))``
-    result : ``Out(stream.Signature(partial_layout(config, lanes)))``
+    command, source_0 ..., result
+        See :meth:`PamRuConfig.ports`.
     """
 
     #: Partial results whose weight is under way: enough for one every ``LOOP`` clocks.
     WEIGHTS = 5
-
-    #: What each port is for.
-    PORTS = {
-        "command": {
-            "payload": "one step",
-            "fields": {"normalise": "final level: O is divided by l, and m + ln l leaves in the place of l"},
-        },
-        "source": {
-            "payload": "a beat of a partial result: m, then l, then the chunks of O",
-            "fields": {
-                "data": "source_lanes elements of O, lane 0 lowest; or m (score format) with its scale above it, or l "
-                        "(accumulation format), in the lowest bits",
-                "kind": "0: O, 1: m, 2: l",
-                "last": "last beat of the partial result",
-                "final": "with last: the source's last partial result of the step",
-            },
-        },
-        "result": {
-            "payload": "a beat of the result: m, then l or m + ln l, then the chunks of O",
-            "fields": {
-                "data": "lanes elements of O, lane 0 lowest; or m with its scale above it, or l or m + ln l (accumulation "
-                        "format), in the lowest bits",
-                "kind": "0: O, 1: m, 2: l, 3: m + ln l",
-                "last": "last beat of the result",
-                "final": "on every beat of O",
-            },
-        },
-    }
 
     def __init__(self, config):
         if not isinstance(config, PamRuConfig):
@@ -94,13 +60,7 @@ class PamRu(wiring.Component):
         #: Places for beats of the result: as many as are on their way to it, one in two clocks, and those in the queue.
         self.PLACES = self._lanes[0].OUT // 2 + 3
         self._names = [f"source_{n}" for n in range(config.sources)]
-        self.PORTS = {"command": PamRu.PORTS["command"], **dict.fromkeys(self._names, PamRu.PORTS["source"]),
-                      "result": PamRu.PORTS["result"]}
-        super().__init__({
-            "command": In(stream.Signature(reduction_layout(config))),
-            **{name: In(stream.Signature(partial_layout(config, config.source_lanes))) for name in self._names},
-            "result": Out(stream.Signature(partial_layout(config, config.lanes))),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -118,7 +78,7 @@ class PamRu(wiring.Component):
         io, acc = config.io, config.acc
         again, back, out = lanes[0].AGAIN, lanes[0].BACK, lanes[0].OUT
 
-        m.submodules.commands = commands = StreamRegister(reduction_layout(config))
+        m.submodules.commands = commands = StreamRegister(payload(config.command_layout))
         wiring.connect(m, command=wiring.flipped(self.command), commands=commands.i)
         normalise = commands.o.p.normalise
 
@@ -272,7 +232,7 @@ class PamRu(wiring.Component):
         # ---- Result -------------------------------------------------------------------------------------------------
         scale = Signal(signed(config.scale_bits), reset_less=True)
         m.d.comb += total.scale.eq(scale)
-        m.submodules.outputs = fifo = StreamFIFO(partial_layout(config, config.lanes), self.PLACES, output_register=False)
+        m.submodules.outputs = fifo = StreamFIFO(payload(config.result_layout), self.PLACES, output_register=False)
         credits = Signal(range(fifo.depth + 1), init=fifo.depth)
         header, places = Signal(), Signal()
         m.d.comb += places.eq(credits != 0)

@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_interface import MemorySide
+from ..blocks.ports import payload
 
 __all__ = ["AccessScheduler", "access_layout", "location_layout"]
 
@@ -26,13 +27,12 @@ def _port(size):
 
 def place_fields(side, token_bytes):
     """Fields of a token's place: group and slot."""
-    return {"group": _port(side.groups), "slot": _port(side.layout.slots_of_group(token_bytes))}
+    return {field.name: field.bits for field in side.place_fields(token_bytes)}
 
 
 def location_layout(side):
     """Where an access goes."""
-    return data.StructLayout({"group": _port(side.groups), "bank": _port(side.banks), "row": _port(side.rows),
-                              "column": _port(side.columns)})
+    return payload(side.location_layout)
 
 
 def access_layout(side, token_bytes, ref):

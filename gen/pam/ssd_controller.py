@@ -6,7 +6,7 @@ from amaranth import *
 from ...constraints.units.pam_ssd_controller import PamSsdControllerConfig
 from ..blocks.broadcast import link
 from .bank_group import Composition
-from .page_buffer import PageBuffer, page_layout
+from .page_buffer import PageBuffer
 from .slice import connect_groups
 
 __all__ = ["PamSsdController"]
@@ -34,23 +34,8 @@ class PamSsdController(Composition):
         See :class:`PageBuffer`.
     """
 
-    _PORTS = {
-        "page": {
-            "payload": "a page of the channel, before its beats",
-            "fields": {
-                "tokens": "tokens of the page; at least 1, at most tile_tokens",
-                "chunks": "head dimension divided by lanes; at least 1",
-                "unit": "processing unit of the channel's group whose tile it is",
-            },
-        },
-        "data": {"payload": "a beat of the page: token by token, K before V, lane 0 lowest"},
-    }
-
     def __init__(self, config):
-        shapes = {"page": page_layout(config), "data": config.processing.lanes * config.processing.io.width}
-        super().__init__(config, PamSsdControllerConfig,
-                         {f"{name}_{c}": (shape, self._PORTS[name])
-                          for c in range(config.groups) for name, shape in shapes.items()})
+        super().__init__(config, PamSsdControllerConfig)
 
     def elaborate(self, platform):
         m = Module()

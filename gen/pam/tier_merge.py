@@ -2,16 +2,16 @@
 """The last level of PAM's attention: merges the results of HBM, DDR and SSD."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
 
 from ...constraints.formats import FORMATS
 from ...constraints.units.pam_tier_merge import PamTierMergeConfig
 from ..arith import convert
 from ..blocks.broadcast import link
-from .partial_port import PartialKind, partial_layout
+from ..blocks.ports import members
+from .partial_port import PartialKind
 from .reduction_tree import shared_ru
-from .ru import PamRu, reduction_layout
+from .ru import PamRu
 
 __all__ = ["PamTierMerge"]
 
@@ -31,22 +31,15 @@ class PamTierMerge(wiring.Component):
 
     Members
     -------
-    merge : ``In(stream.Signature(reduction_layout(config.unit)))``
-    source_0, source_1, source_2 : ``In(stream.Signature(partial_layout(config.unit, lanes)))``
-        HBM, DDR, SSD. The scale lies above m as wide as the tier has it.
-    result : ``Out(stream.Signature(partial_layout(config.unit, lanes)))``
+    merge, source_0, source_1, source_2, result
+        See :func:`merger_ports`. Sources are HBM, DDR and SSD; the scale lies above m as wide as the tier has it.
     """
 
     def __init__(self, config):
         if not isinstance(config, PamTierMergeConfig):
             raise TypeError(f"Configuration must be a PamTierMergeConfig, not {config!r}")
         self._config = config
-        beat = stream.Signature(partial_layout(config.unit, config.unit.lanes))
-        names = [f"source_{n}" for n in range(3)]
-        self.PORTS = {"merge": PamRu.PORTS["command"], **dict.fromkeys(names, PamRu.PORTS["source"]),
-                      "result": PamRu.PORTS["result"]}
-        super().__init__({"merge": In(stream.Signature(reduction_layout(config.unit))),
-                          **{name: In(beat) for name in names}, "result": Out(beat)})
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):

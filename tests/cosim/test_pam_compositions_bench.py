@@ -11,8 +11,9 @@ import pytest
 from bankside.cli import main
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
+from bankside.constraints.units.pam_tier_merge import parse_shares
 from bankside.cosim import pam_compositions as bench
-from bankside.cosim.pam_decode_step import KINDS, Case, Parts, corner_cases, parse_shares, placed, run_cases
+from bankside.cosim.pam_decode_step import KINDS, Case, Parts, corner_cases, placed, run_cases
 from bankside.cosim.request import Part
 from bankside.generate import latency, verilog
 from bankside.models.memory import time_program
@@ -73,12 +74,12 @@ def test_decode_steps_over_three_tiers(tiers):
         for name, outcome in outcomes.items():
             assert outcome.mismatches == 0, (name, outcome.first_mismatch)
         for step in steps:
-            assert [t["tokens"] for t in step.tiers.values()] == step.case.slots()
+            assert [t.tokens for t in step.tiers.values()] == step.case.slots()
             assert step.max_abs_error < 0.1  # of values around 1, in BF16
-            assert step.time_ns >= max(t["time_ns"] for t in step.tiers.values()) and 0 < step.reduction_share <= 1
+            assert step.time_ns >= max(t.time_ns for t in step.tiers.values()) and 0 < step.reduction_share <= 1
             for tier in step.tiers.values():
-                assert tier["cycles"] == tier["local_cycles"] + tier["reduction_cycles"]
-                assert not tier["tokens"] or tier["local_ns"] > 0.9 * tier["memory_time_ns"]
+                assert tier.cycles == tier.local_cycles + tier.reduction_cycles
+                assert not tier.tokens or tier.local_ns > 0.9 * tier.memory_time_ns
 
 
 def test_placement_of_a_step():
@@ -111,8 +112,8 @@ def test_pages_of_flash():
 @pytest.mark.parametrize("words, message", [
     (["--shares", "1:2"], "shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '1:2'"),
     (["--shares", "0:0:0"], "shares must be three numbers of at least 0, not all 0, not 0:0:0"),
-    (["--data", "odd"], "data must be one of normal, equal, dominant, extreme, not 'odd'"),
-    (["--tokens", "0"], "tokens must be at least 1"),
+    (["--data", "odd"], "data: input should be 'normal', 'equal', 'dominant' or 'extreme', not 'odd'"),
+    (["--tokens", "0"], "argument --tokens: must be at least 1, not 0"),
     (["--set", "unit.lnaes=4"], "did you mean 'lanes'"),
     (["--set", "unit.sources=4"], "unit.sources must be 3, one for each tier, not 4"),
     (["--set", "unit.lanes.x=4"], "'lanes' has no keys of its own"),
@@ -133,7 +134,7 @@ def test_command_line(capsys, tmp_path, monkeypatch, name, sets):
     words = [word for key in sets for word in ("--set", key)]
     assert main(["sim", name, *words, "--head-dim", "16", "--tokens", "64", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data["mismatches"] == 0 and len(data["runs"]) == 4 and data["memory_timing"]["time_ns"] > 0
+    assert data["mismatches"] == 0 and len(data["runs"]) == 5 and data["memory_timing"]["time_ns"] > 0
     assert (tmp_path / "records" / f"{data['record']}.json").exists()
 
 

@@ -170,7 +170,7 @@ def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
     Path("small.json").write_text(json.dumps(config.model_dump(mode="json")))
     assert main(["sim", "pam-interface", "--config", "small.json", "--tokens", "8", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 12
+    assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 13
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
     assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 8, "seed": 1}
     assert data["rate_fraction"] == min(1.0, data["patterns"]["random"]["fraction"])
@@ -189,7 +189,7 @@ def test_waveform(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options, told", [
     (["--tokens", "0", "--set", "buffer_tokens=8", "--set", "reorder_depth=1", "--set", "write_depth=1"],
-     "bankside: tokens must be at least 1, not 0"),
+     "bankside: argument --tokens: must be at least 1, not 0"),
     (["--set", "buffer_tokens=12"], "buffer_tokens must be a multiple of the 8 chips, not 12"),
     (["--set", "source=hmb"], "'hmb' is no known format (valid: hbm, ddr, ssd)"),
     (["--set", "source=ddr"], "chips must be 1 of the source or of the destination"),

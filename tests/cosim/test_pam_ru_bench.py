@@ -105,6 +105,6 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     assert data["mismatches"] == 0 and data["ideal_cycles"] == 24 * 4 and data["partials"] == 24
     assert data["cycles"] >= data["merge_cycles"] >= data["ideal_cycles"]
     assert data["utilisation"] == pytest.approx(data["ideal_cycles"] / data["cycles"], abs=1e-6)
-    assert len(data["runs"]) == 3 and (tmp_path / "records" / f"{data['record']}.json").exists()
+    assert len(data["runs"]) == 4 and (tmp_path / "records" / f"{data['record']}.json").exists()
     assert main(["sim", "pam-ru", *words, "--head-dim", "24"]) == 2
     assert "head dimension must be a multiple of 4 (lanes) in 4..16, not 24" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from bankside.constraints.units.pam_reduction_tree import level_sizes
 from bankside.constraints.units.pam_ru import PamRuConfig
 from bankside.constraints.units.pam_ssd_controller import PRESETS as CONTROLLERS
 from bankside.constraints.units.pam_ssd_controller import PamSsdControllerConfig
-from bankside.cosim.pam_compositions import Episode, random_decode, result_beats, stimulus
+from bankside.cosim.pam_compositions import Episode, random_decode, stimulus
 from bankside.gen.blocks.broadcast import StreamBroadcast
 from bankside.gen.pam.bank_group import PamBankGroup
 from bankside.gen.pam.ssd_controller import PamSsdController
@@ -70,10 +70,10 @@ def test_bit_for_bit(config, component):
     rng = np.random.default_rng(1)
     steps = [random_decode(config, tokens, 8, rng, normalise=normalise)
              for tokens, normalise in (((5, 3), True), ((5, 0), False), ((0, 0), True))]
+    work = stimulus(config, [Episode(steps)], [step.result(config) for step in steps])
     streams = {name: [int.from_bytes(bytes(row), "little") for row in items.payload]
-               for name, items in stimulus(config, [Episode(steps)]).items()}
-    expected = [int.from_bytes(bytes(row), "little") for step in steps
-                for row in result_beats(config.reduction, step.result(config), step.normalise)]
+               for name, items in work.items.items()}
+    expected = [int.from_bytes(bytes(row), "little") for row in work.expected["result"]]
     assert play(component(config), streams, len(expected), rng) == expected
 
 
