@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-full bench rtl lint setup lock clean
+.PHONY: demo test test-full bench records rtl lint setup lock clean
 demo: $(READY)
 	$(BIN)/bankside demo
 
@@ -17,6 +17,10 @@ test-full: $(READY) lint
 
 bench: $(READY)
 	$(BIN)/bankside bench
+
+# Makes every measurement that comes with the package again: hours.
+records: $(READY)
+	$(BIN)/bankside records --remake --records bankside/measured
 
 rtl: $(READY)
 	$(BIN)/bankside rtl

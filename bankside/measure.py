@@ -7,29 +7,50 @@ from pathlib import Path
 from typing import Any
 
 from bankside.constraints.errors import CheckFailed, ConfigError
-from bankside.constraints.records import Record
+from bankside.constraints.records import Kind, Measurement, Record
 
-from . import generate
-from .records import RecordFolder, generator_digest
+from . import generate, registry
+from .records import RecordFolder, completed, made_from
 from .selection import Selection, select
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["require_equal", "simulate", "synthesise", "time_step"]
+__all__ = ["make", "measurement_of", "require_equal", "simulate", "synthesise", "time_step"]
 
 Progress = Callable[[str], None]
+
+#: Keys of a result that say how it was measured, or on which machine; they are no part of a record.
+TRANSIENT = ("clocks_per_second", "critical_path", "differences", "first_mismatch", "notes", "seconds", "tools", "waves")
+
+
+def measurement_of(kind: Kind, selection: Selection, **workload: Any) -> Measurement:
+    """The measurement of a selected configuration; ``workload`` as far as it is not the default."""
+    return Measurement.of(kind, selection.unit.name, selection.config, preset=selection.closest, changes=selection.changes,
+                          **workload)
+
+
+def make(measurement: Measurement, records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+    """Make a measurement here and now; keys as in ``bankside sim --json`` or ``bankside synth --json``.
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the unit and its model differ; there is no record then.
+    """
+    unit = registry.unit(measurement.unit)
+    same = [name for name, config in unit.preset_table.items() if config == measurement.config]
+    selection = Selection(unit, measurement.preset if measurement.preset in same else next(iter(same), None),
+                          measurement.config)
+    workload = dict(measurement.workload)
+    if measurement.kind == "synth":
+        return synthesise(selection, records=records, progress=progress, **workload)
+    result = simulate(selection, records=records, progress=progress, **workload)
+    require_equal(result)
+    return result
 
 
 def _header(selection: Selection) -> dict[str, Any]:
     return {"schema": 1, "unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
             "config": selection.config.model_dump(mode="json")}
-
-
-def _keep(selection: Selection, kind: str, conditions: dict[str, Any], results: dict[str, Any], tools: dict[str, str],
-          folder: str | None) -> str:
-    record = Record(kind=kind, unit=selection.unit.name, preset=selection.preset,  # type: ignore[arg-type]
-                    config=selection.config.model_dump(mode="json"), config_hash=selection.config_hash,
-                    conditions=conditions, results=results, tools={**tools, "generator": generator_digest()})
-    return RecordFolder(folder).write(record).stem
 
 
 def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, records: str | None = None,
@@ -51,7 +72,11 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     if "memory" in workload:
         load_memory(workload["memory"])  # tell before the long part
     simulator_environment()
-    RecordFolder(records).prepare()
+    folder = RecordFolder(records)
+    folder.prepare()
+    measurement = completed(measurement_of("sim", selection, seed=seed, **workload))
+    # As the sources are now: they may be edited while this runs. Vectors of a file say nothing that anyone else could find.
+    origin = None if workload.get("vectors") is not None else made_from(measurement)
     wave_file = None
     if waves:
         wave_file = Path("out", "waves", f"{unit.name}-{selection.label}").absolute()
@@ -72,15 +97,19 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     tools = {**generate.tool_versions(), **tool_versions()}
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None
-    # Vectors of a file say nothing of the unit that anyone else could find again.
-    if not result["mismatches"] and workload.get("vectors") is None:
-        measured = {k: v for k, v in result.items()
-                    if k not in ("first_mismatch", "differences", "notes", "waves", "clocks_per_second")}
-        conditions = {key: value for key, value in shown.items() if value is not None}
-        record = _keep(selection, "sim", {**conditions, "seed": seed}, measured, tools, records)
+    if not result["mismatches"] and origin is not None:
+        record = _keep(folder, measurement, origin, text, result, tools)
     if "vectors" in shown:  # the result's key of that name counts them
         shown["vectors_file"] = shown.pop("vectors")
     return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
+
+
+def _keep(folder: RecordFolder, measurement: Measurement, origin: dict[str, str], verilog: str, result: dict[str, Any],
+          tools: dict[str, str]) -> str:
+    """Write the record of a result; its name."""
+    lasting = {key: value for key, value in result.items() if key not in TRANSIENT}
+    record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools)
+    return folder.write(record).stem
 
 
 def memory_label(memory: str) -> str:
@@ -93,16 +122,19 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     from .synthesis import flow, libraries
 
     cells = libraries.from_file(liberty) if liberty is not None else libraries.get(library)
-    RecordFolder(records).prepare()
+    folder = RecordFolder(records)
+    folder.prepare()
+    chosen = {"library": library} if liberty is None else {"liberty": liberty}
+    measurement = completed(measurement_of("synth", selection, effort=effort, **chosen))
+    origin = made_from(measurement)
     progress(f"generating {selection.unit.name} {selection.label}")
     text = generate.verilog(selection)
     progress(f"mapping to {cells.name} (a minute for a large unit)")
     synthesis = flow.synthesise(text, selection.unit.module, cells, effort=effort, progress=progress).as_dict()
     tools = {**generate.tool_versions(), **synthesis.pop("tools")}
     synthesis.pop("unit", None)
-    measured = {k: v for k, v in synthesis.items() if k != "critical_path"}
     target = selection.config.clock_mhz  # type: ignore[attr-defined]
-    record = _keep(selection, "synth", {"library": synthesis["library"], "effort": effort}, measured, tools, records)
+    record = _keep(folder, measurement, origin, text, synthesis, tools)
     return {**_header(selection), **synthesis, "target_clock_mhz": target, "record": record, "tools": tools}
 
 
