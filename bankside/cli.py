@@ -250,7 +250,7 @@ def _list(arguments: argparse.Namespace) -> int:
     named = {"systems": system_names(), "memories": memories, "models": model_names(),
              "workloads": workload_names(), "libraries": libraries()}
     if arguments.json:
-        emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.preset_table) for u in UNITS.values()},
+        emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.presets) for u in UNITS.values()},
               **{title: list(names) for title, names in named.items()}, "memory": memories,
               "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
               "request_formats": {name: {"title": one.title, "example": list(one.example)}
@@ -259,7 +259,7 @@ def _list(arguments: argparse.Namespace) -> int:
     print("units")
     for unit in UNITS.values():
         print(f"  {unit.name:<16} {unit.summary} ({unit.source})")
-        print(f"  {'':<16} presets: {', '.join(unit.preset_table)}")
+        print(f"  {'':<16} presets: {', '.join(unit.presets)}")
     for title, names in named.items():
         print(title)
         for name in names:
@@ -399,7 +399,7 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     if not units:
         raise ConfigError(nearest("unit", arguments.unit, UNITS))
     selections = [select(unit.name, preset=preset, file=arguments.config, sets=arguments.sets)
-                  for unit in units for preset in ([arguments.preset] if arguments.preset else unit.preset_table)]
+                  for unit in units for preset in ([arguments.preset] if arguments.preset else unit.presets)]
     unique = list({selection.config_hash: selection for selection in selections}.values())
     if arguments.dry_run:
         emit({"schema": 1, "selections": [s.arguments for s in unique]})

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from bankside import __version__
+from bankside.constraints.contract import Port
 from bankside.constraints.errors import ConfigError
 
 from .registry import Unit
@@ -45,7 +46,7 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     tool_versions()  # tells if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
-    component = unit.generator()(config)
+    component = unit.load_generator()(config)
     try:
         library = ModuleLibrary(name, emit_src=False, strip_internal_attrs=True)
         text = library.convert(component, name)
@@ -112,13 +113,52 @@ def sdc(selection: Selection) -> str:
 
 def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     """What a program (or a person) needs to connect and schedule the unit."""
-    from amaranth.lib import data, stream
-
     text, dut = _generate(selection.unit, selection.config, name or selection.unit.module)
     ports = []
     if _has_clock(text):
         ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
                   {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
+    if hasattr(selection.config, "ports"):
+        for port in selection.config.ports():
+            ports += _port(port)
+    else:
+        ports += _listed_ports(dut)
+    return {
+        "schema": 1,
+        "unit": selection.unit.name,
+        "module": name or selection.unit.module,
+        "summary": selection.unit.summary,
+        "source": selection.unit.source,
+        "preset": selection.preset,
+        "parameters": selection.config.model_dump(mode="json"),
+        "config_hash": selection.config_hash,
+        "target_clock_mhz": selection.config.clock_mhz,  # type: ignore[attr-defined]
+        "latency_cycles": dut.latency,
+        "ports": ports,
+        "tools": tool_versions(),
+    }
+
+
+def _port(port: Port) -> list[dict[str, Any]]:
+    """A port of the contract as ports of the Verilog."""
+    there, back = ("in", "out") if port.is_input else ("out", "in")
+    payload: dict[str, Any] = {"name": f"{port.name}__payload" if port.stream else port.name, "direction": there,
+                               "width": port.layout.bits, "meaning": port.meaning}
+    if not port.stream:
+        return [payload]
+    if not port.layout.is_plain:
+        payload["fields"] = [{"name": field.name, "offset": low, "width": field.bits, "meaning": field.meaning}
+                             for low, field in port.layout.items()]
+    return [payload,
+            {"name": f"{port.name}__valid", "direction": there, "width": 1, "meaning": "an item is offered"},
+            {"name": f"{port.name}__ready", "direction": back, "width": 1,
+             "meaning": "the item is taken at the next rising edge"}]
+
+
+def _listed_ports(dut: Any) -> list[dict[str, Any]]:
+    from amaranth.lib import data, stream
+
+    ports: list[dict[str, Any]] = []
     for member, details in dut.signature.members.items():
         meaning = dut.PORTS[member]
         inward = details.flow.name == "In"
@@ -138,20 +178,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         else:
             ports.append({"name": member, "direction": "in" if inward else "out", "width": _width(details.shape),
                           "meaning": meaning["payload"]})
-    return {
-        "schema": 1,
-        "unit": selection.unit.name,
-        "module": name or selection.unit.module,
-        "summary": selection.unit.summary,
-        "source": selection.unit.source,
-        "preset": selection.preset,
-        "parameters": selection.config.model_dump(mode="json"),
-        "config_hash": selection.config_hash,
-        "target_clock_mhz": selection.config.clock_mhz,  # type: ignore[attr-defined]
-        "latency_cycles": dut.latency,
-        "ports": ports,
-        "tools": tool_versions(),
-    }
+    return ports
 
 
 def _width(shape: Any) -> int:

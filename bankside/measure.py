@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bankside.constraints.contract import SimResult
+from bankside.constraints.document import validate
 from bankside.constraints.errors import CheckFailed, ConfigError
 from bankside.constraints.records import Kind, Measurement, Record
 
@@ -64,11 +66,17 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     from bankside.cosim.request import Part, SimRequest
 
     unit = selection.unit
+    options = unit.workload.options() if isinstance(unit.workload, type) else unit.workload
     for name in workload:
-        if name not in unit.workload:
+        if name not in options:
             raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
-                              + ", ".join(f"--{key.replace('_', '-')}" for key in unit.workload) + ")")
-    workload = {**unit.workload, **workload}
+                              + ", ".join(f"--{key.replace('_', '-')}" for key in options) + ")")
+    asked: Any
+    if isinstance(unit.workload, type):
+        asked = validate(workload, unit.workload, f"sim {unit.name}")
+        workload = asked.model_dump()
+    else:
+        asked = workload = {**unit.workload, **workload}
     if "memory" in workload:
         load_memory(workload["memory"])  # tell before the long part
     simulator_environment()
@@ -91,9 +99,10 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
 
     progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection)
-    result = unit.run_bench()(SimRequest(
+    measured_result: Any = unit.load_bench()(SimRequest(
         config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
-        model=unit.functional_model(), workload=workload, seed=seed, waves=wave_file, progress=progress, part=part))
+        model=unit.load_model(), workload=asked, seed=seed, waves=wave_file, progress=progress, part=part))
+    result: dict[str, Any] = measured_result.document() if isinstance(measured_result, SimResult) else measured_result
     tools = {**generate.tool_versions(), **tool_versions()}
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from bankside.constraints.contract import Unit
+from bankside.constraints.discovery import discover
 from bankside.constraints.document import Strict
 from bankside.constraints.errors import ConfigError, nearest
 
@@ -15,65 +17,34 @@ __all__ = ["UNITS", "Unit", "unit"]
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Where a unit's five parts are. They are named ``module:object`` and imported when they are needed, so that
-    listing needs no Amaranth and generating needs no simulator.
-
-    Attributes
-    ----------
-    name, summary, source : for people
-    module : name of the Verilog module
-    config : the validated configuration class
-    presets : mapping of preset names to configurations; the first is the default
-    component : the generator, called with a configuration
-    model : the functional model
-    bench : function ``(SimRequest) -> dict`` that simulates the unit and returns the result for users
-    page : documentation page
-    workload : options of ``bankside sim`` that say what is simulated, with their defaults
-    published : presets whose Verilog the repository carries; None: all
-    """
+class _Listed:
+    """A unit that has no contract yet."""
 
     name: str
     summary: str
     source: str
     module: str
-    config: str
-    presets: str
-    component: str
+    config_path: str
+    presets_path: str
+    generator: str
     model: str
     bench: str
     page: str
     workload: Mapping[str, Any] = field(hash=False)
     published: tuple[str, ...] | None = None
+    result = None
 
-    @property
-    def published_presets(self) -> tuple[str, ...]:
-        return tuple(self.preset_table) if self.published is None else self.published
-
-    @cached_property
-    def config_class(self) -> type[Strict]:
-        return _named(self.config)
+    published_presets = Unit.published_presets
+    load_generator, load_model, load_bench, preset = (
+        Unit.load_generator, Unit.load_model, Unit.load_bench, Unit.preset)
 
     @cached_property
-    def preset_table(self) -> Mapping[str, Strict]:
-        return _named(self.presets)
+    def config(self) -> type[Strict]:
+        return _named(self.config_path)
 
-    def generator(self) -> Callable[[Strict], Any]:
-        return _named(self.component)
-
-    def functional_model(self) -> Callable[..., Any]:
-        return _named(self.model)
-
-    def run_bench(self) -> Callable[..., Any]:
-        return _named(self.bench)
-
-    def preset(self, name: str | None) -> tuple[str, Strict]:
-        """A preset by name; the default one for None."""
-        if name is None:
-            name = next(iter(self.preset_table))
-        if name not in self.preset_table:
-            raise ConfigError(nearest(f"preset of {self.name}", name, self.preset_table))
-        return name, self.preset_table[name]
+    @cached_property
+    def presets(self) -> Mapping[str, Strict]:
+        return _named(self.presets_path)
 
 
 def _named(path: str) -> Any:
@@ -86,88 +57,87 @@ _COMPOSITIONS = "docs/pam-compositions.md"
 _VECTORS = {"vectors": None, "count": 100_000}
 
 
-def _operator(name: str, config: str, summary: str, published: tuple[str, ...] = ("fp16", "bf16")) -> Unit:
+def _operator(name: str, config: str, summary: str, published: tuple[str, ...] = ("fp16", "bf16")) -> _Listed:
     module = name.replace("-", "_")
-    return Unit(name, summary, "IEEE 754-2019", module=module,
-                config=f"bankside.constraints.units.arith:{config}",
-                presets=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
-                component=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
+    return _Listed(name, summary, "IEEE 754-2019",
+         module=module,
+                config_path=f"bankside.constraints.units.arith:{config}",
+                presets_path=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
+                generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
                 bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS,
                 published=published)
 
 
-UNITS: dict[str, Unit] = {u.name: u for u in (
-    Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
-         module="pam_pu",
-         config="bankside.constraints.units.pam_pu:PamPuConfig", presets="bankside.constraints.units.pam_pu:PRESETS",
-         component="bankside.gen.pam:PamPu", model="bankside.models.pam.pu:local_attention",
-         bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md", workload=_ATTENTION_STEP),
-    Unit("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
+_LISTED: dict[str, Any] = {u.name: u for u in (
+    _Listed("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
          module="pam_ru",
-         config="bankside.constraints.units.pam_ru:PamRuConfig", presets="bankside.constraints.units.pam_ru:PRESETS",
-         component="bankside.gen.pam:PamRu", model="bankside.models.pam.ru:reduce_partials",
+         config_path="bankside.constraints.units.pam_ru:PamRuConfig",
+         presets_path="bankside.constraints.units.pam_ru:PRESETS",
+         generator="bankside.gen.pam:PamRu", model="bankside.models.pam.ru:reduce_partials",
          bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md", workload={"partials": 16, "head_dim": 128},
          published=("pam-hbm",)),
-    Unit("pam-interface", "transfer of KV tokens between memory tiers of different layout", "PAM (MICRO 2025) section 6.2",
+    _Listed("pam-interface", "transfer of KV tokens between memory tiers of different layout",
+         "PAM (MICRO 2025) section 6.2",
          module="pam_interface",
-         config="bankside.constraints.units.pam_interface:PamInterfaceConfig",
-         presets="bankside.constraints.units.pam_interface:PRESETS",
-         component="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
+         config_path="bankside.constraints.units.pam_interface:PamInterfaceConfig",
+         presets_path="bankside.constraints.units.pam_interface:PRESETS",
+         generator="bankside.gen.pam:PamInterface", model="bankside.models.pam.interface:transfer",
          bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload={"tokens": 512},
          published=("ddr-ssd",)),
-    Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
+    _Listed("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
          module="pam_bank_group",
-         config="bankside.constraints.units.pam_bank_group:PamBankGroupConfig",
-         presets="bankside.constraints.units.pam_bank_group:PRESETS",
-         component="bankside.gen.pam:PamBankGroup", model="bankside.models.pam.compositions:group_attention",
+         config_path="bankside.constraints.units.pam_bank_group:PamBankGroupConfig",
+         presets_path="bankside.constraints.units.pam_bank_group:PRESETS",
+         generator="bankside.gen.pam:PamBankGroup", model="bankside.models.pam.compositions:group_attention",
          bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
-    Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
+    _Listed("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
          "PAM (MICRO 2025) section 5.2.2", module="pam_hbm_slice",
-         config="bankside.constraints.units.pam_hbm_slice:PamSliceConfig",
-         presets="bankside.constraints.units.pam_hbm_slice:PRESETS",
-         component="bankside.gen.pam:PamSlice", model="bankside.models.pam.compositions:slice_attention",
+         config_path="bankside.constraints.units.pam_hbm_slice:PamSliceConfig",
+         presets_path="bankside.constraints.units.pam_hbm_slice:PRESETS",
+         generator="bankside.gen.pam:PamSlice", model="bankside.models.pam.compositions:slice_attention",
          bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS, workload=_ATTENTION_STEP, published=()),
-    Unit("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
+    _Listed("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
          "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller",
-         config="bankside.constraints.units.pam_ssd_controller:PamSsdControllerConfig",
-         presets="bankside.constraints.units.pam_ssd_controller:PRESETS",
-         component="bankside.gen.pam:PamSsdController", model="bankside.models.pam.compositions:slice_attention",
+         config_path="bankside.constraints.units.pam_ssd_controller:PamSsdControllerConfig",
+         presets_path="bankside.constraints.units.pam_ssd_controller:PRESETS",
+         generator="bankside.gen.pam:PamSsdController", model="bankside.models.pam.compositions:slice_attention",
          bench="bankside.cosim.pam_compositions:bench", page=_COMPOSITIONS,
          workload={**_ATTENTION_STEP, "memory": "flash-nand"}, published=()),
-    Unit("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
+    _Listed("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
          module="pam_reduction_tree",
-         config="bankside.constraints.units.pam_reduction_tree:PamReductionTreeConfig",
-         presets="bankside.constraints.units.pam_reduction_tree:PRESETS",
-         component="bankside.gen.pam:PamReductionTree", model="bankside.models.pam.compositions:reduction_tree",
+         config_path="bankside.constraints.units.pam_reduction_tree:PamReductionTreeConfig",
+         presets_path="bankside.constraints.units.pam_reduction_tree:PRESETS",
+         generator="bankside.gen.pam:PamReductionTree", model="bankside.models.pam.compositions:reduction_tree",
          bench="bankside.cosim.pam_compositions:tree_bench", page=_COMPOSITIONS, workload={"head_dim": 128}, published=()),
-    Unit("pam-tier-merge", "last level: merges the results of HBM, DDR and SSD; its bench is a decode step over all three",
+    _Listed("pam-tier-merge", "last level: merges the results of HBM, DDR and SSD; "
+         "its bench is a decode step over all three",
          "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge",
-         config="bankside.constraints.units.pam_tier_merge:PamTierMergeConfig",
-         presets="bankside.constraints.units.pam_tier_merge:PRESETS",
-         component="bankside.gen.pam:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
+         config_path="bankside.constraints.units.pam_tier_merge:PamTierMergeConfig",
+         presets_path="bankside.constraints.units.pam_tier_merge:PRESETS",
+         generator="bankside.gen.pam:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
          bench="bankside.cosim.pam_decode_step:bench", page=_COMPOSITIONS,
          workload={"tokens": 512, "head_dim": 128, "shares": "12:3:1", "data": "normal"}, published=()),
-    Unit("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
+    _Listed("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
          "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher",
-         config="bankside.constraints.units.dpa_dispatcher:DpaDispatcherConfig",
-         presets="bankside.constraints.units.dpa_dispatcher:PRESETS",
-         component="bankside.gen.lolpim:DpaDispatcher", model="bankside.models.lolpim:dispatch",
+         config_path="bankside.constraints.units.dpa_dispatcher:DpaDispatcherConfig",
+         presets_path="bankside.constraints.units.dpa_dispatcher:PRESETS",
+         generator="bankside.gen.lolpim:DpaDispatcher", model="bankside.models.lolpim:dispatch",
          bench="bankside.cosim.dpa_dispatcher:bench", page="docs/dpa-dispatcher.md", workload={"tokens": 32_768}),
-    Unit("aim-channel", "near-bank processing units of an AiM channel, global buffers, ping-pong sets",
+    _Listed("aim-channel", "near-bank processing units of an AiM channel, global buffers, ping-pong sets",
          "CENT (ASPLOS 2025) section 4.1, LoL-PIM section 6", module="aim_channel",
-         config="bankside.constraints.units.aim_channel:AimChannelConfig",
-         presets="bankside.constraints.units.aim_channel:PRESETS", component="bankside.gen.aim:AimChannel",
+         config_path="bankside.constraints.units.aim_channel:AimChannelConfig",
+         presets_path="bankside.constraints.units.aim_channel:PRESETS", generator="bankside.gen.aim:AimChannel",
          model="bankside.models.aim.channel:ChannelModel", bench="bankside.cosim.aim_channel:bench",
          page="docs/aim-channel.md", workload={"memory": "gddr6-aim", "tokens": 512, "head_dim": 128}, published=("aim",)),
-    Unit("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
-         module="pim_hub", config="bankside.constraints.units.pim_hub:PimHubConfig",
-         presets="bankside.constraints.units.pim_hub:PRESETS", component="bankside.gen.aim:PimHub",
+    _Listed("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
+         module="pim_hub", config_path="bankside.constraints.units.pim_hub:PimHubConfig",
+         presets_path="bankside.constraints.units.pim_hub:PRESETS", generator="bankside.gen.aim:PimHub",
          model="bankside.models.aim.hub:HubModel", bench="bankside.cosim.pim_hub:bench", page="docs/pim-hub.md",
          workload={"tokens": 512}, published=()),
-    Unit("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
+    _Listed("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
          "LoL-PIM section 2.2", module="lol_pim_module",
-         config="bankside.constraints.units.lol_pim_module:LolPimModuleConfig",
-         presets="bankside.constraints.units.lol_pim_module:PRESETS", component="bankside.gen.lolpim:LolPimModule",
+         config_path="bankside.constraints.units.lol_pim_module:LolPimModuleConfig",
+         presets_path="bankside.constraints.units.lol_pim_module:PRESETS", generator="bankside.gen.lolpim:LolPimModule",
          model="bankside.models.lolpim.device:ModuleModel", bench="bankside.cosim.lol_pim_module:bench",
          page="docs/lol-pim-module.md", workload={"memory": "gddr6-aim", "tokens": 512, "head_dim": 128}, published=()),
     _operator("fp-mul", "FpMul", "floating-point multiplication"),
@@ -187,6 +157,10 @@ UNITS: dict[str, Unit] = {u.name: u for u in (
     _operator("fp-recip", "FpUnary", "floating-point reciprocal"),
     _operator("fp-rsqrt", "FpUnary", "floating-point reciprocal square root"),
 )}
+
+
+#: Every unit by name.
+UNITS: dict[str, Any] = {**discover("bankside.units", Unit), **_LISTED}
 
 
 def unit(name: str) -> Unit:

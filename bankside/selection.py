@@ -58,7 +58,7 @@ def _closest_preset(unit: Unit, config: Strict) -> tuple[str, Strict]:
         theirs = _flat(item[1].model_dump(mode="json"))
         return sum(theirs.get(k, k) == v for k, v in mine.items())
 
-    return max(unit.preset_table.items(), key=alike)
+    return max(unit.presets.items(), key=alike)
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
@@ -92,22 +92,22 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
             raise ConfigError(f"{file}: must be a mapping of keys to values, not {type(document).__name__}")
         named = document.pop("preset", None)
         if named is not None:
-            if not isinstance(named, str) or named not in chosen.preset_table:
+            if not isinstance(named, str) or named not in chosen.presets:
                 raise ConfigError(f"{file}:{lines[('preset',)]}: "
-                                  + nearest(f"preset of {chosen.name}", named, chosen.preset_table))
+                                  + nearest(f"preset of {chosen.name}", named, chosen.presets))
             preset = preset or named
     _, base = chosen.preset(preset)
     values = base.model_dump()
     config = base
     if document:
         # Only what the file says is checked against its lines; the rest is the preset's.
-        config = validate(_merged(values, document), chosen.config_class, str(file), lines)
+        config = validate(_merged(values, document), chosen.config, str(file), lines)
     if sets:
         overrides: dict[str, Any] = {}
         for text in sets:
-            overrides = _merged(overrides, _assignment(text, chosen.config_class))
-        config = validate(_merged(config.model_dump(), overrides), chosen.config_class, "--set")
-    for label, candidate in chosen.preset_table.items():
+            overrides = _merged(overrides, _assignment(text, chosen.config))
+        config = validate(_merged(config.model_dump(), overrides), chosen.config, "--set")
+    for label, candidate in chosen.presets.items():
         if candidate == config and (preset is None or label == preset):
             return Selection(chosen, label, config)
     return Selection(chosen, None, config)

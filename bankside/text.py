@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .registry import unit
+
 __all__ = ["evaluation_text", "simulation_text", "synthesis_table", "synthesis_text", "timing_text",
            "trace_text"]
 
@@ -20,10 +22,12 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_text(r: dict[str, Any]) -> str:
+    kind = unit(r["unit"]).result
+    if kind is not None:
+        result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
+        return _title(r) + "\n" + _block(result.rows(r, r["record"]))
     if "patterns" in r:
         return _transfer_text(r)
-    if "softmax_gap_cycles" in r:
-        return _attention_text(r)
     return _operator_text(r) if "differences" in r else _composition_text(r)
 
 
@@ -90,25 +94,6 @@ def _operator_text(r: dict[str, Any]) -> str:
         ("runs", runs),
         *[("differs", text) for text in r["differences"]],
         ("latency", f"{r['latency_cycles']} cycles, {r['items_per_cycle']:.4f} results per cycle"),
-        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
-
-
-def _attention_text(r: dict[str, Any]) -> str:
-    m = r["memory_timing"]
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} result beats in {len(r['runs'])} runs: {verdict}"),
-        ("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64 attention"),
-        ("step", f"{r['tokens']} tokens, head dimension {r['head_dim']}"),
-        ("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation {r['utilisation']:.4f}; "
-                                f"{r['stall_cycles']} stall cycles, {r['exposed_softmax_cycles']} waiting for softmax"),
-        (f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
-                                     f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles, utilisation "
-                                     f"{m['utilisation']:.4f}"),
-        ("latency", f"softmax {r['softmax_gap_cycles']} cycles, drain {r['drain_cycles']} cycles"),
         ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
         ("record", r["record"] or "not written"),
         *([("waveform", r["waves"])] if r["waves"] else []),

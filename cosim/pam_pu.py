@@ -6,29 +6,28 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..constraints.contract import AttentionWorkload
 from ..constraints.formats import FloatFormat
 from ..constraints.memory import load_memory
-from ..constraints.units.pam_pu import PamPuConfig, Step
+from ..constraints.units.pam_partials import PartialKind
+from ..constraints.units.pam_pu import PamPuConfig, PamPuResult, PamPuTiming, Step
 from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
 from ..models.pam.pu import Partials, attention, local_attention, merge
+from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["Episode", "Outcome", "command_fields", "element_bytes", "kv_items", "measured_timing", "ports",
-           "random_episode", "simulate", "special_numbers"]
+__all__ = ["Episode", "Outcome", "beat_name", "kv_items", "measured_timing", "random_episode", "result_beats", "simulate",
+           "special_numbers", "stimulus"]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
 KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
-
-OUTPUT, MAXIMUM, SUM = range(3)
-
 
 @dataclass
 class Episode:
@@ -53,7 +52,7 @@ class Episode:
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a simulation of episodes showed.
 
     ``cycles`` of an episode count from its first accepted K/V beat to its last result beat; ``stall_cycles`` are clocks
@@ -61,17 +60,15 @@ class Outcome:
     V beat of a tile waited for the tile's softmax.
     """
 
-    config: PamPuConfig
-    episodes: list[Episode]
-    run: StreamRun
-    expected: list[Partials]
-    received: list[Partials]
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    max_abs_error: float
-    rms_error: float
-    notes: list[str] = field(default_factory=list)
+    config: PamPuConfig = field(kw_only=True)
+    episodes: list[Episode] = field(kw_only=True)
+    expected: list[Partials] = field(kw_only=True)
+    received: list[Partials] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
+
+    def run_figures(self) -> dict[str, int]:
+        return {"cycles": self.cycles, "stall_cycles": self.stall_cycles}
 
     def _total(self, kind: str, tags: Sequence[int]) -> int:
         return int(sum(getattr(log, kind)["kv"][list(tags)].sum() for log in self.run.epochs))
@@ -111,32 +108,6 @@ class Outcome:
         return self.ideal_cycles / self.cycles if self.ideal_cycles else 0.0
 
 
-def ports(config: PamPuConfig) -> list[StreamPort]:
-    """The unit's streams (widths follow from the configuration as in the generator's layouts)."""
-    beat = config.lanes * config.io.width
-    command = sum(w for _, w in command_fields(config))
-    return [StreamPort("command", command, True), StreamPort("query", beat, True), StreamPort("kv", beat, True),
-            StreamPort("result", beat + 4, False)]
-
-
-def command_fields(config: PamPuConfig) -> list[tuple[str, int]]:
-    return [("tokens", config.max_tokens.bit_length()), ("chunks", config.max_chunks.bit_length()), ("more", 1)]
-
-
-def _pack(numbers: np.ndarray, size: int) -> np.ndarray:
-    """Non-negative integers below 2**64 as ``size`` little-endian bytes each."""
-    out = np.zeros((len(numbers), size), np.uint8)
-    raw = np.asarray(numbers, "<u8").reshape(-1, 1).view(np.uint8)
-    out[:, :min(size, 8)] = raw[:, :min(size, 8)]
-    return out
-
-
-def element_bytes(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Rows of bit patterns as rows of little-endian bytes."""
-    size = fmt.width // 8
-    return np.ascontiguousarray(bits.astype(f"<u{size}")).view(np.uint8).reshape(len(bits), bits.shape[1] * size)
-
-
 def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
     """K and V of an episode, ``number`` being its epoch, with their tags."""
     beats, lanes = config.beats(episode.steps), config.lanes
@@ -151,110 +122,79 @@ def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
     key = np.stack([beats["step"], beats["tile"], beats["value"]])
     starts = np.ones(len(beats), bool)
     starts[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-    return Items.of(element_bytes(data, config.io), epoch=number, tag=np.where(starts, tag + 2, tag),
+    return Items.of(config.beat_layout.pack({"": data}), epoch=number, tag=np.where(starts, tag + 2, tag),
                     cycle=0 if episode.arrival is None else episode.arrival)
 
 
-def _stimulus(config: PamPuConfig, episodes: Sequence[Episode]) -> tuple[dict[str, Items], np.ndarray]:
+def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials]) -> Stimulus:
+    """Commands, queries, keys and values of episodes; the beats of ``partials``, the model's results of all their steps."""
     lists: dict[str, list[Items]] = {"command": [], "query": [], "kv": []}
     targets = []
     lanes = config.lanes
     for number, episode in enumerate(episodes):
-        fields = np.array([[s.tokens, config.chunks(s.head_dim), s.more] for s in episode.steps], np.uint64)
-        word, shift = np.zeros(len(fields), np.uint64), 0
-        for column, (_, width) in enumerate(command_fields(config)):
-            word |= fields[:, column] << np.uint64(shift)
-            shift += width
-        lists["command"].append(Items.of(_pack(word, -(-shift // 8)), epoch=number))
+        tokens, dims, more = np.array([[s.tokens, s.head_dim, s.more] for s in episode.steps], np.int64).reshape(-1, 3).T
+        commands = config.command_layout.pack(tokens=tokens, chunks=dims // lanes, more=more)
+        lists["command"].append(Items.of(commands, epoch=number))
 
         order = config.query_order(episode.steps)
         queries = [q.reshape(-1, lanes) for q in episode.q]
         rows = (np.stack([queries[s][c] for s, c in order]) if len(order) else np.empty((0, lanes), np.int64))
-        lists["query"].append(Items.of(element_bytes(rows, config.io), epoch=number))
+        lists["query"].append(Items.of(config.beat_layout.pack({"": rows}), epoch=number))
 
         lists["kv"].append(kv_items(config, episode, number))
         targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) for s in episode.steps))
-    items = {name: Items.join(parts) for name, parts in lists.items()}
-    return items, np.array(targets)
-
-
-def _expected_beats(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials]) -> np.ndarray:
-    """Result payloads as the unit must emit them, as little-endian bytes."""
-    size = -(-(config.lanes * config.io.width + 4) // 8)
-    rows = []
-    flat = iter(partials)
-    for episode in episodes:
-        for _ in episode.steps:
-            part = next(flat)
-            tiles, dim = part.o.shape
-            chunks = config.chunks(dim)
-            block = np.zeros((tiles, 2 + chunks, size), np.uint8)
-            block[:, 0] = _pack(part.m, size)
-            block[:, 1] = _pack(part.l, size)
-            block[:, 2:, :config.beat_bytes] = element_bytes(part.o.reshape(-1, config.lanes), config.io).reshape(
-                tiles, chunks, -1)
-            flags = np.zeros((tiles, 2 + chunks), np.uint8)  # kind in bits 0 and 1, last in bit 2, final in bit 3
-            flags[:, 0], flags[:, 1] = MAXIMUM, SUM
-            flags[:, -1] |= 4
-            flags[-1, 2:] |= 8
-            block[:, :, config.beat_bytes] = flags
-            rows.append(block.reshape(-1, size))
-    return np.concatenate(rows)
-
-
-def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
-    """Run episodes through the RTL and compare every result beat with the functional model.
-
-    Parameters
-    ----------
-    verilog : text of the unit, generated for ``config``
-    stalls : probability that an input is withheld, or an output refused, in a clock
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
-    """
-    items, targets = _stimulus(config, episodes)
-    partials = [part for episode in episodes for part in episode.partials(config)]
-    expected = _expected_beats(config, episodes, partials)
-    work = int(np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")]).max(initial=0))
-    latest = int(items["kv"].cycle.max(initial=0))
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    limit = int(latest + (work + int(targets.max())) * 8 * slack + 200_000)
-    run = play(verilog, top, ports(config), items, {"result": targets},
-               stalls={name: stalls for name in ("command", "query", "kv", "result")}, lazy=lazy, seed=seed, limit=limit,
-               waves=waves)
 
     def part(_: str, number: int, at: int) -> str:
         return beat_name([(f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}",
                            config.chunks(step.head_dim)) for n, step in enumerate(episodes[number].steps)
                           for tile in range(len(config.tiles(step.tokens)))], at)
 
-    mismatches, first, notes = compare(run, items, {"result": expected}, {"result": targets}, part=part)
-    received = _received(config, partials, run.outputs["result"]) if not mismatches else partials
+    items = {name: Items.join(parts) for name, parts in lists.items()}
+    counts = np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")])
+    return Stimulus(items, {"result": np.concatenate([result_beats(config, one) for one in partials])},
+                    {"result": np.array(targets)}, work=int(counts.max(initial=0)), part=part)
+
+
+def result_beats(config: PamPuConfig, part: Partials) -> np.ndarray:
+    """Payloads of a step's partial results as the unit must send them."""
+    layout, tiles = config.result_layout, len(part.m)
+    chunks = part.o.shape[1] // config.lanes
+    final = np.arange(tiles) == tiles - 1
+    beats = np.empty((tiles, 2 + chunks, layout.payload_bytes), np.uint8)
+    beats[:, 0] = layout.pack(data=part.m, kind=PartialKind.MAXIMUM)
+    beats[:, 1] = layout.pack(data=part.l, kind=PartialKind.SUM)
+    beats[:, 2:] = layout.pack(data=part.o.reshape(-1, config.lanes), kind=PartialKind.OUTPUT,
+                               last=np.tile(np.arange(chunks) == chunks - 1, tiles), final=np.repeat(final, chunks)
+                               ).reshape(tiles, chunks, -1)
+    return beats.reshape(-1, layout.payload_bytes)
+
+
+def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
+             **options: Any) -> Outcome:
+    """Run episodes through the RTL and compare every result beat with the functional model; ``options`` and errors as of
+    :func:`play_stimulus`."""
+    partials = [part for episode in episodes for part in episode.partials(config)]
+    played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials), **options)
+    received = _received(config, partials, played.run.outputs["result"]) if not played.mismatches else partials
     error = np.concatenate([_error(config, part, episode, s) for part, (episode, s) in
                             zip(received, ((e, s) for e in episodes for s in range(len(e.steps))), strict=True)])
-    return Outcome(config, list(episodes), run, partials, received, len(expected), mismatches, first,
-                   float(error.max(initial=0.0)), float(np.sqrt(np.mean(error**2))) if len(error) else 0.0, notes)
+    return Outcome(**vars(played), config=config, episodes=list(episodes), expected=partials, received=received,
+                   max_abs_error=float(error.max(initial=0.0)),
+                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
 
 
 def _received(config: PamPuConfig, shapes: Sequence[Partials], got: np.ndarray) -> list[Partials]:
     """Partials as they came out of the RTL (equal to the model's, once compared)."""
-    out, at = [], 0
+    out, at, layout = [], 0, config.result_layout
     for shape in shapes:
         tiles, dim = shape.o.shape
         chunks = config.chunks(dim)
-        block = got[at:at + tiles * (2 + chunks)].reshape(tiles, 2 + chunks, -1)
-        at += tiles * (2 + chunks)
-
-        def scalar(rows: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-            size = fmt.width // 8
-            return np.ascontiguousarray(rows[:, :size]).view(f"<u{size}")[:, 0].astype(np.int64)
-
-        o = np.ascontiguousarray(block[:, 2:, :config.beat_bytes]).view(f"<u{config.io.width // 8}").astype(np.int64)
-        out.append(Partials(scalar(block[:, 0], config.score), scalar(block[:, 1], config.acc), o.reshape(tiles, dim)))
+        block = got[at:at + tiles * (2 + chunks)]
+        at += len(block)
+        data = layout.unpack(block)["data"].reshape(tiles, 2 + chunks, config.lanes)
+        m, total = (layout.lowest(block[beat::2 + chunks], "data", fmt.width)
+                    for beat, fmt in ((0, config.score), (1, config.acc)))
+        out.append(Partials(m, total, data[:, 2:].reshape(tiles, dim)))
     return out
 
 
@@ -346,20 +286,16 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
     return episodes
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> PamPuResult:
     """Run the whole bench of ``pam-pu``.
 
     Four runs, each compared beat by beat: the measured step with data at every clock; the same with data at the cycles
     that the memory's timing gives; small random steps of all kinds of data with random stalls on every stream; the same
     with an output that becomes ready only after it was asked to.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles``,
-    ``stall_cycles`` and ``utilisation`` are of the first run.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    memory, tokens, head_dim = (request.workload[key] for key in ("memory", "tokens", "head_dim"))
+    workload: AttentionWorkload = request.workload
+    memory, tokens, head_dim = workload.memory, workload.tokens, workload.head_dim
     device = load_memory(memory)
     step = Step(tokens, head_dim)
     config.check_step(step)
@@ -368,60 +304,47 @@ def bench(request: SimRequest) -> dict[str, Any]:
     probe = Step(min(config.tile_tokens, config.max_tokens), head_dim)
     main = random_episode(config, [step], rng)
 
-    def run(name: str, episodes: list[Episode], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
-
-    request.progress("building the Verilated model")
-    full = run("a beat at every clock", [main, random_episode(config, [probe], rng)])
+    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
+                                                                      top=request.module, **options))
+    full = campaign.run("full_rate", [main, random_episode(config, [probe], rng)])
     log, tile = full.run.epochs[0], full.run.epochs[1]
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
     drain = tile.end_cycle - tile.last_of(["kv"])
     gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
     timing, arrival = measured_timing(config, memory, [step], gap_cycles=gap_cycles)
-    paced = run(f"data at the cycles of {device.name}", [Episode([step], main.q, main.k, main.v, arrival)],
-                waves=request.waves)
-    stressed = run("random stalls and back-pressure", stress_episodes(config, rng, 24), stalls=0.35)
-    lazy = run("an output that waits to be asked", stress_episodes(config, rng, 12), stalls=0.1, lazy=True)
-    outcomes = {"full_rate": full, "memory": paced, "stalls": stressed, "lazy_output": lazy}
+    paced = campaign.run("memory", [Episode([step], main.q, main.k, main.v, arrival)],
+                         f"data at the cycles of {device.name}", waves=True)
+    campaign.stress(lambda count: stress_episodes(config, rng, count))
 
     one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]))
     moved = log.moved["kv"].sum()
     streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + 1 - one.exposed_softmax_cycles if moved else 0
     paced_ns = paced.cycles / config.clock_mhz * 1e3
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **verdict(outcomes),
-        "cycles": one.cycles if moved else 0,
-        "ideal_cycles": one.ideal_cycles,
-        "stall_cycles": one.stall_cycles,
-        "key_stall_cycles": one.key_stall_cycles,
-        "value_stall_cycles": one.value_stall_cycles,
-        "exposed_softmax_cycles": one.exposed_softmax_cycles,
-        "utilisation": round(one.utilisation, 6) if moved else 0.0,
-        "beats_per_clock": round(float(moved / streaming), 6) if moved else 0.0,
-        "softmax_gap_cycles": gap,
-        "drain_cycles": drain,
-        "max_abs_error": paced.max_abs_error,
-        "rms_error": paced.rms_error,
-        "memory_timing": {
-            "memory": device.name,
-            "cycles": paced.cycles if moved else 0,
-            "time_ns": round(paced_ns, 3) if moved else 0.0,
-            "memory_cycles": int(timing.cycles),
-            "memory_time_ns": round(float(timing.time_ns), 3),
-            "commands": {k: int(v) for k, v in timing.commands.items()},
-            "energy_pj": timing.energy_pj.get("total"),
-            "stall_cycles": paced.stall_cycles,
-            "exposed_softmax_cycles": paced.exposed_softmax_cycles,
-            "utilisation": round(paced.utilisation, 6),
-        },
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "cycles": o.cycles, "clocks": o.run.clocks,
-                        "stall_cycles": o.stall_cycles} for name, o in outcomes.items()},
-        "waves": str(paced.run.waves) if paced.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        PamPuResult,
+        cycles=one.cycles if moved else 0,
+        ideal_cycles=one.ideal_cycles,
+        stall_cycles=one.stall_cycles,
+        key_stall_cycles=one.key_stall_cycles,
+        value_stall_cycles=one.value_stall_cycles,
+        exposed_softmax_cycles=one.exposed_softmax_cycles,
+        utilisation=round(one.utilisation, 6) if moved else 0.0,
+        beats_per_clock=round(float(moved / streaming), 6) if moved else 0.0,
+        softmax_gap_cycles=gap,
+        drain_cycles=drain,
+        max_abs_error=paced.max_abs_error,
+        rms_error=paced.rms_error,
+        memory_timing=PamPuTiming(
+            memory=device.name,
+            cycles=paced.cycles if moved else 0,
+            time_ns=round(paced_ns, 3) if moved else 0.0,
+            memory_cycles=int(timing.cycles),
+            memory_time_ns=round(float(timing.time_ns), 3),
+            commands={k: int(v) for k, v in timing.commands.items()},
+            energy_pj=timing.energy_pj.get("total"),
+            stall_cycles=paced.stall_cycles,
+            exposed_softmax_cycles=paced.exposed_softmax_cycles,
+            utilisation=round(paced.utilisation, 6)))
 
 
 def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: int, banks: int, queries: int,

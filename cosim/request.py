@@ -31,7 +31,7 @@ class SimRequest:
     module : name of its top module
     latency : its fixed latencies in clocks by name
     model : the unit's functional model
-    workload : what is to be simulated, in terms of the unit (its ``Unit.workload`` names them)
+    workload : what is to be simulated: the unit's workload
     seed : of data and stalls
     waves : file for a waveform without suffix
     progress : called with a line of text at each stage
@@ -43,7 +43,7 @@ class SimRequest:
     module: str
     latency: Mapping[str, int]
     model: Callable[..., Any]
-    workload: Mapping[str, Any]
+    workload: Any
     seed: int
     waves: Path | None
     progress: Callable[[str], None]

@@ -292,8 +292,8 @@ def demo() -> str:
 
 def parameters() -> str:
     """Presets and parameters of the operators."""
-    rows = [[f"`{unit.name}`", ", ".join(f"`{name}`" for name in unit.preset_table),
-             "; ".join(f"`{name}`: {field.description}" for name, field in unit.config_class.model_fields.items()
+    rows = [[f"`{unit.name}`", ", ".join(f"`{name}`" for name in unit.presets),
+             "; ".join(f"`{name}`: {field.description}" for name, field in unit.config.model_fields.items()
                        if name not in OperatorConfig.model_fields)]
             for unit in UNITS.values() if unit.name.startswith("fp-")]
     common = "; ".join(f"`{name}`: {field.description}" for name, field in OperatorConfig.model_fields.items())
@@ -317,7 +317,7 @@ def _operators(**library: str) -> str:
     rows = []
     for unit in (u for u in UNITS.values() if u.name.startswith("fp-")):
         for name in (*unit.published_presets, *{"fp-fma": ("fp16-fp32",), "fp-dot": ("fp16",)}.get(unit.name, ())):
-            config: Any = unit.preset_table[name]
+            config: Any = unit.presets[name]
             if config.depth:
                 continue  # among the pipelined ones
             r = measure.synthesise(select(unit.name, preset=name), effort="area", **library)
@@ -338,7 +338,7 @@ def _accuracy(name: str, config: Any) -> list[str]:
         return ["0.5", "", "0"]
     if name not in functions:
         return ["", "", ""]
-    model = UNITS[name].functional_model()
+    model = UNITS[name].load_model()
     inputs = None
     if config.fmt.width > 16:
         inputs = np.sort(np.random.default_rng(1).integers(0, 1 << config.fmt.width, 50_000))
@@ -443,7 +443,7 @@ def dispatcher_registers() -> str:
 
 
 def _interfaces() -> list[Selection]:
-    return [select("pam-interface", preset=name) for name in UNITS["pam-interface"].preset_table]
+    return [select("pam-interface", preset=name) for name in UNITS["pam-interface"].presets]
 
 
 def interface_parameters() -> str:
@@ -453,7 +453,7 @@ def interface_parameters() -> str:
     for name, field in type(_interfaces()[0].config).model_fields.items():
         values = ["by name"] if isinstance(configs[0][name], dict) else [_plain(config[name]) for config in configs]
         rows.append([f"`{name}`", values[0] if len(set(values)) == 1 else " / ".join(values), field.description])
-    return table(["parameter", " / ".join(UNITS["pam-interface"].preset_table), "meaning"], rows)
+    return table(["parameter", " / ".join(UNITS["pam-interface"].presets), "meaning"], rows)
 
 
 def interface_memories() -> str:
@@ -626,7 +626,7 @@ def composition_cycles() -> str:
 def composition_synthesis() -> str:
     rows = []
     for unit in COMPOSITIONS:
-        for name, config in UNITS[unit].preset_table.items():
+        for name, config in UNITS[unit].presets.items():
             r = _measured(select(unit, preset=name), "synth")
             kinds = ", ".join(f"{part['count']} x {part['area_ge'] / 1e3:.1f}" for part in r["parts"][1:])
             rows.append([f"`{unit}` {name}", f"{r['area_ge'] / 1e3:.0f}", f"{r['memory_ge_estimate'] / 1e3:.0f}", kinds,
@@ -640,7 +640,7 @@ def composition_synthesis() -> str:
 
 
 def _parameters_of(unit: str) -> str:
-    configs = UNITS[unit].preset_table
+    configs = UNITS[unit].presets
     fields = next(iter(configs.values())).__class__.model_fields
     return table(["parameter", *configs, "meaning"],
                  [[f"`{name}`", *(_plain(getattr(config, name)) for config in configs.values()), field.description]
@@ -703,8 +703,8 @@ def aim_memory() -> str:
 
 def _mapped(unit: str, presets: Sequence[str] = ()) -> str:
     rows = []
-    for name in presets or UNITS[unit].preset_table:
-        config = UNITS[unit].preset_table[name]
+    for name in presets or UNITS[unit].presets:
+        config = UNITS[unit].presets[name]
         r = _measured(select(unit, preset=name), "synth")
         rows.append([name, *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
                      f"{config.clock_mhz:g}"])  # type: ignore[attr-defined]

@@ -1,16 +1,37 @@
-"""What the parameters of PAM's processing and reduction units have in common: lanes, formats, and head dimensions."""
+"""What PAM's processing and reduction units have in common: lanes, formats, head dimensions, beats of partial results."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from pydantic import model_validator
 
+from ..contract import Field, Layout
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
 
-__all__ = ["PartialUnitConfig", "check_power_of_two"]
+__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "check_power_of_two", "partial_layout"]
+
+
+class PartialKind(IntEnum):
+    """What a beat of a partial result carries."""
+
+    OUTPUT = 0   #: elements of the unnormalised output O
+    MAXIMUM = 1  #: the row maximum m in the lowest bits, above it the scale
+    SUM = 2      #: the sum l in the lowest bits
+    LOG_SUM = 3  #: m + ln l in the lowest bits, in the place of the sum
+
+
+#: What a beat of a processing unit carries: it sends no logarithm.
+Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not PartialKind.LOG_SUM})  # type: ignore[misc]
+
+
+def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str, final: str) -> Layout:
+    """Beat of a partial result with ``lanes`` elements of O; the texts are the meanings of its fields."""
+    return Layout.of(Field("data", lanes * io.width, data, lanes, io), Field("kind", 2, kind, kinds=kinds),
+                     Field("last", 1, last), Field("final", 1, final))
 
 
 def check_power_of_two(name: str, value: int) -> None:

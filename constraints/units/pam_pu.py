@@ -6,17 +6,20 @@ buffer are this project's (the paper leaves them open).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Unit, verdict_text
+from ..document import Strict
 from ..errors import ConfigError
-from .pam_partials import PartialUnitConfig
+from .pam_partials import Kind, PartialUnitConfig, partial_layout
 
-__all__ = ["BEAT_DTYPE", "PRESETS", "PamPuConfig", "Step"]
+__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
 
 #: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
 #: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
@@ -52,27 +55,27 @@ class PamPuConfig(PartialUnitConfig):
     rounded to ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
     """
 
-    lanes: int = Field(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
-    format: Literal["fp16", "bf16"] = Field(default="fp16", description="format of Q, K, V, of probabilities and of O")
-    acc_format: Literal["fp32", "fp16", "bf16"] = Field(
+    lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
+    format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of Q, K, V, of probabilities and of O")
+    acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="precision of accumulation: width of the aligned accumulators")
-    score_format: Literal["fp32", "fp16", "bf16"] = Field(
+    score_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="format of scores, of the row maximum m and between query slices")
-    buffer_bytes: int = Field(default=512, ge=8, le=1 << 20, description="local staging buffer")
-    query_bytes: int = Field(default=256, ge=4, le=1 << 20, description="share of the buffer that holds the query")
-    score_storage: Literal["separate", "buffer"] = Field(
+    buffer_bytes: int = Key(default=512, ge=8, le=1 << 20, description="local staging buffer")
+    query_bytes: int = Key(default=256, ge=4, le=1 << 20, description="share of the buffer that holds the query")
+    score_storage: Literal["separate", "buffer"] = Key(
         default="separate", description="whether scores are kept beside the buffer or in it")
-    tile_tokens: int = Field(default=32, ge=1, le=65536, description="tokens of one softmax tile")
-    score_tiles: Literal[1, 2] = Field(
+    tile_tokens: int = Key(default=32, ge=1, le=65536, description="tokens of one softmax tile")
+    score_tiles: Literal[1, 2] = Key(
         default=2, description="tiles of scores held: 2 lets the K of the next tile hide the softmax of this one")
-    score_accumulators: int = Field(
+    score_accumulators: int = Key(
         default=2, ge=1, le=8, description="tokens of a short tile whose scores stay in accumulators between slices")
-    output_skid_beats: int = Field(
+    output_skid_beats: int = Key(
         default=0, ge=0, le=1024, description="places beside the buffer for output beats in flight in the pipeline")
-    max_head_dim: int = Field(default=256, ge=2, le=4096, description="largest head dimension of a step")
-    max_tokens: int = Field(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
-    guard_bits: int = Field(default=3, ge=1, le=16, description="accumulator bits below the precision of acc_format")
-    clock_mhz: float = Field(default=666.0, gt=0, le=10000, strict=False, description="target clock")
+    max_head_dim: int = Key(default=256, ge=2, le=4096, description="largest head dimension of a step")
+    max_tokens: int = Key(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
+    guard_bits: int = Key(default=3, ge=1, le=16, description="accumulator bits below the precision of acc_format")
+    clock_mhz: float = Key(default=666.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
@@ -118,6 +121,38 @@ class PamPuConfig(PartialUnitConfig):
         A short tile comes back to a token before its rounded partial score could be read again.
         """
         return count <= self.score_accumulators
+
+    # Ports -------------------------------------------------------------------------------------------------------
+
+    @property
+    def command_layout(self) -> Layout:
+        """One step."""
+        return Layout.of(
+            Field("tokens", self.max_tokens.bit_length(), "tokens of the step; 0 is legal"),
+            Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
+            Field("more", 1, "the first K of the next step comes before the V of this step's last tile"))
+
+    @property
+    def beat_layout(self) -> Layout:
+        """Elements of Q, K or V."""
+        return Layout.numbers(self.io, self.lanes)
+
+    @property
+    def result_layout(self) -> Layout:
+        """Beat of a tile's partial result."""
+        return partial_layout(self.lanes, self.io, Kind,
+                              data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
+                              kind="0: O, 1: m (score format), 2: l (accumulation format)",
+                              last="last beat of the partial result", final="O of the step's last tile")
+
+    def ports(self) -> tuple[Port, ...]:
+        return (
+            Port("command", "in", self.command_layout, "one decode step"),
+            Port("query", "in", self.beat_layout,
+                 "lanes elements of Q, already scaled by 1/sqrt(head dimension), lane 0 lowest"),
+            Port("kv", "in", self.beat_layout, "a column burst: lanes elements of K or V, lane 0 lowest"),
+            Port("result", "out", self.result_layout, "a beat of a tile's partial result: m, then l, then the chunks of O"),
+        )
 
     # Work of a step ----------------------------------------------------------------------------------------------
 
@@ -234,3 +269,56 @@ PRESETS: dict[str, PamPuConfig] = {
                            score_format="fp16", score_storage="buffer", output_skid_beats=8, clock_mhz=500.0),
     "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
 }
+
+
+class PamPuTiming(Strict):
+    """The measured step with data at the cycles of a memory."""
+
+    memory: str
+    cycles: int
+    time_ns: float
+    memory_cycles: int
+    memory_time_ns: float
+    commands: dict[str, int]
+    energy_pj: float | None
+    stall_cycles: int
+    exposed_softmax_cycles: int
+    utilisation: float
+
+
+class PamPuResult(SimResult):
+    """What the bench of ``pam-pu`` measured."""
+
+    cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
+    ideal_cycles: int = Key(description="K and V beats, one a clock")
+    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
+    key_stall_cycles: int
+    value_stall_cycles: int
+    exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    utilisation: float
+    beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
+    softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
+    drain_cycles: int = Key(description="from the last V beat to the last result beat")
+    max_abs_error: float = Key(description="of the merged output against attention in binary64")
+    rms_error: float
+    memory_timing: PamPuTiming
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        m = self.memory_timing
+        return [
+            ("compared", f"{self.vectors} result beats in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64 attention"),
+            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"),
+            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}; "
+                                    f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} waiting for softmax"),
+            (f"data from {m.memory}", f"{m.cycles} cycles ({m.time_ns:.0f} ns; the memory takes "
+                                      f"{m.memory_time_ns:.0f} ns), {m.stall_cycles} stall cycles, utilisation "
+                                      f"{m.utilisation:.4f}"),
+            ("latency", f"softmax {self.softmax_gap_cycles} cycles, drain {self.drain_cycles} cycles"),
+        ]
+
+
+UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
+            module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
+            model="bankside.models.pam.pu:local_attention", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
+            workload=AttentionWorkload, result=PamPuResult)

@@ -3,35 +3,27 @@
 
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
+from ...constraints.units import pam_partials
 from ...constraints.units.pam_pu import PamPuConfig
+from ..blocks.ports import kinds, members, payload
 from ..blocks.stream import ReplayBuffer, StreamFIFO, StreamRegister
-from .sequencer import TileSequencer, command_layout, phase_layout
+from .sequencer import TileSequencer, phase_layout
 from .softmax import SoftmaxUnit
 from .vector_unit import VectorUnit
 
 __all__ = ["Kind", "PamPu", "result_layout"]
 
 
-class Kind(enum.Enum, shape=2):
-    """What a beat of the result stream carries."""
-
-    OUTPUT  = 0  #: ``lanes`` elements of the unnormalised output O
-    MAXIMUM = 1  #: the row maximum m, in the score format, in the lowest bits
-    SUM     = 2  #: the sum l, in the accumulation format, in the lowest bits
+#: What a beat of the result stream carries.
+Kind = kinds(pam_partials.Kind, 2)
 
 
 def result_layout(config):
     """Beat of the result stream: ``data``, ``kind``, ``last`` beat of a tile's partial result, ``final`` tile of a step."""
-    return data.StructLayout({
-        "data": config.lanes * config.io.width,
-        "kind": Kind,
-        "last": 1,
-        "final": 1,
-    })
+    return payload(config.result_layout)
 
 
 class PamPu(wiring.Component):
@@ -72,29 +64,6 @@ class PamPu(wiring.Component):
     #: Cycles from accepting the last K beat of a tile to accepting the first V beat of the same tile.
     SOFTMAX_GAP = VectorUnit.SCORE_LATENCY + 1 + SoftmaxUnit.LATENCY + 1
 
-    #: What each port is for.
-    PORTS = {
-        "command": {
-            "payload": "one decode step",
-            "fields": {
-                "tokens": "tokens of the step; 0 is legal",
-                "chunks": "head dimension divided by lanes; at least 1",
-                "more": "the first K of the next step comes before the V of this step's last tile",
-            },
-        },
-        "query": {"payload": "lanes elements of Q, already scaled by 1/sqrt(head dimension), lane 0 lowest"},
-        "kv": {"payload": "a column burst: lanes elements of K or V, lane 0 lowest"},
-        "result": {
-            "payload": "a beat of a tile's partial result: m, then l, then the chunks of O",
-            "fields": {
-                "data": "lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
-                "kind": "0: O, 1: m (score format), 2: l (accumulation format)",
-                "last": "last beat of the partial result",
-                "final": "O of the step's last tile",
-            },
-        },
-    }
-
     def __init__(self, config):
         if not isinstance(config, PamPuConfig):
             raise TypeError(f"Configuration must be a PamPuConfig, not {config!r}")
@@ -102,12 +71,7 @@ class PamPu(wiring.Component):
         beat = config.lanes * config.io.width
         self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1}),
                                    config.output_beats + config.output_skid_beats, output_register=False)
-        super().__init__({
-            "command": In(stream.Signature(command_layout(config))),
-            "query": In(stream.Signature(beat)),
-            "kv": In(stream.Signature(beat)),
-            "result": Out(stream.Signature(result_layout(config))),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):

@@ -5,16 +5,14 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..blocks.ports import payload
+
 __all__ = ["TileSequencer", "command_layout", "phase_layout"]
 
 
 def command_layout(config):
-    """One decode step: ``tokens``, ``chunks`` (head dimension in beats, at least 1) and ``more``."""
-    return data.StructLayout({
-        "tokens": range(config.max_tokens + 1),
-        "chunks": range(config.max_chunks + 1),
-        "more": 1,  # the K of the next step comes before the V of this step's last tile
-    })
+    """One step."""
+    return payload(config.command_layout)
 
 
 def phase_layout(config):

@@ -327,11 +327,11 @@ def test_differences_are_found(capsys, command, change):
 def test_every_unit_has_its_page(unit, monkeypatch):
     """The page exists and names every preset, parameter, port (of many alike the first) and latency of the unit, and the
     paper. No Verilog is made for it."""
-    monkeypatch.setattr(generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.generator()(config)))
+    monkeypatch.setattr(generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.load_generator()(config)))
     text = (ROOT / unit.page).read_text()
     described = generate.describe(select(unit.name))
     ports = {re.sub(r"_\d+__(valid|ready|payload)$", "_0__payload", port["name"]) for port in described["ports"]}
-    words = [*unit.preset_table, *unit.config_class.model_fields, *ports, *described["latency_cycles"],
+    words = [*unit.presets, *unit.config.model_fields, *ports, *described["latency_cycles"],
              unit.source.split(" (")[0]]
     assert [word for word in words if word not in text] == []
     for heading in ("Block diagram", "Ports", "Protocol", "Numerics", "Pipeline and latency", "Measured",

@@ -110,8 +110,8 @@ def test_keys_of_parts():
 
 def test_every_unit_has_its_five_parts():
     for unit in UNITS.values():
-        assert unit.preset_table and all(isinstance(c, unit.config_class) for c in unit.preset_table.values())
-        assert callable(unit.generator()) and callable(unit.run_bench())
+        assert unit.presets and all(isinstance(c, unit.config) for c in unit.presets.values())
+        assert callable(unit.load_generator()) and callable(unit.load_bench())
         module, name = unit.model.split(":")
         assert callable(getattr(__import__(module, fromlist=[name]), name))
         shared = "arithmetic" if unit.name.startswith("fp-") else "pam-compositions" if unit.name in COMPOSITIONS else None

@@ -172,8 +172,8 @@ def test_waveform_has_numbers(bankside, tmp_path):
 def test_every_preset_is_generated_and_described():
     for unit in UNITS.values():
         if unit.name.startswith("fp-"):
-            for name, config in unit.preset_table.items():
-                component = unit.generator()(config)
+            for name, config in unit.presets.items():
+                component = unit.load_generator()(config)
                 component._MustUse__silence = True  # looked at, not built
                 assert set(component.PORTS) == {"i", "o"} and component.latency["result"] >= 0, (unit.name, name)
                 total = sum(field.width for field in config.operands.values())

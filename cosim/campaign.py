@@ -1,0 +1,188 @@
+"""What every bench does alike: streams of a contract, a comparison with the model, and the runs of a campaign.
+
+A bench says what goes in and what must come out (:class:`Stimulus`), and the figures that it reads off the runs. The
+campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, and to a sink that waits to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from ..constraints.contract import Field, Layout, Port, Run, SimResult
+from ..constraints.formats import FloatFormat
+from .request import SimRequest
+from .streams import Items, StreamPort, StreamRun, compare, play
+
+__all__ = ["Campaign", "Played", "Stimulus", "layouts", "play_stimulus", "streams"]
+
+#: Clocks that an item may take at full rate before an epoch counts as hung.
+CLOCKS_PER_ITEM = 12
+
+
+class Contracted(Protocol):
+    """A configuration with ports."""
+
+    def ports(self) -> tuple[Port, ...]: ...
+
+
+def streams(config: Contracted) -> list[StreamPort]:
+    """The unit's streams as the player of items takes them."""
+    return [StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
+            for port in config.ports() if port.stream]
+
+
+def layouts(config: Contracted) -> dict[str, Layout]:
+    """Layouts of the unit's streams by name."""
+    return {port.name: port.layout for port in config.ports() if port.stream}
+
+
+def _numbers(layout: Layout) -> tuple[tuple[str, int, FloatFormat], ...]:
+    """Where the floating-point numbers of a payload are, for waveforms."""
+
+    def name(one: Field, n: int) -> str:
+        return "_".join([part for part in (one.name, str(n) if one.count > 1 else "") if part]) or "number"
+
+    return tuple((name(one, n), low + n * one.element_bits, one.number)
+                 for low, one in layout.items() if isinstance(one.number, FloatFormat) for n in range(one.count))
+
+
+@dataclass
+class Stimulus:
+    """What is played to a unit and what it must answer.
+
+    Attributes
+    ----------
+    items : of every input stream
+    expected : payloads of every output stream, uint8 ``(items, payload_bytes)``
+    targets : for every output stream, how many payloads end each epoch
+    work : items that the longest epoch moves, at most; by default all of them together
+    part : names a payload for people: called with the stream, the epoch and the payload's number in it
+    """
+
+    items: Mapping[str, Items]
+    expected: Mapping[str, np.ndarray]
+    targets: Mapping[str, np.ndarray]
+    work: int | None = None
+    part: Callable[[str, int, int], str] | None = None
+
+    def limit(self, stalls: float) -> int:
+        """Clocks after which an epoch counts as hung."""
+        work = sum(len(block.payload) for block in self.items.values()) if self.work is None else self.work
+        latest = max((int(block.cycle.max(initial=0)) for block in self.items.values()), default=0)
+        slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
+        answers = max((int(np.max(counts, initial=0)) for counts in self.targets.values()), default=0)
+        return int(latest + (work + answers) * CLOCKS_PER_ITEM * slack + 200_000)
+
+
+@dataclass
+class Played:
+    """A run, compared with the model: what every bench's outcome has."""
+
+    run: StreamRun
+    vectors: int
+    mismatches: int
+    first_mismatch: str | None
+    notes: list[str] = field(default_factory=list)
+
+    def run_figures(self) -> dict[str, int]:
+        """Figures of the unit beside those of every run (keys of :class:`Run`)."""
+        return {}
+
+
+def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus, *, stalls: float = 0.0,
+                  **options: Any) -> Played:
+    """Play a stimulus to the RTL and compare every payload.
+
+    Parameters
+    ----------
+    verilog, top : text and module of the unit, generated for ``config``
+    stalls : probability that an input is withheld, or an output refused, in a clock
+    options : ``lazy``, ``seed``, ``waves`` and more, see :func:`bankside.cosim.streams.play`
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
+    """
+    ports = streams(config)
+    run = play(verilog, top, ports, stimulus.items, stimulus.targets, stalls={port.name: stalls for port in ports},
+               limit=stimulus.limit(stalls), **options)
+    mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, stimulus.targets, part=stimulus.part)
+    return Played(run, sum(len(rows) for rows in stimulus.expected.values()), mismatches, first, notes)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A run that campaigns have: what it is, and how it is played."""
+
+    text: str
+    options: Mapping[str, Any]
+
+
+#: Runs by name, in the order of a campaign.
+RUNS: dict[str, _Kind] = {
+    "full_rate": _Kind("an item at every clock", {}),
+    "memory": _Kind("data at the cycles of the memory", {}),
+    "stalls": _Kind("random stalls and back-pressure", {"stalls": 0.35}),
+    "lazy_output": _Kind("outputs that wait to be asked", {"stalls": 0.1, "lazy": True}),
+}
+
+Outcome = TypeVar("Outcome", bound=Played)
+Result = TypeVar("Result", bound=SimResult)
+
+
+class Campaign(Generic[Outcome]):
+    """The runs of a bench.
+
+    Parameters
+    ----------
+    request : what the bench is asked for
+    simulate : called with episodes and the options of :func:`play_stimulus`; the unit's outcome
+    """
+
+    def __init__(self, request: SimRequest, simulate: Callable[..., Outcome]) -> None:
+        self._request, self._simulate = request, simulate
+        self.outcomes: dict[str, Outcome] = {}
+        request.progress("building the Verilated model")
+
+    def run(self, name: str, episodes: Any, text: str | None = None, *, waves: bool = False, **options: Any) -> Outcome:
+        """One run of the campaign; ``name`` of :data:`RUNS`, or one of the unit's own with ``text``.
+
+        Parameters
+        ----------
+        waves : whether this is the run whose waveform is kept, if one was asked for
+        """
+        kind = RUNS[name] if name in RUNS else _Kind(text or name, {})
+        self._request.progress(f"simulating: {text or kind.text}")
+        outcome = self._simulate(episodes, seed=self._request.seed, waves=self._request.waves if waves else None,
+                                 **{**kind.options, **options})
+        self.outcomes[name] = outcome
+        return outcome
+
+    def stress(self, episodes: Callable[[int], Sequence[Any]], count: int = 24) -> None:
+        """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
+        self.run("stalls", episodes(count))
+        self.run("lazy_output", episodes(max(count // 2, 1)))
+
+    def result(self, kind: type[Result], **figures: Any) -> Result:
+        """The bench's result: what all runs say together, and the unit's ``figures``."""
+        wrong = [f"{name}: {one.first_mismatch}" for name, one in self.outcomes.items() if one.mismatches]
+        clocks = sum(one.run.clocks for one in self.outcomes.values())
+        waves = [one.run.waves for one in self.outcomes.values() if one.run.waves]
+        return kind.model_validate({
+            "vectors": sum(one.vectors for one in self.outcomes.values()),
+            "mismatches": sum(one.mismatches for one in self.outcomes.values()),
+            "first_mismatch": wrong[0] if wrong else None,
+            "notes": [f"{name}: {note}" for name, one in self.outcomes.items() for note in one.notes][:20],
+            "runs": {name: Run(vectors=one.vectors, mismatches=one.mismatches, clocks=one.run.clocks, **one.run_figures())
+                     for name, one in self.outcomes.items()},
+            "waves": str(Path(waves[0])) if waves else None,
+            "clocks": clocks,
+            "clocks_per_second": round(clocks / sum(one.run.seconds for one in self.outcomes.values())),
+            **figures,
+        })
