@@ -67,7 +67,7 @@ def presets(pattern: str = "*") -> list[Measurement]:
     if not chosen:
         raise ConfigError(nearest("unit", pattern, UNITS))
     found = [completed(measurement_of(kind, select(name, preset=preset)))
-             for name in chosen for preset in UNITS[name].preset_table for kind in ("sim", "synth")]  # type: ignore[arg-type]
+             for name in chosen for preset in UNITS[name].presets for kind in ("sim", "synth")]  # type: ignore[arg-type]
     return list(dict.fromkeys(found))
 
 

@@ -39,7 +39,7 @@ def make(measurement: Measurement, records: str | None = None, progress: Progres
         If the unit and its model differ; there is no record then.
     """
     unit = registry.unit(measurement.unit)
-    same = [name for name, config in unit.preset_table.items() if config == measurement.config]
+    same = [name for name, config in unit.presets.items() if config == measurement.config]
     selection = Selection(unit, measurement.preset if measurement.preset in same else next(iter(same), None),
                           measurement.config)
     workload = dict(measurement.workload)

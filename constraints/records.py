@@ -183,13 +183,14 @@ class Record(Strict):
         counts by its contents. A measurement of later sources replaces one of earlier ones."""
         return record_name(self.kind, self.unit, self.config_hash, self.workload, self.made_from)
 
-    def check(self, where: str) -> None:
-        """Raise :exc:`RecordError` if it contradicts itself, or holds what is no measurement; ``where`` names it."""
+    def check(self, where: str, schema: type[Strict] | None = None) -> None:
+        """Raise :exc:`RecordError` if it contradicts itself, or holds what is no measurement (see
+        :func:`validate_results`); ``where`` names it."""
         if _config_hash(self.unit, self.config) != self.config_hash:
             raise RecordError(f"{where}: config_hash {self.config_hash} is not that of its configuration; measure again")
         if _hash(self.results) != self.results_sha256:
             raise RecordError(f"{where}: the results have been edited (their digest differs); measure again")
-        validate_results(self.unit, self.kind, self.results, where)
+        validate_results(self.results, where, schema)
 
 
 def _label(name: str) -> str:
@@ -225,12 +226,9 @@ class SynthResults(Strict):
     cells: dict[str, int]
 
 
-#: Checks of a kind of measurement beside those that all have.
-_MODELS: dict[str, type[Strict]] = {"synth": SynthResults}
-
-
-def validate_results(unit: str, kind: str, results: Mapping[str, Any], where: str) -> None:
-    """Check what was measured: every number finite and of a size that can be measured, and the schema of its kind.
+def validate_results(results: Mapping[str, Any], where: str, schema: type[Strict] | None = None) -> None:
+    """Check what was measured: every number finite and of a size that can be measured, and the schema of the unit's results
+    or of a synthesis.
 
     Raises
     ------
@@ -238,11 +236,11 @@ def validate_results(unit: str, kind: str, results: Mapping[str, Any], where: st
         ``where: key: what is wrong``.
     """
     _numbers(results, (), lambda key, value: RecordError(f"{where}: {key}: {value!r} is no measurement; measure again"))
-    if kind in _MODELS:
+    if schema is not None:
         try:
-            validate(dict(results), _MODELS[kind], f"{where}: {unit}")
+            validate(dict(results), schema, where)
         except ConfigError as error:
-            raise RecordError(str(error)) from None
+            raise RecordError(f"{error}; measure again") from None
 
 
 def _numbers(value: Any, at: tuple[str, ...], fault: Callable[[str, Any], ConfigError]) -> None:

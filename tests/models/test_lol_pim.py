@@ -9,6 +9,7 @@ import pytest
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
+from bankside.constraints.records import Record
 from bankside.models.llm import load_model
 from bankside.models.lolpim.allocation import Allocator, decode
 from bankside.models.lolpim.module import ModuleTimer, lockstep

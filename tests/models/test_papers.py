@@ -362,7 +362,7 @@ def test_reasons():
 
     endless.count = 0
     assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
-    assert made(endless, measurer=Measurer())["verdict"] == "not-measured" and endless.count == 64
+    assert made(endless, measurer=Measurer())["verdict"] == "not-measured" and endless.count > 64
 
 
 def test_a_claim_has_one_check():
