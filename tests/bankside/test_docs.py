@@ -206,6 +206,11 @@ def test_repro_keys(capsys):
     compare("repro", output(capsys, "repro", "pam", "--claims", claims, "--no-measure"))
 
 
+def test_records_keys(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("bankside.inventory.asked", lambda records, papers: [])
+    compare("records", output(capsys, "records", "fp-mul", "--records", str(tmp_path)))
+
+
 def test_gen_keys(capsys, tmp_path):
     small = ["--set", "lanes=2", "--set", "query_bytes=4", "--set", "buffer_bytes=8", "--set", "max_head_dim=4"]
     result = output(capsys, "gen", "pam-pu", *small, "-o", str(tmp_path / "out"))
