@@ -27,14 +27,18 @@ MAX_ROUNDS = 8
 
 @dataclass
 class Asking:
-    """A source of records that notes what it is asked for; without ``source`` it has no answers."""
+    """A source of records that notes what it is asked for; without ``source`` it has no answers, and a record that can't be
+    trusted is none."""
 
     source: RecordFolder | None = None
     measurements: dict[Measurement, None] = field(default_factory=dict)
 
     def find(self, measurement: Measurement) -> Record | None:
         self.measurements[completed(measurement)] = None
-        return None if self.source is None else self.source.find(measurement)
+        try:
+            return None if self.source is None else self.source.find(measurement)
+        except RecordError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,6 @@ def asked_by_systems(source: Asking) -> None:
         for model in models:
             try:
                 system.prepare(model, source, False)
-            except RecordError:
-                raise
             except ConfigError:  # missing, or a model that the system does not take
                 continue
 
@@ -150,26 +152,22 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
         if outcome.state != "done":
             lost[measurement] = outcome
 
-    for _ in range(MAX_ROUNDS):
-        rows = inventory(records, _trusted(records, pattern, done))
-        open_ = [row.measurement for row in rows if row.measurement not in done
+    def make(measurements: Iterable[Measurement]) -> bool:
+        open_ = [row.measurement for row in inventory(records, measurements) if row.measurement not in done
                  and (everything or row.state not in ("own", "shipped"))]
-        if not open_:
-            break
         measure_all(open_, str(records.folder), tell, each=ended)
+        return bool(open_)
+
+    make(presets(pattern))  # answers for most of what is asked next
+    for _ in range(MAX_ROUNDS):
+        known = wanted(records, pattern, papers=pattern == "*")
+        if not make(known):
+            break
     if lost:
         first, outcome = next(iter(lost.items()))
         raise CheckFailed(f"{len(lost)} of {len(done)} measurements were not made; `{first.command}` {outcome.state}: "
                           f"{outcome.why}")
-    return inventory(records, wanted(records, pattern, papers=pattern == "*"))
-
-
-def _trusted(records: RecordFolder, pattern: str, done: set[Measurement]) -> Sequence[Measurement]:
-    """Measurements to make next: those of presets first, then what the papers ask for besides."""
-    known = [one for one in presets(pattern) if one not in done]
-    if known:
-        return known
-    return wanted(records, pattern, papers=pattern == "*")
+    return inventory(records, known)
 
 
 def check_records(records: RecordFolder, measurements: Iterable[Measurement],
