@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 FULL   := $(VENV)/.ready-full
 
-.PHONY: demo test test-full bench rtl lint setup lock clean
+.PHONY: demo test test-full bench records rtl lint setup lock clean
 demo: $(READY)
 	$(BIN)/bankside demo
 
@@ -18,6 +18,10 @@ test-full: $(FULL) lint
 
 bench: $(READY)
 	$(BIN)/bankside bench
+
+# Makes every measurement that comes with the package again: hours.
+records: $(READY)
+	$(BIN)/bankside records --remake --records bankside/measured
 
 rtl: $(READY)
 	$(BIN)/bankside rtl

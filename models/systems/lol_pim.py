@@ -118,8 +118,7 @@ class AttentionUnit:
         self._known.clear()
         missing = self.hub.look_up(records) + ([] if self.dispatcher is None else self.dispatcher.look_up(records))
         if missing:
-            commands = dict(missing)
-            raise MissingRecord(self.name, tuple(commands), tuple(commands.values()))
+            raise MissingRecord(self.name, missing)
 
     @property
     def records(self) -> list[Record]:

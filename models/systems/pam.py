@@ -31,7 +31,7 @@ from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycle
 from .gpu import GIB, GpuSystem, read_spec
 from .pam_hbm import _load
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .units import InterfaceSetup, ReducerSetup, UnitSetup, synthesis_notes
+from .units import InterfaceSetup, ReducerSetup, UnitSetup
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -292,8 +292,7 @@ class TieredPimSystem(GpuSystem):
         for interface in self.interfaces.values():
             missing += interface.look_up(records)
         if missing:
-            commands = dict(missing)  # tiers may share a unit
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(commands), tuple(commands.values()))
+            raise MissingRecord(f"{self.name} with {model.name}", missing)
         self._refresh = refresh
         self._steps.clear()
 
@@ -788,8 +787,8 @@ class TieredPimSystem(GpuSystem):
                                 self.reducers[number].config.clock_mhz))
             notes += [f"the {what} of tier '{tier.name}' reaches {fmax:.0f} MHz, below its target of {clock:g} MHz; "
                       "results take the target for granted" for what, fmax, clock in reached if fmax < clock]
-        notes += [f"area not measured: run `{command}`" for setup in (*self.reducers, *self.interfaces.values())
-                  for command, _ in setup.unknown_area]
+        notes += [f"area not measured: run `{need.command}`" for setup in (*self.reducers, *self.interfaces.values())
+                  for need in setup.unknown_area]
         tokens = sum(step.tokens)
         entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
         x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
@@ -804,7 +803,6 @@ class TieredPimSystem(GpuSystem):
         found = [setup.records for setup in self.units]
         found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
         records = list({record.name: record for group in found for record in group}.values())
-        notes += synthesis_notes(records)
         return {
             "area": areas[self.pim.tiers[0].name],
             "unit": {"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),

@@ -21,7 +21,7 @@ from ...constraints.document import validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
 from ...constraints.memory import Memory, load_memory
-from ...constraints.records import Record, config_hash
+from ...constraints.records import SYNTH, Measurement, Record
 from ...constraints.systems import GpuSystemSpec, PamHbmSystemSpec
 from ...constraints.units import pam_ru
 from ...constraints.units.pam_pu import PamPuConfig, Step
@@ -33,7 +33,7 @@ from ..pam.tiers import MemoryKey
 from ..program import Program
 from .gpu import GpuSystem, read_spec
 from .results import Cost, MissingRecord, RecordSource
-from .units import UNIT, Measured, UnitSetup, find_synth, synthesis_notes
+from .units import UNIT, Measured, UnitSetup
 
 __all__ = ["Measured", "PamHbmSystem", "Placement"]
 
@@ -150,11 +150,10 @@ class PamHbmSystem(GpuSystem):
         self.unit.check_step(Step(1, model.head_dim))
         missing = self.setup.look_up(records, model.head_dim)
         if missing:
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
-                                tuple(need for _, need in missing))
+            raise MissingRecord(f"{self.name} with {model.name}", missing)
         if self.pim.reduction_preset is not None:
-            digest = config_hash("pam-ru", pam_ru.PRESETS[self.pim.reduction_preset])
-            self.reduction = find_synth(records, "pam-ru", digest)
+            preset = self.pim.reduction_preset
+            self.reduction = records.find(Measurement.of("synth", "pam-ru", pam_ru.PRESETS[preset], preset=preset))
         self._refresh = refresh
 
     @property
@@ -245,8 +244,7 @@ class PamHbmSystem(GpuSystem):
         done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
-        synth = self.setup.records[1]
-        library = str(synth.conditions.get("library", "unnamed library"))
+        library = SYNTH["library"]
         meets = measured.fmax_mhz >= self.unit.clock_mhz
         notes = []
         if not meets:
@@ -273,7 +271,6 @@ class PamHbmSystem(GpuSystem):
                          f"not divide evenly over {self.channels} channels")
         area = self.area()
         rests_on = [*self.setup.records, *([self.reduction] if self.reduction else [])]
-        notes += synthesis_notes(rests_on)
         if self.reduction is None and self.pim.reduction_preset is not None:
             notes.append(f"area of reduction units is the published one: run `bankside synth pam-ru --preset "
                          f"{self.pim.reduction_preset}`")

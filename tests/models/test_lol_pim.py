@@ -9,6 +9,7 @@ import pytest
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
+from bankside.constraints.records import Record
 from bankside.models.llm import load_model
 from bankside.models.lolpim.allocation import Allocator, decode
 from bankside.models.lolpim.module import ModuleTimer, lockstep
@@ -335,8 +336,8 @@ class Without:
     def __init__(self, source, *units):
         self.source, self.units = source, units
 
-    def find(self, unit, config_hash, kind, **conditions):
-        return None if unit in self.units else self.source.find(unit, config_hash, kind, **conditions)
+    def find(self, measurement):
+        return None if measurement.unit in self.units else self.source.find(measurement)
 
 
 def test_times_of_hub_and_dispatcher_come_from_records(module_records):
@@ -376,10 +377,11 @@ def test_missing_measurements_are_told(system, absent, commands, module_records)
 
 def test_a_clock_that_is_missed_is_told(module_records):
     class Synthesised:
-        def find(self, unit, config_hash, kind, **conditions):
-            sim = module_records.find(unit, config_hash, "sim")
-            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if unit == "pim-hub" else 1001.0}
-            return sim if kind == "sim" else sim.model_copy(update={"kind": "synth", "results": results})
+        def find(self, measurement):
+            if measurement.kind == "sim":
+                return module_records.find(measurement)
+            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
+            return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
     notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes
     assert notes == ["pim-hub reaches 500 MHz as synthesised, below its target of 1000 MHz; results take the target for "
@@ -388,9 +390,9 @@ def test_a_clock_that_is_missed_is_told(module_records):
 
 def test_a_record_without_what_is_needed_is_told(module_records):
     class Old:
-        def find(self, unit, config_hash, kind, **conditions):
-            record = module_records.find(unit, config_hash, kind, **conditions)
-            if unit != "pim-hub" or kind != "sim":
+        def find(self, measurement):
+            record = module_records.find(measurement)
+            if (measurement.unit, measurement.kind) != ("pim-hub", "sim"):
                 return record
             commands = {op: {"cycles": 100, "words": 32} for op in record.results["commands"]}
             return record.model_copy(update={"results": {"commands": commands}})

@@ -41,14 +41,13 @@ MEASURED = {"pam-pu": {"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_
 class Records:
     """Made-up measurements of every unit."""
 
-    def find(self, unit, config_hash, kind, **conditions):
-        results = MEASURED[unit] if kind == "sim" else {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
-        return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
-                      conditions={"head_dim": 128} if kind == "sim" else {"library": "generic"})
+    def find(self, measurement):
+        results = MEASURED[measurement.unit] if measurement.kind == "sim" else {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
+        return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
 class NoRecords:
-    def find(self, unit, config_hash, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -278,9 +277,9 @@ class Other(Records):
     def __init__(self, unit, kind, gone=False, **results):
         self.what, self.gone, self.results = (unit, kind), gone, results
 
-    def find(self, unit, config_hash, kind, **conditions):
-        found = super().find(unit, config_hash, kind, **conditions)
-        if (unit, kind) != self.what:
+    def find(self, measurement):
+        found = super().find(measurement)
+        if (measurement.unit, measurement.kind) != self.what:
             return found
         return None if self.gone else found.model_copy(update={"results": found.results | self.results})
 

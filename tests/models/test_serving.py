@@ -397,7 +397,7 @@ def test_largest_rate_is_between_a_met_and_a_missed_one():
 
 
 class NoRecords:
-    def find(self, unit, config_hash, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -456,11 +456,10 @@ def test_more_batch_more_throughput_and_longer_steps():
 class Records:
     """Made-up measurements of the unit."""
 
-    def find(self, unit, config_hash, kind, **conditions):
-        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if kind == "sim" else {
+    def find(self, measurement):
+        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if measurement.kind == "sim" else {
             "area_ge": 7e4, "fmax_mhz": 700.0}
-        return Record(kind=kind, unit=unit, preset="pam-hbm", config={}, config_hash=config_hash,
-                      conditions={**conditions, "library": "generic"}, results=results, tools={})
+        return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
 @pytest.mark.parametrize("batch", [1, 16, 110])
