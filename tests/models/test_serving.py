@@ -29,6 +29,7 @@ from bankside.models.serving.results import weighted_percentile
 from bankside.models.serving.steady import SteadyState, best_within, steady_state
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
+from bankside.models.systems.gpu_serving import GridServed
 
 
 class Plain:
@@ -425,11 +426,11 @@ def test_gpu_prefill_by_hand():
     attention = shape.layers * 4 * shape.heads * shape.head_dim * 8000 * 8001 / 2 / (4 * 989.4e12 * 0.8)
     assert gemm + attention < seconds < 1.5 * (gemm + attention)  # all-reduces, norms and activations
     # Pieces attend to what was before: the pairs are the same
-    from bankside.models.serving.systems import _pairs
+    from bankside.models.systems.gpu_serving import causal_pairs
 
     for window in (None, 3000):
-        whole = _pairs(np.array([8000]), np.array([0]), window)
-        assert whole == sum(_pairs(np.array([1000]), np.array([1000 * k]), window) for k in range(8))
+        whole = causal_pairs(np.array([8000]), np.array([0]), window)
+        assert whole == sum(causal_pairs(np.array([1000]), np.array([1000 * k]), window) for k in range(8))
         assert whole == sum(min(k, window or k) for k in range(1, 8001))
 
 
@@ -498,9 +499,6 @@ def test_a_system_may_bring_its_own():
 
     system = served_system(Mine(), load_model("opt-66b"), records=NoRecords())
     assert serve(system, requests((0, 5, 2))).tpot_s[0] == pytest.approx(1)
-    Mine.served = None
-    with pytest.raises(ConfigError, match="mine: systems of kind 'mine' can't be served yet"):
-        served_system(Mine(), load_model("opt-66b"), records=NoRecords())
 
 
 class Stepwise(GpuSystem):
@@ -508,26 +506,27 @@ class Stepwise(GpuSystem):
 
     kind = "stepwise"
 
-    def latency(self, model, *, records, refresh=False):
-        alone = served_system(load_system("gpu-only"), model, records=records)
+    def kv_capacity_tokens(self, model):
+        return 5000
+
+    def served(self, model, records, refresh=False):
+        alone, served = super().served(model, records), GridServed(self, model, records, refresh)
 
         class Latency:
-            kv_capacity_tokens = 5000
-
             def step_latency(self, contexts):
                 return 0.001 * len(contexts) + 1e-6 * float(contexts.sum())
 
             def prefill_latency(self, tokens):
                 return alone.prefill_seconds(np.array([tokens]), np.array([0])) + 1e-4 * tokens
 
-        return Latency()
+        served.latency = Latency()
+        return served
 
 
 def test_a_system_with_latencies_of_its_own():
     """Steps are its own; prompts together take the GPUs' time and each what is its own; pieces add up to the whole."""
     model = load_model("llama-3-70b")
-    spec = load_system("gpu-only").spec
-    system = served_system(Stepwise("stepwise", spec), model, records=NoRecords())
+    system = served_system(Stepwise(load_system("gpu-only").description), model, records=NoRecords())
     gpu = served_system("gpu-only", model, records=NoRecords())
     assert system.kv_capacity_tokens == 5000
     assert system.decode_run(np.array([10, 20]), 2).tolist() == pytest.approx([0.00203, 0.002032])
