@@ -770,18 +770,27 @@ class LolPimHybridSystem(GpuPlatform):
 
 
 class HybridServed(GpuServed):
-    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context
-    would."""
+    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context would,
+    evaluated at multiples of :data:`GRID` tokens and on straight lines between."""
 
     system: LolPimHybridSystem
 
+    def __init__(self, system: LolPimHybridSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        super().__init__(system, model, records, refresh)
+        self._known: dict[tuple[int, int], float] = {}
+
+    def _at(self, micro: int, tokens: int) -> float:
+        """Attention of one layer for ``micro`` requests of this context."""
+        key = (micro, tokens)
+        if key not in self._known:
+            costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), np.array([max(tokens, 1)]))
+            self._known[key] = sum(float(np.max(cost.time_s)) for cost in costs.values())
+        return self._known[key]
+
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
-        one = MicroBatch(micro, len(contexts))
-        out = np.empty(steps)
-        for step in range(steps):
-            costs = self.system.attention(self.model, one, contexts + step)
-            out[step] = sum(float(np.mean(cost.time_s)) for cost in costs.values())
-        return out
+        grid = np.arange(contexts.min() // GRID, (contexts.max() + steps - 1) // GRID + 2) * GRID
+        table = [self._at(micro, tokens) for tokens in grid.tolist()]
+        return np.array([np.interp(contexts + step, grid, table).mean() for step in range(steps)])
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
         """Energy goes by whole rows."""

@@ -632,6 +632,46 @@ def test_steady_state_is_the_middle_of_a_long_run():
     assert (log.batch * log.seconds)[middle].sum() / tokens == pytest.approx(state.tpot_s, rel=0.03)
 
 
+def test_every_token_of_a_cached_prompt_takes_a_step():
+    """8 requests in work make 8 tokens in a step of 1 s, none of them behind a prefill; room for 5 and blocks of a whole
+    request change the batch alone."""
+    lengths = Workload("test", np.zeros(50), np.full(50, 90), np.full(50, 5))
+    state = steady_state(Plain(), lengths, 8, cached=True)
+    assert state.batch == 8 and state.tokens_per_s == pytest.approx(8) and state.prefill_share == 0
+    assert 91 < state.context < 93 and state.longest_context == 94 and state.largest_batch == 8
+    full = steady_state(Plain(capacity=500), lengths, None, Policy(watermark=0), cached=True)
+    assert 5 <= full.batch < 5.6 and full.tokens_per_s == pytest.approx(full.batch)
+    static = steady_state(Plain(capacity=500, block=100), lengths, None, Policy(watermark=0), cached=True)
+    assert static.batch == static.largest_batch == 5 and static.preempted == 0
+
+
+def test_decoding_is_that_of_an_engine_that_goes_token_by_token():
+    """Requests of a workload are taken in as long as there is room, each of their output tokens is a step; counted long after
+    the beginning."""
+    lengths = draw("qmsum", 4000, 3, timed=False)
+    capacity, block, each = 1 << 20, 16, 1e-6
+    state = steady_state(Plain(capacity, block, fixed=0.01, token=each), lengths, None, Policy(watermark=0), cached=True)
+    rng = np.random.default_rng(1)
+    free, tokens, held_s = capacity // block, 0, 0.0
+    work: dict[int, list[int]] = {}
+    waiting = iter(rng.permutation(len(lengths)).tolist())
+    head = next(waiting)
+    for step in range(1500):
+        while (need := -(-int(lengths.prompt[head]) // block)) <= free:
+            done = int(rng.integers(lengths.output[head])) if step == 0 else 0
+            work[head] = [int(lengths.prompt[head]) + done, int(lengths.output[head]) - done, need + 10]
+            free -= need + 10                                # room to grow, as most of them need
+            head = next(waiting)
+        if step >= 500:
+            tokens += len(work)
+            held_s += 0.01 + each * sum(one[0] for one in work.values())
+        for request, one in list(work.items()):
+            one[0], one[1] = one[0] + 1, one[1] - 1
+            if not one[1]:
+                free += work.pop(request)[2]
+    assert state.tokens_per_s == pytest.approx(tokens / held_s, rel=0.015)
+
+
 def test_the_best_batch_within_a_limit():
     """A time per token that grows slowly and jumps at 100 requests; above it a larger batch has fewer tokens per second."""
     ran = []
