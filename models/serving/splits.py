@@ -17,7 +17,7 @@ __all__ = ["Decoding", "best", "decode", "search"]
 DRAWN = 1 << 14
 
 #: Requests that are taken in while decoding is watched.
-REQUESTS = 250
+REQUESTS = 500
 
 
 @dataclass(frozen=True)

@@ -314,6 +314,8 @@ class LolPimSystem(System):
         self.unit = AttentionUnit(self.name, spec, self.memory)
         self.module = self.unit.module
         self._layers: dict[Any, dict[str, Cost]] = {}
+        self._seconds: dict[tuple[ModelShape, int, int], float] = {}
+        self._slowest: dict[tuple[ModelShape, int], tuple[int, int, float]] = {}
 
     @property
     def devices(self) -> int:
@@ -336,7 +338,8 @@ class LolPimSystem(System):
         made."""
         self.check(model)
         self.unit.prepare(records, refresh)
-        self._layers.clear()
+        for known in (self._layers, self._seconds, self._slowest):
+            known.clear()
 
     # Shapes ----------------------------------------------------------------------------------------------------------
 
@@ -462,14 +465,21 @@ class LolPimSystem(System):
 
     def slowest(self, model: ModelShape, vectors: int) -> tuple[int, int, float]:
         """The stage that decides, its layers, and seconds of what it does beside them."""
-        layer = sum(float(cost.time_s) for cost in self.layer(model, vectors, 1).values())
-        each = [(layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
-                for stage, layers in enumerate(self.stages(model))]
-        stage = max(range(self.pp), key=lambda s: each[s][0] * layer + each[s][1])
-        return stage, *each[stage]
+        if (model, vectors) not in self._slowest:
+            layer = self.layer_seconds(model, vectors, 1)
+            each = [(layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
+                    for stage, layers in enumerate(self.stages(model))]
+            stage = max(range(self.pp), key=lambda s: each[s][0] * layer + each[s][1])
+            self._slowest[model, vectors] = stage, *each[stage]
+        return self._slowest[model, vectors]
 
     def layer_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
-        return sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
+        key = (model, vectors, tokens)
+        if key not in self._seconds:
+            if len(self._seconds) > 1 << 16:
+                self._seconds.clear()
+            self._seconds[key] = sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
+        return self._seconds[key]
 
     def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
         """Slowest stage with a micro-batch of requests of equal context."""
@@ -770,8 +780,8 @@ class LolPimHybridSystem(GpuPlatform):
 
 
 class HybridServed(GpuServed):
-    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context would,
-    evaluated at multiples of :data:`GRID` tokens and on straight lines between."""
+    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context
+    would, evaluated at multiples of :data:`GRID` tokens and on straight lines between."""
 
     system: LolPimHybridSystem
 

@@ -646,8 +646,8 @@ def test_every_token_of_a_cached_prompt_takes_a_step():
 
 
 def test_decoding_is_that_of_an_engine_that_goes_token_by_token():
-    """Requests of a workload are taken in as long as there is room, each of their output tokens is a step; counted long after
-    the beginning."""
+    """Requests of a workload are taken in as long as there is room, each of their output tokens is a step; counted long
+    after the beginning."""
     lengths = draw("qmsum", 4000, 3, timed=False)
     capacity, block, each = 1 << 20, 16, 1e-6
     state = steady_state(Plain(capacity, block, fixed=0.01, token=each), lengths, None, Policy(watermark=0), cached=True)
