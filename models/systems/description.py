@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ...constraints.document import Strict, validate
+from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
 from ...constraints.systems import GpuSystemSpec
 
@@ -89,10 +90,10 @@ def _memory(path: str, stamp: float, power_limit: bool) -> Memory:
     return load_memory(path).at(power_limit)
 
 
-Any_ = TypeVar("Any_", bound=Strict)
+Part = TypeVar("Part", bound=Strict)
 
 
-def _changed(spec: Any_, changes: Mapping[str, Any], where: str) -> Any_:
+def _changed(spec: Part, changes: Mapping[str, Any], where: str) -> Part:
     if not changes:
         return spec
     document = spec.model_dump()
@@ -100,6 +101,8 @@ def _changed(spec: Any_, changes: Mapping[str, Any], where: str) -> Any_:
         at: Any = document
         *parents, last = key.split(".")
         for parent in parents:
-            at = at[parent]
+            at = at.setdefault(parent, {})
+            if not isinstance(at, dict):
+                raise ConfigError(f"{where}: '{key}': '{parent}' is a plain value, not a group")
         at[last] = value
     return validate(document, type(spec), where)
