@@ -11,13 +11,14 @@ from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.records import Record
 from bankside.models.llm import load_model
-from bankside.models.lolpim.allocation import Allocator, decode
+from bankside.models.lolpim.allocation import Allocator
 from bankside.models.lolpim.module import ModuleTimer, lockstep
 from bankside.models.lolpim.partition import Append, Context, Gemv, Module, Score
-from bankside.models.lolpim.search import best, legal_splits, search, sized, utilisation
+from bankside.models.lolpim.peak import utilisation
 from bankside.models.memory.aim import FrontEnd, channel_mask
 from bankside.models.memory.aim_pingpong import PingPong
 from bankside.models.program import Program
+from bankside.models.serving.splits import best, decode, search
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.lol_pim import pipelined
 from bankside.models.systems.units import HubCommandClocks
@@ -232,7 +233,7 @@ def test_room_is_counted_in_rows():
 
 def test_lazy_allocation_takes_more_requests(module_records):
     model = load_model("qwen1.5-7b")
-    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", steps=48,
+    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", requests=100,
                            records=module_records) for name in ("lol-pim", "aimx-pim"))
     assert lazy.batch > 1.8 * static.batch
     assert static.batch == load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch
@@ -253,24 +254,25 @@ def test_utilisation_is_that_of_table_8():
 
 def test_all_splits_are_tried(module_records):
     model = load_model("qwen1.5-14b")
-    system = sized("lol-pim", 320)
-    splits = [(one.tp, one.pp) for one in legal_splits(system, model)]
+    system = load_system("lol-pim").sized(320)
+    splits = [(one.tp, one.pp) for one in system.splits(model)]
     assert splits == [(1, 40), (2, 20), (4, 10), (8, 5)]             # 5, 10, 20 and 40 do not divide the FFN
-    found = search(system, model, "musique", steps=16, records=module_records)
+    found = search(system, model, "musique", requests=32, records=module_records)
     assert sorted(one.parallelism for one in found) == splits
     assert [one.tokens_per_s for one in found] == sorted((one.tokens_per_s for one in found), reverse=True)
 
 
 def test_systems_of_a_size(module_records):
     model = load_model("qwen1.5-7b")
-    assert sized("lol-pim", 256).modules == 32 and sized("gpu-gddr", 256).spec.gpu.count == 4
-    hybrid = sized("gpu-lol-pim", 256)
+    assert load_system("lol-pim").sized(256).modules == 32 and load_system("gpu-gddr").sized(256).spec.gpu.count == 4
+    hybrid = load_system("gpu-lol-pim").sized(256)
     assert hybrid.spec.gpu.count == 2 and hybrid.modules_per_gpu == 8
-    rates = [best(system, model, "musique", steps=16, records=module_records).tokens_per_s
-             for system in (hybrid, sized("gpu-aimx-pim", 256))]
+    rates = [best(system, model, "musique", requests=32, records=module_records).tokens_per_s
+             for system in (hybrid, load_system("gpu-aimx-pim").sized(256))]
     assert rates[0] > rates[1]
-    with pytest.raises(ConfigError, match=r"^lol-pim can't have 100 GB$"):
-        sized("lol-pim", 100)
+    for name in ("lol-pim", "gpu-lol-pim", "gpu-gddr", "pam"):
+        with pytest.raises(ConfigError, match=rf"^{name} can't have 100 GB$"):
+            load_system(name).sized(100)
 
 
 # Errors ------------------------------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ def test_missing_measurements_are_told(system, absent, commands, module_records)
         evaluate(system, model, context=100, batch=1, records=source)
     assert list(told.value.commands) == commands
     with pytest.raises(MissingRecord):
-        search(load_system(system), model, "qmsum", records=source, steps=16)
+        search(load_system(system), model, "qmsum", records=source)
 
 
 def test_a_clock_that_is_missed_is_told(module_records):
