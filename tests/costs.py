@@ -141,7 +141,7 @@ class Ledger:
             self.file.close()
 
     def report(self) -> list[str]:
-        """Lines of the report: sums by folder, the dearest tests and fixtures, and what no longer belongs to `make test`."""
+        """Lines: sums by folder, the dearest tests and fixtures, and what no longer belongs to `make test`."""
         everything = {**self.tests, **self.fixtures}
         lines = [f"cost: {sum(everything.values()):.0f} processor seconds, {len(self.tests)} tests"]
         folders: dict[str, list[float]] = defaultdict(list)

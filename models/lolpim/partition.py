@@ -344,8 +344,9 @@ class Context(_Attention):
 
     @property
     def rows(self) -> int:
-        """Rows that the values of all heads of the request take in every bank (``head``: of one head in its channel). Runs of
-        heads share a row (``token``), or runs of a head (``head``)."""
+        """Rows that the values of all heads of the request take in every bank (``head``: of one head in its channel).
+
+        Runs of several heads share a row (``token``), or several runs of a head (``head``)."""
         packed = max(self.module.row // self.run, 1)
         if self.partition == "token":
             return self.steps * self.passes * ceil(self.heads, packed)

@@ -32,10 +32,12 @@ def test_what_measurement_adds():
 
 def test_report_of_costs():
     ledger = costs.Ledger(None)
-    for name, cost_s, placed in (("tests/a/t.py::x", 3.0, False), ("tests/a/t.py::y", 1.0, False), ("tests/b/t.py::z", 9.0, True)):
+    shared = [("tests/a/t.py::f (fixture)", 2.0)]
+    for name, cost_s, placed in (("tests/a/t.py::x", 3.0, False), ("tests/a/t.py::y", 1.0, False),
+                                 ("tests/b/t.py::z", 9.0, True)):
         for when in ("setup", "call", "teardown"):
-            ledger.pytest_runtest_logreport(SimpleNamespace(nodeid=name, when=when, cost={
-                "test_s": cost_s / 3, "placed": placed, "fixtures": [("tests/a/t.py::f (fixture)", 2.0)] if when == "setup" else []}))
+            cost = {"test_s": cost_s / 3, "placed": placed, "fixtures": shared if when == "setup" else []}
+            ledger.pytest_runtest_logreport(SimpleNamespace(nodeid=name, when=when, cost=cost))
     assert ledger.report() == [
         "cost: 19 processor seconds, 3 tests", "     10.0 s  tests/a", "      9.0 s  tests/b", "dearest:",
         "      9.0 s  tests/b/t.py::z", "      6.0 s  tests/a/t.py::f (fixture)", "      3.0 s  tests/a/t.py::x",

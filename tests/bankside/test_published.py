@@ -19,7 +19,8 @@ pytestmark = pytest.mark.xdist_group("verilog")
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 
 
-@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values() for preset in unit.published_presets])
+@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values()
+                                          for preset in unit.published_presets])
 def test_preset_is_up_to_date(unit, preset):
     for name, text in generated_files(select(unit, preset=preset)).items():
         assert (RTL / unit / preset / name).read_text() == text, name

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The hub in Amaranth's simulator: transfers and registers beside a stand-in for the EPU, and a lane of the EPU bit for bit.
+"""The hub in Amaranth's simulator: transfers and registers beside a stand-in for the EPU, and a lane of the EPU.
 
 The whole unit is compared bit for bit in ``tests/cosim/test_aim_bench.py``.
 """
@@ -185,8 +185,8 @@ class Difference(SoftmaxExp):
 
 @pytest.mark.parametrize("lane_depth", [1, 5])
 def test_a_lane_keeps_its_elements_apart(monkeypatch, lane_depth):
-    """Whole numbers for arithmetic, another kind of element in every clock: each meets its own operands, and comes out after
-    the lane's latency."""
+    """Whole numbers for arithmetic, another kind of element in every clock. Each meets its own operands, and comes out
+    after the lane's latency."""
     monkeypatch.setattr(epu_module, "SoftmaxExp", Difference)
     monkeypatch.setattr(epu_module, "convert", lambda m, x, *, source, target, name: x[:target.width])
     monkeypatch.setattr(epu_module, "fma", lambda m, a, b, c, *, fmt, depth, name: delayed(

@@ -23,8 +23,10 @@ def controller(groups, sources, channel_pages):
 
 
 def play(config, pages, chance, rng):
-    """Beats of each unit and the cycles in which they left, and the cycles in which beats of each channel came, for pages
-    (unit, tokens, chunks) of each channel; a beat names its channel, page and position. ``chance`` of valid and of ready."""
+    """Beats of each unit and the cycles in which they left, and the cycles in which beats of each channel came.
+
+    ``pages``: (unit, tokens, chunks) of each page of each channel; a beat names its channel, page and position.
+    ``chance``: of valid and of ready."""
     dut = PageBuffer(config)
     beats = [[channel << 24 | page << 12 | at for page, (_, tokens, chunks) in enumerate(mine)
               for at in range(2 * tokens * chunks)] for channel, mine in enumerate(pages)]

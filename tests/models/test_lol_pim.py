@@ -79,7 +79,7 @@ def operators(draw):
 @given(operators())
 @settings(max_examples=80)
 def test_places_of_any_request(pair):
-    """No two elements of any heads share a place; all lie in the banks, and fill the rows that are reserved and no other."""
+    """No two elements of any heads share a place. All lie in the banks, and in the reserved rows, from first to last."""
     score, context = pair
     module = score.module
     each = range(score.tokens), range(score.heads)
@@ -99,8 +99,8 @@ def test_places_of_any_request(pair):
 @given(operators())
 @settings(max_examples=80)
 def test_results_are_sums_of_all_runs_and_parts(pair):
-    """The context's program, executed with sets of rows for numbers: the result of every dimension is the sum over the rows
-    in which the first head has its values, of each once, and, without parts, as far as it has tokens there. Runs of ``head``
+    """The context's program, executed with lists of rows for numbers. The result of every dimension is a sum over the rows
+    in which the first head has its values, each once, and, without parts, as far as it has tokens there. Runs of ``head``
     are whole rows."""
     context = replace(pair[1], target=100, partial=500, heads=1)
     if context.partition == "head":
