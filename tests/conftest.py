@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from bankside.constraints.records import Measurement, Record
 from bankside.constraints.units import dpa_dispatcher, pam_pu, pim_hub
+from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
 
 #: Clocks of a command of the hub on 32 words, and of a further word.
 HUB = {"SOFTMAX": (156, 3.0), "LAYERNORM": (206, 3.0), "RMSNORM": (141, 2.0), "EWADD": (83, 2.0), "GPR_MUL": (83, 2.0)}
+
+pytest_plugins = ("tests.costs",)
+
+# The same examples in every run of `make test`; others in every run of `make test-full`, and the failing one is printed
+# with the line that repeats it.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.register_profile("random", derandomize=False, print_blob=True, deadline=None)
+settings.load_profile("random")
+
+# A bench's few thousand cycles take less time than the compiler needs to make them faster.
+os.environ.setdefault(LEVEL, "0")
 
 RESULTS = {
     "pim-hub": {"commands": {op: {"words": 32, "cycles": cycles, "clocks_per_word": slope}

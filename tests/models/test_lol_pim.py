@@ -1,11 +1,14 @@
 """LoL-PIM's systems: places of keys and values, programs, room, time of a step, splits."""
 
+import collections
 import itertools
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
@@ -62,6 +65,75 @@ def test_values_have_places_of_their_own(partition, heads, dim, run):
     # All dimensions of a token are read by one command of every bank.
     if partition == "token":
         assert len({context.place(9, k)[:2] for k in range(dim)}) == min(dim, 256)
+
+
+@st.composite
+def operators(draw):
+    """A score and a context of a request in a small module, at any base."""
+    size = draw(st.sampled_from([2, 4]))            # as many lanes as banks: a result of each bank is a register
+    module = Module(draw(st.integers(1, 4)), size, size, size * draw(st.sampled_from([2, 4, 8])), 1 << 10)
+    dim, run = (size * draw(st.integers(1, module.columns)) for _ in range(2))
+    shape = draw(st.sampled_from(["head", "token"])), draw(st.integers(1, 60)), dim
+    fields = {"group": draw(st.integers(1, 3)), "heads": draw(st.integers(1, 7)), "base": draw(st.integers(0, 4))}
+    return Score(module, *shape, **fields), Context(module, *shape, **fields, run=run)
+
+
+@given(operators())
+@settings(max_examples=80)
+def test_places_of_any_request(pair):
+    """No two elements of any heads share a place. All lie in the banks, and in the reserved rows, from first to last."""
+    score, context = pair
+    module = score.module
+    each = range(score.tokens), range(score.heads)
+    keys = [score.place(*which) for which in itertools.product(*each)]
+    values = [context.place(token, dim, head) for token, head, dim in itertools.product(*each, range(score.head_dim))]
+    last = [column + score.columns - 1 for *_, column in keys]
+    assert max(last) < module.columns and all(column % score.columns == 0 for *_, column in keys)
+    assert max(element for *_, element in values) < module.row
+    turns = -(-score.heads // module.channels) if score.partition == "head" else 1
+    for operator, places in ((score, keys), (context, values)):
+        assert len(set(places)) == len(places)
+        assert {place[:2] for place in places} <= {*itertools.product(range(module.channels), range(module.banks))}
+        rows = [place[2] for place in places]
+        assert (min(rows), max(rows) + 1) == (operator.base, operator.base + operator.rows * turns)
+
+
+@given(operators())
+@settings(max_examples=80)
+def test_results_are_sums_of_all_runs_and_parts(pair):
+    """The context's program, executed with lists of rows for numbers. The result of every dimension is a sum over the rows
+    in which the first head has its values, each once, and, without parts, as far as it has tokens there. Runs of ``head``
+    are whole rows."""
+    context = replace(pair[1], target=100, partial=500, heads=1)
+    if context.partition == "head":
+        context = replace(context, run=context.module.row)
+    module, registers = context.module, collections.defaultdict(list)
+    sums = [[] for _ in range(module.channels)]
+    for op, at in context.program.expand():
+        chosen = [c for c in range(module.channels) if at.get("mask", 0) >> (31 - c) & 1]
+        if op == "WR_BIAS":
+            for channel in chosen:
+                sums[channel] = []
+        elif op == "MAC_ABK":
+            for channel in chosen:
+                sums[channel] = [*sums[channel], (channel, at["row"], at["opsize"] * module.lanes)]
+        elif op == "RD_MAC":
+            registers |= {at["gpr"] + channel: sums[channel] for channel in chosen}
+        elif op == "EWADD":
+            for n in range(at["opsize"]):
+                registers[at["gpr0"] + n] = registers[at["gpr0"] + n] + registers[at["gpr1"] + n]
+    for query, dim in itertools.product(range(context.group), range(context.head_dim)):
+        places = [context.place(token, dim) for token in range(context.tokens)]
+        one = dim // (module.units if context.partition == "token" else module.banks)
+        register = context.target + module.channels * (context.passes * query + one) + places[0][0]
+        got = registers[register]
+        ends = {}
+        for channel, _, row, element in places:
+            ends[channel, row] = max(ends.get((channel, row), 0), element % context.run)
+        sizes = {row[:2]: row[2] for row in got}
+        assert sizes.keys() >= ends.keys() and len(sizes) == len(got)
+        if context.parts == 1:
+            assert all(end < sizes[row] < end + 1 + module.lanes for row, end in ends.items())
 
 
 @pytest.mark.parametrize("partition", ["token", "head"])
@@ -201,6 +273,21 @@ def test_contexts_of_their_own(module_records):
     assert even == pytest.approx(evaluate("lol-pim", model, context=8192, batch=16, records=module_records).tpot_ms * 1e-3)
     assert system.step_seconds(model, np.r_[np.full(15, 8192), 16384]) == pytest.approx(
         system.step_seconds(model, np.full(16, 16384)))
+
+
+def test_a_step_of_the_pipeline_takes_its_longest_stage(module_records):
+    """Twenty micro-batches of one request in sixteen stages: at each of twenty shifts the longest of sixteen neighbours
+    decides. Four micro-batches: at each of sixteen shifts the longest of all."""
+    system = load_system("lol-pim", {"parallelism.micro_batch": 1})
+    model = load_model("qwen1.5-7b")
+    system.prepare(model, module_records, False)
+    stages = 16
+    for batch in (4, 16, 20, 37):
+        contexts = 1024 * np.r_[np.random.default_rng(batch).integers(1, 4, batch - 3), 1, 1, 4]   # on the grid
+        slots = [system.stage_seconds(model, 1, int(tokens)) for tokens in contexts]
+        slots += [0.0] * (stages - batch)
+        shifts = [max(slots[(first + n) % len(slots)] for n in range(stages)) for first in range(len(slots))]
+        assert system.step_seconds(model, contexts) == pytest.approx(sum(shifts))
 
 
 # Room --------------------------------------------------------------------------------------------------------------------

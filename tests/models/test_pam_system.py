@@ -63,7 +63,7 @@ def attention_ms(result):
 # Tiers -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from([HBM, DDR]), st.lists(st.integers(1, 32), min_size=1, max_size=12))
 def test_visits_to_rows_add_up(memory, reads):
     """Any sequence of row visits takes what the engine says, up to the first activation and the last precharge."""
@@ -91,7 +91,7 @@ def test_pages_by_hand():
     assert bus < page_cycles(NAND, 32) * NAND.clock_ps * 1e-6 < 1.6 * bus
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([None, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
 def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     """Visits, reads and pairs against loops over tokens that ask the layout for every single access."""

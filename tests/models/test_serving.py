@@ -254,7 +254,7 @@ def loads(draw):
     return rows, system, policy
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(loads(), st.sampled_from([Plain, Vectored]))
 def test_same_as_token_by_token(load, kind):
     rows, system, policy = load
@@ -266,7 +266,7 @@ def test_same_as_token_by_token(load, kind):
     assert r.preemptions.tolist() == preempted and most <= total
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(loads(), st.booleans(), st.integers(1, 3), st.sampled_from(["round-robin", "least-loaded"]))
 def test_nothing_is_lost(load, chunked, instances, dispatch):
     """Every request ends with all its tokens, in order, one hook call each; the cache is never over-full; the gaps are
@@ -292,7 +292,7 @@ def test_nothing_is_lost(load, chunked, instances, dispatch):
     assert 0 < r.summary()["utilisation"] <= 1 + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.just(0.0), st.integers(1, 50), st.integers(1, 400)), min_size=1, max_size=10),
        st.sampled_from([0.3, 0.01, 0.0001]), st.sampled_from([0.0, 0.01, 0.5]))
 def test_fast_mode_keeps_its_bound(rows, tolerance, token):
