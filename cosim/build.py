@@ -65,8 +65,8 @@ def simulator_environment() -> dict[str, str]:
 OPTIMISATION = ("OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
 
 
-#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (of a driver with a
-#: `main` of its own: after ``VerilatedContext::randReset``).
+#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (a driver
+#: with a `main` of its own: ``randReset`` of the thread's context).
 UNKNOWN = ("--x-assign", "unique", "--x-initial", "unique")
 
 
