@@ -81,8 +81,8 @@ def optimisation() -> tuple[str, ...]:
     return f"OPT_FAST=-O{level}", "OPT_SLOW=-O0", f"OPT_GLOBAL=-O{level}"
 
 
-#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (of a driver with a
-#: `main` of its own: after ``VerilatedContext::randReset``).
+#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (a driver
+#: with a `main` of its own: ``randReset`` of the thread's context).
 UNKNOWN = ("--x-assign", "unique", "--x-initial", "unique")
 
 
