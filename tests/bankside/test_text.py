@@ -11,10 +11,11 @@ COMMON = {"preset": "p", "config_hash": "0123", "mismatches": 0, "vectors": 9, "
 ERRORS = {"max_abs_error": 1e-3, "rms_error": 1e-4}
 CYCLES = {"cycles": 20, "ideal_cycles": 16, "utilisation": 0.8}
 STALLED = {**CYCLES, "stall_cycles": 4}
-PACED = {"memory": "m", "cycles": 40, "time_ns": 80.0, "memory_time_ns": 70.0, "stall_cycles": 3}
+PACED = {"memory": "m", "cycles": 40, "time_ns": 80.0, "memory_time_ns": 70.0, "stall_cycles": 3, "drain_cycles": 9,
+         "utilisation": 0.4}
 
 RESULTS = {
-    "pam-bank-group": ({**ERRORS, **CYCLES, "memory_timing": PACED},
+    "pam-bank-group": ({**ERRORS, **STALLED, "units": 2, "drain_cycles": 8, "memory_timing": PACED},
                        "40 cycles (80 ns; the memory takes 70 ns), 3 stall cycles"),
     "aim-channel": ({**ERRORS, **STALLED, "memory": "m", "works": {"q_k": CYCLES}, "memory_timing": {
         "q_k": {"cycles": 40, "memory_cycles": 75, "read_to_result": 6}}},
