@@ -4,6 +4,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+FULL   := $(VENV)/.ready-full
 
 .PHONY: demo test test-full bench records rtl lint setup lock clean
 demo: $(READY)
@@ -12,7 +13,7 @@ demo: $(READY)
 test: $(READY) lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
 
-test-full: $(READY) lint
+test-full: $(FULL) lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
 bench: $(READY)
@@ -33,6 +34,10 @@ setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml tools/setup.sh
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)"
+	touch $@
+
+$(FULL): $(READY)
+	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)" full
 	touch $@
 
 # After a change of dependencies.

@@ -25,6 +25,9 @@ __all__ = ["main"]
 
 
 class _Parser(argparse.ArgumentParser):
+    #: Words of the command line, for a command whose options depend on them.
+    words: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         # One line; the nearest command for a mistyped one.
         if "invalid choice" in message and self.prog == "bankside":
@@ -55,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
     try:
-        arguments = _parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        arguments = _parser(words).parse_args(words)
         code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
@@ -103,7 +107,8 @@ def entry() -> None:
     sys.exit(main())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of these words; the arguments of other commands than theirs are left out."""
     parser = _Parser(prog="bankside", description="Hardware beside memory for LLM decoding: generate, co-simulate, "
                      "synthesise, and evaluate a server built from it.", formatter_class=_Commands)
     parser.add_argument("--version", action="version", version=f"bankside {__version__}")
@@ -112,7 +117,9 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".",
                                   formatter_class=_Help)
         sub.set_defaults(run=COMMANDS[name][2])
-        fill(sub)
+        sub.words = words
+        if name in words or not words:
+            fill(sub)
     return parser
 
 
@@ -309,30 +316,35 @@ def _gen(arguments: argparse.Namespace) -> int:
 # ---- sim ------------------------------------------------------------------------------------------------------------
 
 
-#: What is simulated: each unit takes some of these, and has its own defaults (``Unit.workload``).
-SIM_WORKLOAD: dict[str, dict[str, Any]] = {
-    "--memory": {"metavar": "M", "help": "pam-pu, aim-channel, lol-pim-module: memory whose timing brings the "
-                                         "data (default: hbm3-5.2, gddr6-aim)"},
-    "--tokens": {"metavar": "N", "type": natural, "help": "pam-pu: tokens of the measured step (default: 512)"},
-    "--head-dim": {"metavar": "D", "type": positive, "help": "pam-pu, pam-ru: head dimension (default: 128)"},
-    "--partials": {"metavar": "N", "type": positive,
-                   "help": "pam-ru: partial results of the measured merge, over all sources (default: 16)"},
-    "--shares": {"metavar": "H:D:S", "help": "pam-tier-merge: proportions of tokens in HBM, DDR and SSD (default: 12:3:1)"},
-    "--data": {"metavar": "KIND", "help": "pam-tier-merge: normal, equal, dominant or extreme scores (default: normal)"},
-    "--vectors": {"metavar": "FILE", "help": "operators: operands and results in the text format of Berkeley TestFloat"},
-    "--count": {"metavar": "N", "type": positive,
-                "help": "operators: random operands, beside the corners (default: 100000)"},
-}
-
-
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the workload are the unit's where the command names one, else those of all units."""
+    from .registry import UNITS, workload_options
+
     _selection_arguments(parser)
-    for flags, options in SIM_WORKLOAD.items():
-        parser.add_argument(flags, **options)
+    named = UNITS.get(next((word for word in getattr(parser, "words", ()) if word in UNITS), ""))
+    group = parser.add_argument_group(f"what the bench of {named.name} simulates" if named else
+                                      "what is simulated (bankside sim UNIT --help: the unit's own, with defaults)")
+    mine = workload_options(named) if named else {}
+    others: dict[str, Any] = {}
+    for unit in UNITS.values():
+        for name, option in workload_options(unit).items():
+            others.setdefault(name, option)
+    for name, option in {**others, **mine}.items():
+        text = option.description if name in mine or not named else argparse.SUPPRESS
+        group.add_argument(option.flag, metavar=name[0].upper(), type=_option_type(option), default=None,
+                           help=text if text is argparse.SUPPRESS or name not in mine or option.default is None
+                           else f"{text} (default: {option.default})")
     parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
     parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
     _records_argument(parser)
     _json_argument(parser)
+    parser.set_defaults(workload=tuple(others))
+
+
+def _option_type(option: Any) -> Any:
+    if option.kind is int:
+        return functools.partial(_whole, least=option.least or 0, most=option.most or 1 << 40)
+    return option.kind
 
 
 def _sim(arguments: argparse.Namespace) -> int:
@@ -341,7 +353,7 @@ def _sim(arguments: argparse.Namespace) -> int:
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
-    given = {name: getattr(arguments, name) for name in (flag[2:].replace("-", "_") for flag in SIM_WORKLOAD)}
+    given = {name: getattr(arguments, name) for name in arguments.workload}
     result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log,
                       **{name: value for name, value in given.items() if value is not None})
     if arguments.json:
@@ -721,9 +733,10 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _repro_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", help="paper (pam, ...; an unknown one tells which there are)")
+    parser.add_argument("paper", metavar="PAPER", nargs="?", help="paper; --list without one tells which there are")
     parser.add_argument("--claims", metavar="ID,...", help="only these claims; all by default")
-    parser.add_argument("--list", action="store_true", help="list the claims and compute nothing")
+    parser.add_argument("--list", action="store_true",
+                        help="list the claims, or without PAPER the papers; compute nothing")
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
@@ -741,6 +754,15 @@ def _repro(arguments: argparse.Namespace) -> int:
 
     if arguments.figure is None and arguments.output is not None:
         raise ConfigError("--output needs --figure")
+    if arguments.paper is None:
+        if not arguments.list or arguments.figure is not None or arguments.claims is not None:
+            raise ConfigError("the following arguments are required: PAPER, or --list alone (see bankside repro --help)")
+        listed = repro.papers()
+        if arguments.json:
+            emit(listed)
+        else:
+            print(repro.papers_text(listed))
+        return 0
     if arguments.figure is not None:
         from .repro_figures import draw
 

@@ -45,7 +45,7 @@ def examine() -> list[Check]:
     headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")
     checks.append(Check("lz4.h", next((p for p in headers if Path(p).exists()), ""), False,
                         "waveforms as FST instead of VCD", "apt-get install liblz4-dev"))
-    checks.append(Check("sta", shutil.which("sta") or "", False, "OpenSTA, to check the timing analysis against",
+    checks.append(Check("sta", shutil.which("sta") or "", False, "OpenSTA: judges timing and constraints in make test-full",
                         "apt-get install opensta"))
     return checks
 

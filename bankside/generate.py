@@ -10,11 +10,13 @@ import re
 import subprocess
 import traceback
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from bankside import __version__
 from bankside.constraints.contract import Port
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.formats import FloatFormat
 
 from .registry import Unit
 from .selection import Selection
@@ -23,6 +25,16 @@ __all__ = ["describe", "generated_files", "latency", "sdc", "tool_versions", "ve
 
 #: Share of the clock period that lies outside the unit, at inputs and at outputs.
 IO_DELAY_SHARE = 0.2
+
+#: Shares of the clock period by which two edges of the clock may lie apart: jitter and skew before the clock tree is laid
+#: out for setup, skew alone for hold.
+SETUP_UNCERTAINTY_SHARE, HOLD_UNCERTAINTY_SHARE = 0.05, 0.02
+
+#: Share of the clock period that an edge at an input takes if no cell of a library is named that drives it.
+TRANSITION_SHARE = 0.05
+
+#: Capacitance at an output in fF: about ten gate inputs in 45 nm.
+OUTPUT_LOAD_FF = 10.0
 
 #: A list of initial values of a memory of more rows than this is left out if all of them are 0. Such a memory is a macro,
 #: which holds anything after power-up, and no unit depends on it. A smaller one may become flip-flops, and accumulators
@@ -99,19 +111,42 @@ def _has_clock(text: str) -> bool:
     return "\n  input clk;" in text
 
 
-def sdc(selection: Selection) -> str:
-    """Design constraints: the target clock, and I/O delays of a fifth of its period.
+def sdc(selection: Selection, name: str | None = None) -> str:
+    """Design constraints in ns and fF: clock, delays, edges and loads at the ports, and the exception of the reset.
 
-    The clock of a unit without registers is one of its surroundings.
+    Ports are named, so that no set of ports need be computed: each tool has commands of its own for that. The clock of a
+    unit without registers is one of its surroundings. No cell of a library is needed; one may be named.
     """
-    clocked = _has_clock(verilog(selection))
-    period = 1e3 / selection.config.clock_mhz  # type: ignore[attr-defined]
-    delay = IO_DELAY_SHARE * period
-    return (f"# {selection.unit.name} {selection.label}: target clock {selection.config.clock_mhz:g} MHz\n"  # type: ignore[attr-defined]
-            f"create_clock -name clk -period {period:.4f}{' [get_ports clk]' if clocked else ''}\n"
-            f"set_input_delay {delay:.4f} -clock clk "
-            + ("[remove_from_collection [all_inputs] [get_ports clk]]\n" if clocked else "[all_inputs]\n") +
-            f"set_output_delay {delay:.4f} -clock clk [all_outputs]\n")
+    described = describe(selection, name)
+    period = 1e3 / described["target_clock_mhz"]
+    inputs = [port["name"] + ("[*]" if port["width"] > 1 else "") for port in described["ports"]
+              if port["direction"] == "in"]
+    clocked = "clk" in inputs
+    inputs = [port for port in inputs if port not in ("clk", "rst")]
+    lines = [
+        f"# {selection.unit.name} {selection.label}: target clock {described['target_clock_mhz']:g} MHz",
+        "set_units -time ns -capacitance fF",
+        f"create_clock -name clk -period {period:.4f}" + (" [get_ports clk]" if clocked else ""),
+        f"set_clock_uncertainty -setup {SETUP_UNCERTAINTY_SHARE * period:.4f} [get_clocks clk]",
+        f"set_clock_uncertainty -hold {HOLD_UNCERTAINTY_SHARE * period:.4f} [get_clocks clk]",
+        "",
+        "set data_inputs [get_ports {", *(f"  {port}" for port in inputs), "}]",
+        f"set_input_delay {IO_DELAY_SHARE * period:.4f} -clock clk $data_inputs",
+        "# A cell of your library drives the inputs if its name is in driving_cell before this file is read.",
+        "if {[info exists ::driving_cell]} {",
+        "  set_driving_cell -lib_cell $::driving_cell $data_inputs",
+        "} else {",
+        f"  set_input_transition {TRANSITION_SHARE * period:.4f} $data_inputs",
+        "}",
+        f"set_output_delay {IO_DELAY_SHARE * period:.4f} -clock clk [all_outputs]",
+        f"set_load {OUTPUT_LOAD_FF:g} [all_outputs]",
+    ]
+    if clocked:
+        lines += ["",
+                  "# The reset is synchronous: all registers leave it at the same edge, so its paths are timed. It comes",
+                  "# from a register with no logic behind it: the clock period is for its tree, which layout builds.",
+                  "set_input_delay 0 -clock clk [get_ports rst]"]
+    return "\n".join(lines) + "\n"
 
 
 def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
@@ -149,7 +184,12 @@ def _port(port: Port) -> list[dict[str, Any]]:
                                "width": port.layout.bits, "meaning": port.meaning}
     if not port.stream:
         return [payload]
-    if not port.layout.is_plain:
+    number = port.layout.fields[0].number
+    if port.layout.is_plain and port.layout.fields[0].count == 1 and isinstance(number, FloatFormat):
+        parts = {"fraction": number.fraction_bits, "exponent": number.exponent_bits, "sign": 1}
+        payload["fields"] = [{"name": name, "offset": low, "width": bits, "meaning": name} for (name, bits), low in
+                             zip(parts.items(), accumulate(parts.values(), initial=0), strict=False)]
+    elif not port.layout.is_plain:
         payload["fields"] = [{"name": field.name, "offset": low, "width": field.bits, "meaning": field.meaning}
                              for low, field in port.layout.items()]
     return [payload,
@@ -195,6 +235,6 @@ def generated_files(selection: Selection, name: str | None = None) -> dict[str, 
     module = name or selection.unit.module
     return {
         f"{module}.v": verilog(selection, name),
-        f"{module}.sdc": sdc(selection),
+        f"{module}.sdc": sdc(selection, name),
         f"{module}.json": json.dumps(describe(selection, name), indent=2) + "\n",
     }

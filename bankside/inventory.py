@@ -92,11 +92,11 @@ def asked_by_systems(source: Asking) -> None:
 
 def asked_by_papers(source: Asking) -> None:
     """Check every claim of every paper, minutes if there are answers; what one needs first is asked without any."""
-    from bankside.models.papers import CHECKED, Evidence, check_claims, load_paper
+    from bankside.models.papers import Evidence, check_claims, load_paper, paper_names
 
     from .repro import published_modules
 
-    for name in CHECKED:
+    for name in paper_names():
         check_claims(load_paper(name), Evidence(source, modules=published_modules))
 
 

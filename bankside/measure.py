@@ -13,6 +13,7 @@ from bankside.constraints.records import Kind, Measurement, Record
 
 from . import generate, registry
 from .records import RecordFolder, completed, made_from
+from .registry import workload_options
 from .selection import Selection, select
 from .trace import Outputs, Setting, write_program, write_view
 
@@ -66,7 +67,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     from bankside.cosim.request import Part, SimRequest
 
     unit = selection.unit
-    options = unit.workload.options() if isinstance(unit.workload, type) else unit.workload
+    options = workload_options(unit)
     for name in workload:
         if name not in options:
             raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
@@ -74,11 +75,12 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     asked: Any
     if isinstance(unit.workload, type):
         asked = validate(workload, unit.workload, f"sim {unit.name}")
+        asked.check(selection.config)  # tell before the long part
         workload = asked.model_dump()
     else:
         asked = workload = {**unit.workload, **workload}
     if "memory" in workload:
-        load_memory(workload["memory"])  # tell before the long part
+        load_memory(workload["memory"])
     simulator_environment()
     folder = RecordFolder(records)
     folder.prepare()

@@ -39,9 +39,8 @@ def completed(measurement: Measurement) -> Measurement:
         For an unknown unit.
     """
     if measurement.kind == "sim":
-        workload: Any = registry.unit(measurement.unit).workload
-        if hasattr(workload, "options"):
-            workload = {name: option.default for name, option in workload.options().items()}
+        options = registry.workload_options(registry.unit(measurement.unit))
+        workload = {name: option.default for name, option in options.items()}
         return measurement.completed({**workload, "seed": 1})
     given = dict(measurement.workload)
     return measurement.completed({key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given})

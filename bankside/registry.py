@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bankside.constraints.contract import Unit
+from bankside.constraints.contract import Option, Unit
 from bankside.constraints.discovery import discover
 from bankside.constraints.document import Strict
 from bankside.constraints.errors import ConfigError, nearest
@@ -54,18 +54,6 @@ def _named(path: str) -> Any:
 
 _ATTENTION_STEP = {"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128}
 _COMPOSITIONS = "docs/pam-compositions.md"
-_VECTORS = {"vectors": None, "count": 100_000}
-
-
-def _operator(name: str, config: str, summary: str, published: tuple[str, ...] = ("fp16", "bf16")) -> _Listed:
-    module = name.replace("-", "_")
-    return _Listed(name, summary, "IEEE 754-2019",
-         module=module,
-                config_path=f"bankside.constraints.units.arith:{config}",
-                presets_path=f"bankside.constraints.units.arith:{module.upper()}_PRESETS",
-                generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
-                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=_VECTORS,
-                published=published)
 
 
 _LISTED: dict[str, Any] = {u.name: u for u in (
@@ -117,50 +105,18 @@ _LISTED: dict[str, Any] = {u.name: u for u in (
          generator="bankside.gen.pam:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
          bench="bankside.cosim.pam_decode_step:bench", page=_COMPOSITIONS,
          workload={"tokens": 512, "head_dim": 128, "shares": "12:3:1", "data": "normal"}, published=()),
-    _Listed("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
-         "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher",
-         config_path="bankside.constraints.units.dpa_dispatcher:DpaDispatcherConfig",
-         presets_path="bankside.constraints.units.dpa_dispatcher:PRESETS",
-         generator="bankside.gen.lolpim:DpaDispatcher", model="bankside.models.lolpim:dispatch",
-         bench="bankside.cosim.dpa_dispatcher:bench", page="docs/dpa-dispatcher.md", workload={"tokens": 32_768}),
-    _Listed("aim-channel", "near-bank processing units of an AiM channel, global buffers, ping-pong sets",
-         "CENT (ASPLOS 2025) section 4.1, LoL-PIM section 6", module="aim_channel",
-         config_path="bankside.constraints.units.aim_channel:AimChannelConfig",
-         presets_path="bankside.constraints.units.aim_channel:PRESETS", generator="bankside.gen.aim:AimChannel",
-         model="bankside.models.aim.channel:ChannelModel", bench="bankside.cosim.aim_channel:bench",
-         page="docs/aim-channel.md", workload={"memory": "gddr6-aim", "tokens": 512, "head_dim": 128}, published=("aim",)),
-    _Listed("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
-         module="pim_hub", config_path="bankside.constraints.units.pim_hub:PimHubConfig",
-         presets_path="bankside.constraints.units.pim_hub:PRESETS", generator="bankside.gen.aim:PimHub",
-         model="bankside.models.aim.hub:HubModel", bench="bankside.cosim.pim_hub:bench", page="docs/pim-hub.md",
-         workload={"tokens": 512}, published=()),
-    _Listed("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
-         "LoL-PIM section 2.2", module="lol_pim_module",
-         config_path="bankside.constraints.units.lol_pim_module:LolPimModuleConfig",
-         presets_path="bankside.constraints.units.lol_pim_module:PRESETS", generator="bankside.gen.lolpim:LolPimModule",
-         model="bankside.models.lolpim.device:ModuleModel", bench="bankside.cosim.lol_pim_module:bench",
-         page="docs/lol-pim-module.md", workload={"memory": "gddr6-aim", "tokens": 512, "head_dim": 128}, published=()),
-    _operator("fp-mul", "FpMul", "floating-point multiplication"),
-    _operator("fp-add", "FpAdd", "floating-point addition and subtraction"),
-    _operator("fp-fma", "FpFma", "fused multiply-add"),
-    _operator("fp-compare", "FpCompare", "floating-point comparison, maximum and minimum"),
-    _operator("fp-convert", "FpConvert", "conversion between floating-point formats, and from and to integers",
-              ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16")),
-    _operator("fp-div", "FpDiv", "floating-point division"),
-    _operator("fp-sqrt", "FpSqrt", "floating-point square root"),
-    _operator("fp-dot", "FpDot", "dot product of n lanes: fused, a tree, or accumulating beats", ("fp16-accumulate",)),
-    _operator("fp-vector", "FpVector", "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", ()),
-    _operator("fp-exp", "FpExp", "floating-point exponential"),
-    _operator("fp-activation", "FpActivation", "activation function by table and linear interpolation",
-              ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu")),
-    _operator("fp-log", "FpUnary", "floating-point natural logarithm"),
-    _operator("fp-recip", "FpUnary", "floating-point reciprocal"),
-    _operator("fp-rsqrt", "FpUnary", "floating-point reciprocal square root"),
 )}
 
 
 #: Every unit by name.
 UNITS: dict[str, Any] = {**discover("bankside.units", Unit), **_LISTED}
+
+
+def workload_options(unit: Any) -> Mapping[str, Any]:
+    """Options of a unit's workload by name."""
+    if isinstance(unit.workload, Mapping):
+        return {name: Option(name, type(value), value, 0, None, "") for name, value in unit.workload.items()}
+    return unit.workload.options()
 
 
 def unit(name: str) -> Unit:

@@ -14,7 +14,6 @@ from typing import Any
 from bankside.constraints.errors import CheckFailed, ConfigError, nearest
 from bankside.constraints.records import Measurement
 from bankside.models.papers import (
-    CHECKED,
     VERDICTS,
     Claim,
     Evidence,
@@ -22,14 +21,17 @@ from bankside.models.papers import (
     Paper,
     Row,
     check_claims,
+    checks_of,
+    figures_of,
     load_paper,
+    paper_names,
 )
 
 from .generate import tool_versions
 from .measuring import Measurer
 from .records import RecordFolder
 
-__all__ = ["chosen_claims", "listing_text", "repro", "repro_text", "require_measured"]
+__all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text", "require_measured"]
 
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
@@ -65,6 +67,27 @@ def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
             hint = nearest(f"claim of {paper.name}", name, known).split(" (valid:")[0]
             raise ConfigError(f"{hint} (valid: {len(known)} ids, see bankside repro {paper.name} --list)")
     return [known[name] for name in dict.fromkeys(names)]
+
+
+def papers() -> dict[str, Any]:
+    """Keys of ``bankside repro --list --json``; a paper whose file of claims is wrong is named on standard error."""
+    found = []
+    for name in paper_names():
+        try:
+            paper = load_paper(name)
+        except ConfigError as error:
+            print(f"bankside: skipped paper '{name}': {error}", file=sys.stderr)
+            continue
+        found.append({"paper": name, "title": paper.title, "published": paper.published, "claims": len(paper.claims),
+                      "checks": len(checks_of(name)), "figures": sorted(figures_of(name))})
+    return {"schema": 1, "papers": found}
+
+
+def papers_text(result: dict[str, Any]) -> str:
+    """One line a paper."""
+    width = max((len(one["paper"]) for one in result["papers"]), default=0)
+    return "\n".join(f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check  {one['title']}"
+                     for one in result["papers"])
 
 
 def repro(name: str, *, claims: str | None = None, records: str | None = None, measure: bool = True,
@@ -128,7 +151,7 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
             bar.update(task, advance=1, description=row.claim.id)
 
         evidence = Evidence(folder, modules=published_modules, progress=tell)
-        if limit_s <= 0 or paper.name not in CHECKED:
+        if limit_s <= 0 or not checks_of(paper.name):
             return check_claims(paper, evidence, claims, each=done)
         with Measurer(tell, records, limit_s, _rank) as measurer:
             return check_claims(paper, evidence, claims, measurer=measurer, each=done)

@@ -7,145 +7,22 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.workspace import write_files
-from bankside.models.papers import Evidence, load_paper, series_of
+from bankside.models.papers import Evidence, Figure, Panel, SeriesPanel, figures_of, load_paper, series_of
 
 from .records import RecordFolder
 from .repro import MEASURE_S, repro
 
-__all__ = ["FIGURES", "Bar", "Figure", "Panel", "draw", "figure_names"]
+__all__ = ["draw", "picture"]
 
-
-@dataclass(frozen=True)
-class Bar:
-    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys and places of a list; empty for
-    the whole."""
-
-    label: str
-    claim: str
-    key: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    title: str
-    axis: str
-    bars: tuple[Bar, ...]
-    log: bool = False
-    #: Height of a line that means "no difference".
-    neutral: float | None = None
-
-
-@dataclass(frozen=True)
-class SeriesPanel:
-    """Values of ours that the paper does not print: groups of bars; ``name`` is that of :func:`series_of`."""
-
-    title: str
-    axis: str
-    name: str
-    groups: str
-    #: Inches.
-    width: float = 6.0
-
-
-@dataclass(frozen=True)
-class Figure:
-    title: str
-    panels: tuple[Panel | SeriesPanel, ...]
-
-    @property
-    def claims(self) -> list[str]:
-        return list(dict.fromkeys(bar.claim for panel in self.panels if isinstance(panel, Panel) for bar in panel.bars))
-
-    @property
-    def series(self) -> list[str]:
-        return [panel.name for panel in self.panels if isinstance(panel, SeriesPanel)]
-
-
-#: By paper and name.
-FIGURES: dict[str, dict[str, Figure]] = {"pam": {
-    "table2": Figure("PAM, Table 2: area", (
-        Panel("one unit", "mm²", (
-            Bar("HBM unit", "pam-area-hbm-pu", "mm2"), Bar("HBM\nreduction unit", "pam-area-hbm-ru", "mm2"),
-            Bar("DDR unit", "pam-area-ddr-pu", "pu_mm2"), Bar("DDR\nreduction unit", "pam-area-ddr-pu", "ru_mm2"),
-            Bar("interface", "pam-if-area"))),
-        Panel("all units of a die, chip or controller", "mm²", (
-            Bar("HBM die", "pam-area-hbm", "mm2"), Bar("HBM die,\nolder process", "pam-area-hbm-old", "mm2"),
-            Bar("DDR chip", "pam-area-ddr", "mm2"), Bar("SSD\ncontroller", "pam-area-ssd", "mm2"))),
-        Panel("share of the die", "%", (
-            Bar("HBM die", "pam-area-hbm", "percent"), Bar("HBM die,\nolder process", "pam-area-hbm-old", "percent"),
-            Bar("DDR chip", "pam-area-ddr", "percent"), Bar("SSD\ncontroller", "pam-area-ssd", "percent"),
-            Bar("interface,\nlogic die", "pam-area-if-hbm"), Bar("interface,\nSSD contr.", "pam-area-if-ssd"))))),
-    "9": Figure("PAM, Figure 9: throughput of conversations", (
-        Panel("by model, over vLLM-offloading", "times as fast", (
-            Bar("Qwen2.5-32B", "pam-thr-online", "qwen2.5-32b"), Bar("LLaMA3-70B", "pam-thr-online", "llama3-70b"),
-            Bar("OPT-175B", "pam-thr-online", "opt-175b"), Bar("mean", "pam-thr-online-avg")), True, 1.0),
-        Panel("by workload", "times as fast", (
-            Bar("WildChat", "pam-thr-wild", "wildchat"), Bar("ShareGPT", "pam-thr-wild", "sharegpt")), True, 1.0),
-        Panel("over LS-PIM", "times as fast", (Bar("mean", "pam-thr-lspim"),), True, 1.0))),
-    "10": Figure("PAM, Figure 10: throughput of long contexts", (
-        Panel("over vLLM-offloading", "times as fast", (
-            Bar("LLaMA3-70B\narxiv_sum", "pam-thr-off", "llama3-70b/arxiv_sum"),
-            Bar("LLaMA3-70B\nwrite_doc", "pam-thr-off", "llama3-70b/write_doc"),
-            Bar("OPT-175B\narxiv_sum", "pam-thr-off", "opt-175b/arxiv_sum"),
-            Bar("OPT-175B\nwrite_doc", "pam-thr-off", "opt-175b/write_doc"), Bar("mean", "pam-thr-off-avg")), True, 1.0),
-        Panel("L-PIM, the SSD's share", "%", (
-            Bar("of KV\n(at least)", "pam-lpim-ssd", "min_kv_percent"),
-            Bar("of time\n(at least)", "pam-lpim-ssd", "min_time_percent"))))),
-    "11": Figure("PAM, Figure 11: energy per token", (
-        Panel("saved by PAM against", "% (from least to most)", (
-            Bar("vLLM-\noffloading", "pam-energy-vllm"), Bar("L-PIM", "pam-energy-lpim"),
-            Bar("LS-PIM\n(attention)", "pam-energy-lspim")), False, 0.0),)),
-    "12": Figure("PAM, Figure 12: what each part gives to attention", (
-        *(Panel(f"{size} batch", "times as fast", (
-            Bar("over LS-PIM", claim, "vs_lspim"), Bar("over PAM\nwithout its\nattention", claim, "vs_no_pamattention"),
-            Bar("over PAM\nwithout KV\nmapping", claim, "vs_no_mapping"),
-            Bar("over PAM\nwithout KV\nscheduling", claim, "vs_no_scheduling")), True, 1.0)
-          for size, claim in (("small", "pam-abl-small"), ("large", "pam-abl-large"))),)),
-    "13": Figure("PAM, Figure 13: more devices", (
-        Panel("throughput over L-PIM, all configurations", "times as fast (from least to most)",
-              (Bar("write_doc", "pam-scale"),), True, 1.0),)),
-}, "lol-pim": {
-    "table6": Figure("LoL-PIM, Table 6: matrix by vector on a module", (
-        SeriesPanel("ours", "µs", "matrices", "inputs x outputs"),
-        Panel("cycles apart from the vendor's library", "%", tuple(
-            Bar(shape.replace("x", "\nx "), "lolpim-val-sim", shape)
-            for shape in ("4096x8192", "4096x16384", "8192x4096", "12288x12288"))))),
-    "table8": Figure("LoL-PIM, Table 8: Musique", tuple(
-        Panel(title, axis, tuple(
-            Bar(f"{size}\n{label}", f"lolpim-t{size.lower()}", f"{key}/{place}") for size in ("7B", "14B", "72B")
-            for label, key in (("none", "pim"), ("without\ntwo sets", "arch_dpa"), ("all", "arch_dpa_io"))))
-        for place, title, axis in ((0, "throughput", "tokens/s"), (1, "utilisation", "%")))),
-    **{number: Figure(f"LoL-PIM, Figure {number}: throughput by memory, Qwen1.5-{size}, Musique", (
-        SeriesPanel("ours, best split of each", "tokens/s", f"throughput-{size.lower()}", "GB", 8.0),
-        Panel(f"{where}: speed-up", "times as fast", (
-            Bar("GPUs with\nGDDR", claim, "vs_gpu_gddr"), Bar("PIM", claim, "vs_pim")), False, 1.0)))
-       for number, size, claim, where in (("9", "7B", "lolpim-thr-7b", "1024 GB"),
-                                          ("10", "72B", "lolpim-thr-72b", "to 1024 GB"))},
-    "11": Figure("LoL-PIM, Figure 11: time per token, Qwen1.5-72B, 1024 GB, Musique", (
-        SeriesPanel("ours, techniques added up", "µs per token of all requests", "latency", "techniques"),
-        Panel("less by all techniques", "%", (Bar("at least", "lolpim-lat-comb", "min_percent"),)),
-        Panel("alone over hybrid", "times as fast", (Bar("at most", "lolpim-hyb-gap", "max_ratio"),), False, 1.0))),
-    "12": Figure("LoL-PIM, Figure 12: splits of Qwen1.5-7B, Musique", (
-        SeriesPanel("ours, 4 nodes", "tokens/s", "splits", "tensor x pipeline"),
-        Panel("4 and 16 nodes", "times as fast (at most)", (
-            Bar("lazy over\nstatic", "lolpim-dpa-perf", "max_ratio"),
-            Bar("best over\nworst split", "lolpim-par-gap", "max_ratio")), False, 1.0),
-        Panel("best split moves", "% (at most)", (Bar("gain", "lolpim-par-shift", "max_percent"),)))),
-}}
 
 _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
 #: Of a panel of series, the last ours.
 _SERIES = ("#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
-
-
-def figure_names(paper: str) -> list[str]:
-    return list(FIGURES.get(paper, {}))
 
 
 def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,
@@ -158,13 +35,14 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
         For an unknown paper or figure, or a file that can't be written.
     """
     paper = load_paper(paper).name
-    if name not in FIGURES.get(paper, {}):
-        raise ConfigError(nearest(f"figure of {paper}", name, figure_names(paper)))
+    figures = figures_of(paper)
+    if name not in figures:
+        raise ConfigError(nearest(f"figure of {paper}", name, figures))
     file = Path(output or os.path.join("out", "repro", f"{paper}-{name}.png"))
     if file.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"--output: a figure is .png, .svg or .pdf, not '{file.name}'")
     write_files(file.parent, {})  # tells at once if it can't be written
-    figure = FIGURES[paper][name]
+    figure = figures[name]
     result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s,
                    quiet=quiet)
     told = {"series": _computed(paper, figure, records, quiet)} if figure.series else {}

@@ -28,7 +28,7 @@ def simulation_text(r: dict[str, Any]) -> str:
         return _title(r) + "\n" + _block(result.rows(r, r["record"]))
     if "patterns" in r:
         return _transfer_text(r)
-    return _operator_text(r) if "differences" in r else _composition_text(r)
+    return _composition_text(r)
 
 
 def _composition_text(r: dict[str, Any]) -> str:
@@ -36,21 +36,13 @@ def _composition_text(r: dict[str, Any]) -> str:
     rows = [("compared", f"{r['vectors']} results in {len(r['runs'])} runs: {verdict}")]
     if "max_abs_error" in r:
         rows.append(("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64"))
-    if "start_cycles" in r:
-        rows.append(("commands", f"{r['commands']} in {r['cycles']} cycles, the first {r['start_cycles']} cycles after "
-                                 f"START; {r['commands_per_clock']:g} a clock from there"))
-        rows.append(("errors seen", ", ".join(r["errors_seen"])))
     for name, tier in r.get("tiers", {}).items():
         rows.append((name, f"{tier['tokens']} tokens: {tier['cycles']} cycles at {tier['clock_mhz']:g} MHz "
                            f"({tier['time_ns']:.0f} ns; the memory takes {tier['memory_time_ns']:.0f} ns), "
                            f"{tier['reduction_cycles']} of them after the last K and V"))
     if "tiers" in r:
         rows.append(("decode step", f"{r['time_ns']:.0f} ns, {100 * r['reduction_share']:.2f} % after the last K and V"))
-    if "full_rate_cycles" in r:
-        rows.append(("attention", f"{r['cycles']} cycles at the memory's pace ({r['time_ns']:.0f} ns; its commands alone "
-                                  f"take {r['memory_time_ns']:.0f} ns), {r['full_rate_cycles']} with a memory that is "
-                                  "always ready"))
-    elif "utilisation" in r:
+    if "utilisation" in r:
         rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
                                             f"{r['utilisation']:.4f}"))
     if "merge_cycles" in r:
@@ -58,13 +50,7 @@ def _composition_text(r: dict[str, Any]) -> str:
                               f"{r['merge_cycles']} cycles, "
                               f"{r['stall_cycles']} of them without a beat of O; drain {r['drain_cycles']} cycles, "
                               f"{r['partial_drain_cycles']} of a level that is not the last"))
-    for name, c in r["commands"].items() if isinstance(r.get("commands"), dict) else ():
-        rows.append((name, f"{c['cycles']} cycles for {c['words']} words, {c['clocks_per_word']:g} for each more"))
-    for name, work in r.get("works", {}).items():
-        paced = r["memory_timing"][name]
-        rows.append((name, f"{work['cycles']} cycles, ideal {work['ideal_cycles']}; at the pace of {r['memory']} "
-                           f"{paced['cycles']} cycles, {paced['memory_cycles']} of the memory's"))
-    if "memory_timing" in r and "works" not in r:
+    if "memory_timing" in r:
         m = r["memory_timing"]
         rows.append((f"data from {m['memory']}", f"{m['cycles']} cycles ({m['time_ns']:.0f} ns; the memory takes "
                                                  f"{m['memory_time_ns']:.0f} ns), {m['stall_cycles']} stall cycles"))
@@ -85,21 +71,6 @@ def _transfer_text(r: dict[str, Any]) -> str:
     ])
 
 
-def _operator_text(r: dict[str, Any]) -> str:
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} DIFFER"
-    runs = ", ".join(f"{run['vectors']} {name.replace('_', ' ')}" for name, run in r["runs"].items())
-    against = f"the vectors of {r['vectors_file']}" if r.get("vectors_file") else "the functional model"
-    return _title(r) + "\n" + _block([
-        ("compared", f"{r['vectors']} results with {against}: {verdict}"),
-        ("runs", runs),
-        *[("differs", text) for text in r["differences"]],
-        ("latency", f"{r['latency_cycles']} cycles, {r['items_per_cycle']:.4f} results per cycle"),
-        ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
-        ("record", r["record"] or "not written"),
-        *([("waveform", r["waves"])] if r["waves"] else []),
-    ])
-
-
 def synthesis_text(r: dict[str, Any]) -> str:
     fmax = f"{r['fmax_mhz']:.0f} MHz" if r["fmax_mhz"] else "no path"
     kinds = sorted(r["cells"].items(), key=lambda item: -item[1])
@@ -111,6 +82,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
+        *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
         ("cells", ", ".join(f"{count} {name}" for name, count in kinds[:8]) + (", ..." if len(kinds) > 8 else "")),
         ("record", r["record"]),
     ]

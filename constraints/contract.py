@@ -11,7 +11,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
@@ -21,7 +23,7 @@ from .document import Strict
 from .errors import ConfigError, nearest
 from .formats import FloatFormat, IntegerFormat
 
-__all__ = ["AttentionWorkload", "Field", "Layout", "Option", "Port", "Row", "Run", "SimResult", "Unit", "Workload",
+__all__ = ["AttentionWorkload", "Field", "Layout", "Option", "Port", "Row", "Run", "SimResult", "Trial", "Unit", "Workload",
            "memory_port", "verdict_text"]
 
 
@@ -99,6 +101,11 @@ class Layout:
     def payload_bytes(self) -> int:
         return -(-self.bits // 8)
 
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Bits of every field by name, the lowest first."""
+        return {field.name: field.bits for field in self.fields}
+
     def offset(self, name: str) -> int:
         """Lowest bit of a field."""
         low = 0
@@ -151,7 +158,7 @@ class Layout:
     def unpack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Columns of payloads: int64, shape ``(items,)``, or ``(items, count)`` for a field of several elements.
 
-        A field of one element above 63 bits comes as uint64 of its lowest 64 bits.
+        An element of 64 bits or more comes as the int64 of its lowest 64 bits.
         """
         padded = np.zeros((len(rows), self.payload_bytes + 9), np.uint8)
         padded[:, :self.payload_bytes] = rows
@@ -227,7 +234,7 @@ def _take(padded: np.ndarray, low: int, width: int, signed: bool) -> np.ndarray:
     if shift:
         bits |= padded[:, first + 8].astype(np.uint64) << np.uint64(64 - shift)
     if width == 64:
-        return bits
+        return bits.view(np.int64)
     values = (bits & np.uint64((1 << width) - 1)).astype(np.int64)
     return np.where(values >> (width - 1) == 1, values - (1 << width), values) if signed else values
 
@@ -371,6 +378,25 @@ class SimResult(Strict):
         return [*rows, *([("waveform", self.waves)] if self.waves else [])]
 
 
+@dataclass(frozen=True)
+class Trial:
+    """The smallest hardware of a unit that has all its parts, and a short workload: what a quick look builds.
+
+    Attributes
+    ----------
+    changes : keys of the default preset that are replaced, with dots for keys of parts
+    workload : keys of the workload that are replaced
+    """
+
+    changes: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    workload: Mapping[str, Any] = dataclass_field(default_factory=dict)
+
+    @property
+    def sets(self) -> list[str]:
+        """The changes as ``--set`` takes them."""
+        return [f"{key}={value}" for key, value in self.changes.items()]
+
+
 # ---- Units -----------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +417,7 @@ class Unit:
     workload, result : of the bench
     page : documentation page
     published : presets whose Verilog the repository carries; None: all
+    trial : the smallest hardware and a short workload; the default preset and workload without
     """
 
     name: str
@@ -406,6 +433,7 @@ class Unit:
     result: type[SimResult]
     page: str
     published: tuple[str, ...] | None = None
+    trial: Trial = Trial()
 
     def __hash__(self) -> int:
         return hash(self.name)

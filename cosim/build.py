@@ -19,7 +19,8 @@ from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 from .parts import split
 
-__all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions"]
+__all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions",
+           "without_initial_values"]
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
 #: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
@@ -64,13 +65,18 @@ def simulator_environment() -> dict[str, str]:
 OPTIMISATION = ("OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
 
 
+#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (of a driver with a
+#: `main` of its own: after ``VerilatedContext::randReset``).
+UNKNOWN = ("--x-assign", "unique", "--x-initial", "unique")
+
+
 def _command(sources: list[str], trace: list[str]) -> list[str]:
     from cocotb_tools import config
 
     libs = config.libs_dir
     return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
             "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-            "-O3", "--x-assign", "fast", "--x-initial", "fast",
+            "-O3", *UNKNOWN,
             "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
@@ -104,10 +110,30 @@ def repeated_parts(verilog: str, top: str) -> list[str]:
     return sorted(large - {below for name in large for below in inside(name)})
 
 
+#: Registers with an initial value, but for those without a process that Yosys writes to start combinational ones.
+_REGISTER = re.compile(r"^(\s*reg\b(?![^;=]*\\\$auto\$)[^;=]*?)\s*=[^;=]*;", re.MULTILINE)
+_MEMORY = re.compile(r"^\s*initial begin\n(?:\s*(\S+)\s*\[\d+\] = [^;\n]*;\n)+\s*end\n", re.MULTILINE)
+
+
+def without_initial_values(verilog: str) -> str:
+    """The design as it is on a chip: no register begins with a value, and no memory that is ever written.
+
+    A memory that nothing writes is a table, a circuit without state: it keeps its contents.
+    """
+    def module(text: str) -> str:
+        def memory(found: re.Match[str]) -> str:
+            return "" if re.search(rf"(?<!\S){re.escape(found[1])}\s*\[.*\] <= ", text) else found[0]
+
+        return _MEMORY.sub(memory, _REGISTER.sub(r"\1 ;", text))
+
+    return "".join(map(module, re.split(r"(?<=^endmodule\n)", verilog, flags=re.MULTILINE)))
+
+
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:
     """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
 
-    Comments at the head of the text make no other program. A part of which there are many becomes one model that all
+    Comments at the head of the text make no other program. Registers and memories begin as :data:`UNKNOWN` says, whatever
+    values the text gives them. A part of which there are many becomes one model that all
     instances call. Only the whole, flat design tells real combinational loops from those of ports of a part that are
     computed together: tests lint it.
 
@@ -141,7 +167,7 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
-               "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wall", *_trace(waves),
+               "-O3", *UNKNOWN, "-Wall", *_trace(waves),
                *(f"-Wno-{w}" for w in WAIVED), next(iter(sources)), f"{top}.v", "bench.sv"]
     return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env, waves)
 
@@ -181,7 +207,7 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
 
 def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
            waves: bool = False) -> Path:
-    verilog = re.sub(r"\A(//.*\n)+", "", verilog)
+    verilog = without_initial_values(re.sub(r"\A(//.*\n)+", "", verilog))
     compiler = _compiler()
 
     def make(work: Path) -> None:

@@ -1,7 +1,8 @@
 """What every bench does alike: streams of a contract, a comparison with the model, and the runs of a campaign.
 
 A bench says what goes in and what must come out (:class:`Stimulus`), and the figures that it reads off the runs. The
-campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, and to a sink that waits to be asked.
+campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, to a sink that waits to be asked, and
+from random registers with resets at random clocks.
 """
 
 from __future__ import annotations
@@ -31,9 +32,26 @@ class Contracted(Protocol):
 
 
 def streams(config: Contracted) -> list[StreamPort]:
-    """The unit's streams as the player of items takes them."""
+    """The unit's streams as the player of items takes them, inputs first."""
     return [StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
-            for port in config.ports() if port.stream]
+            for port in sorted(config.ports(), key=lambda port: not port.is_input) if port.stream]
+
+
+def streams_alone(config: Contracted, verilog: str, top: str) -> tuple[str, str]:
+    """Text and top module of a unit with its streams alone, which are what the player connects."""
+    signals = [port for port in config.ports() if not port.stream]
+    if not signals:
+        return verilog, top
+    declared = ["input clk", "input rst"]
+    pins = [".clk(clk)", ".rst(rst)", *(f".{one.name}({one.name})" for one in signals)]
+    for port in streams(config):
+        here, there = ("input", "output") if port.is_input else ("output", "input")
+        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
+                     f"{there} {port.name}__ready"]
+        pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
+    wires = "".join(f"  wire [{one.layout.bits - 1}:0] {one.name};\n" for one in signals)
+    around = f"\nmodule {top}_streams ({', '.join(declared)});\n{wires}  {top} dut ({', '.join(pins)});\nendmodule\n"
+    return verilog + around, f"{top}_streams"
 
 
 def layouts(config: Contracted) -> dict[str, Layout]:
@@ -62,6 +80,7 @@ class Stimulus:
     targets : for every output stream, how many payloads end each epoch
     work : items that the longest epoch moves, at most; by default all of them together
     part : names a payload for people: called with the stream, the epoch and the payload's number in it
+    held : streams that random stalls hold up; by default all of them
     """
 
     items: Mapping[str, Items]
@@ -69,6 +88,7 @@ class Stimulus:
     targets: Mapping[str, np.ndarray]
     work: int | None = None
     part: Callable[[str, int, int], str] | None = None
+    held: Sequence[str] | None = None
 
     def limit(self, stalls: float) -> int:
         """Clocks after which an epoch counts as hung."""
@@ -88,6 +108,12 @@ class Played:
     mismatches: int
     first_mismatch: str | None
     notes: list[str] = field(default_factory=list)
+
+    def require(self, right: bool, otherwise: str) -> None:
+        """A check of the run beside the comparison; ``otherwise`` tells what is wrong if it fails."""
+        if not right:
+            self.mismatches += 1
+            self.first_mismatch = self.first_mismatch or otherwise
 
     def run_figures(self) -> dict[str, int]:
         """Figures of the unit beside those of every run (keys of :class:`Run`)."""
@@ -110,8 +136,9 @@ def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus
         If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
     """
     ports = streams(config)
-    run = play(verilog, top, ports, stimulus.items, stimulus.targets, stalls={port.name: stalls for port in ports},
-               limit=stimulus.limit(stalls), **options)
+    held = [port.name for port in ports] if stimulus.held is None else stimulus.held
+    run = play(*streams_alone(config, verilog, top), ports, stimulus.items, stimulus.targets,
+               stalls=dict.fromkeys(held, stalls), limit=stimulus.limit(stalls), **options)
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, stimulus.targets, part=stimulus.part)
     return Played(run, sum(len(rows) for rows in stimulus.expected.values()), mismatches, first, notes)
 
@@ -130,6 +157,8 @@ RUNS: dict[str, _Kind] = {
     "memory": _Kind("data at the cycles of the memory", {}),
     "stalls": _Kind("random stalls and back-pressure", {"stalls": 0.35}),
     "lazy_output": _Kind("outputs that wait to be asked", {"stalls": 0.1, "lazy": True}),
+    "power_up": _Kind("random registers and memories at first, resets at random clocks",
+                      {"stalls": 0.1, "power_up": "random", "resets": 2}),
 }
 
 Outcome = TypeVar("Outcome", bound=Played)
@@ -164,10 +193,11 @@ class Campaign(Generic[Outcome]):
         self.outcomes[name] = outcome
         return outcome
 
-    def stress(self, episodes: Callable[[int], Sequence[Any]], count: int = 24) -> None:
+    def stress(self, episodes: Callable[[int], Any], count: int = 24) -> None:
         """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
         self.run("stalls", episodes(count))
         self.run("lazy_output", episodes(max(count // 2, 1)))
+        self.run("power_up", episodes(max(count // 4, 1)))
 
     def result(self, kind: type[Result], **figures: Any) -> Result:
         """The bench's result: what all runs say together, and the unit's ``figures``."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints.errors import BanksideError, CheckFailed
-from ..constraints.units.arith import Operand
+from ..constraints.units.arith import Operand, operand_layout
 from ..constraints.workspace import cache_folder
 from .streams import Items, StreamPort, play
 from .vectors import _ports, evaluate
@@ -171,9 +171,8 @@ def operator_campaign(verilog: str, top: str, operands: Mapping[str, Operand], r
     columns : for each operand an array as :func:`~.arith.stimulus` makes
     latency : its depth; the proofs of survivors need 0
     """
-    from .arith import pack
-
-    payload = pack(list(columns), list(operands.values()))
+    layout = operand_layout(operands)
+    payload = layout.pack({field.name: column for field, column in zip(layout.fields, columns, strict=True)})
     width = sum(f.width for f in operands.values())
     rows = payload
     if width <= 64:

@@ -217,8 +217,10 @@ def result_beats(config: PamRuConfig, result: Reduced, normalise: bool) -> np.nd
 
 def check(verilog: str, top: str, streams: Sequence[StreamPort], items: dict[str, Items],
           blocks: Sequence[Sequence[np.ndarray]], results: list[Reduced], feeds: list[str], *, stalls: float = 0.0,
-          lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+          lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Play items and compare what comes on ``result`` with ``blocks``: for each epoch, for each step, the beats.
+
+    ``options`` are ``power_up`` and ``resets`` of :func:`~.streams.play`.
 
     Raises
     ------
@@ -231,7 +233,7 @@ def check(verilog: str, top: str, streams: Sequence[StreamPort], items: dict[str
     work, latest = sum(len(block.payload) for block in items.values()), max(
         int(block.cycle.max(initial=0)) for block in items.values())
     run = play(verilog, top, streams, items, {"result": targets}, stalls={port.name: stalls for port in streams}, lazy=lazy,
-               seed=seed, limit=int(latest + work * 8 * slack + 100_000), waves=waves)
+               seed=seed, limit=int(latest + work * 8 * slack + 100_000), waves=waves, **options)
 
     def part(_: str, number: int, at: int) -> str:
         return pam_pu.beat_name([(f"step {n}", len(block) - 2) for n, block in enumerate(blocks[number])], at)

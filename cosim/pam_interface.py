@@ -29,7 +29,7 @@ from ..models.pam.interface import Image, SchedulerModel, Tokens, bundles, repla
 from ..models.pam.transfer import CONTROLLER_QUEUE, complete_latency
 from .build import build_driver
 from .request import SimRequest
-from .streams import verdict
+from .streams import reset_clocks, verdict
 from .vectors import _render
 
 __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
@@ -242,8 +242,12 @@ def _pack(fields: Sequence[tuple[np.ndarray, int]], size: int) -> np.ndarray:
 
 
 def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.ndarray, *, top: str = "pam_interface",
-             stalls: float = 0.0, seed: int = 1, order: bool = True, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, seed: int = 1, order: bool = True, waves: Path | None = None, power_up: str = "zeros",
+             resets: int = 0) -> Outcome:
     """Move tokens through the RTL; compare every byte written, every tag, and the order of all commands.
+
+    With ``power_up="random"`` or ``resets`` everything is simulated from zeros with no further reset before. What the unit
+    does from other states must be the same in every clock; every difference is a mismatch.
 
     Parameters
     ----------
@@ -251,6 +255,7 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     stalls : chance that an input is withheld, or an output refused, in a clock
     order : whether to compare the order of commands
     waves : file for a waveform (the suffix is set by the format: ``.fst`` or ``.vcd``)
+    power_up, resets : as of :func:`~.streams.play`
 
     Raises
     ------
@@ -275,16 +280,27 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     with _folder() as folder:
         for name, side in (("source", source), ("destination", destination)):
             _memory_files(folder, name, side)
-        _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
-                                      commands])
         addresses, content = _by_command(source, image)
         _numbers(folder / "addresses.bin", addresses)
         _bytes(folder / "content.bin", content)
         _bytes(folder / "descriptors.bin", _descriptors(config, tokens))
-        told = _run([str(program), "unit", str(folder)], top)
-        logs = {name: np.fromfile(folder / f"{name}.out", "<i8")
-                for name in ("accept", "reads", "writes", "arrive", "done")}
-        blocks = np.fromfile(folder / "data.out", np.uint8)
+
+        def run(random: bool, cuts: Sequence[int]) -> tuple[dict[str, float], list[dict[str, np.ndarray]]]:
+            _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
+                                          commands, random])
+            _numbers(folder / "resets.bin", cuts)
+            told = _run([str(program), "unit", str(folder)], top)
+            return told, [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8")
+                           .reshape(-1, size) for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
+
+        differences: list[str] = []
+        told, (logs,) = run(False, [])
+        if power_up != "zeros" or resets:
+            plain, cuts = logs, reset_clocks(int(told["cycles"]), resets, seed)
+            told, played = run(power_up == "random", cuts)
+            for part, (logs, clock) in enumerate(zip(played, (*cuts, None), strict=True)):
+                where = f"after reset {part} at clock {cuts[part - 1]}" if part else f"from {power_up} registers"
+                differences += [f"{where}: {what}" for what in _differences(plain, logs, clock)]
         kept = None
         for dump in folder.glob("waves.*"):
             if waves is not None:
@@ -292,22 +308,23 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(dump, kept)
 
-    notes: list[str] = []
+    notes: list[str] = differences
+    wrong = len(differences)
 
     def check(right: bool, note: str) -> int:
         if not right:
             notes.append(note)
         return int(not right)
 
-    wrong = check(told["done"] == len(tokens),
-                  f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
+    wrong += check(told["done"] == len(tokens),
+                   f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
     wrong += check(told["faults"] == 0, f"{int(told['faults'])} breaches of the stream contract")
     wrong += check(told["unknown"] == 0, f"{int(told['unknown'])} reads of places that hold no token")
-    tags = logs["done"].reshape(-1, 2)
+    tags = logs["done"]
     wrong += check(bool((np.sort(tags[:, 1]) == np.sort(tokens.tag)).all()) if len(tags) == len(tokens) else False,
                    "the tags done are not those of the tokens, each once")
-    written = logs["writes"].reshape(-1, 3)
-    addresses, blocks = _by_chip(destination, written, blocks)
+    written = logs["writes"]
+    addresses, blocks = _by_chip(destination, written, logs["data"].ravel())
     by_address = np.argsort(addresses, kind="stable")
     addresses, blocks = addresses[by_address], blocks[by_address]
     first = None
@@ -330,6 +347,26 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     return Outcome(config, len(tokens), int(told["cycles"]), told["ps"] / 1e3, own["source"], own["destination"],
                    float(done.min() * clock_ns) if len(done) else 0.0, int(told["read_openings"]),
                    int(told["write_openings"]), accesses, wrong, first, Image(addresses, blocks), notes, kept)
+
+
+#: What the program notes of a run, and numbers an entry: first the clock cycle, but for the bytes written.
+LOGS = {"accept": 1, "reads": 2, "writes": 3, "arrive": 1, "done": 2, "data": 1}
+
+
+def _differences(plain: dict[str, np.ndarray], logs: dict[str, np.ndarray], clock: int | None) -> list[str]:
+    """How what was noted until ``clock`` (None: to the end) differs from the beginning of ``plain``."""
+    found = []
+    for name, got in logs.items():
+        want = plain[name]
+        if clock is not None:
+            want = want[:len(got)] if name == "data" else want[want[:, 0] < clock]
+        both = min(len(got), len(want))
+        wrong = np.flatnonzero((got[:both] != want[:both]).any(axis=1))
+        if len(wrong) or len(got) != len(want):
+            at = int(wrong[0]) if len(wrong) else both
+            pair = [rows[at].tolist() if at < len(rows) else "nothing" for rows in (got, want)]
+            found.append(f"{name} {at}: {pair[0]} instead of {pair[1]}")
+    return found
 
 
 def _bytes(path: Path, values: np.ndarray) -> None:
@@ -384,14 +421,14 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
         return "" if len(chosen) == len(log) else f"{what} command {len(chosen)}: at a cycle in which the model has none"
 
     source, destination = config.source, config.destination
-    reads, writes = logs["reads"].reshape(-1, 2), logs["writes"].reshape(-1, 3)
+    reads, writes = logs["reads"], logs["writes"]
     number = bundles(config, tokens)
     members: list[list[int]] = [[] for _ in range(int(number[-1]) + 1)]  # tokens of each bundle
     for token, bundle in enumerate(number.tolist()):
         members[bundle].append(token)
     # What the sender orders are bundles, from when the last token of each is described.
     read_as = members if source.chips > 1 else [[token] for token in range(len(tokens))]
-    arrivals = ((int(logs["accept"][them[-1]]), int(tokens.source_group[them[0]]) // source.chips,
+    arrivals = ((int(logs["accept"][them[-1], 0]), int(tokens.source_group[them[0]]) // source.chips,
                  int(tokens.source_slot[them[0]])) for them in read_as)
     model = model_of(source, config.reorder_depth, source.read_bank_cycles, source.read_recovery_cycles)
     chosen = replay(model, arrivals, reads[:, 0].tolist())

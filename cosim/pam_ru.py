@@ -150,7 +150,7 @@ def _expected(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
 
 
 def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None) -> Outcome:
+             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every result beat with the functional model.
 
     Parameters
@@ -158,6 +158,7 @@ def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merg
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other
     stalls : probability that an input is withheld, or the output refused, in a clock
+    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
 
     Raises
     ------
@@ -178,7 +179,7 @@ def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merg
     slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
     run = play(verilog, top, ports(config), items, {"result": targets},
                stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
-               limit=int(latest + work * 8 * slack + 100_000), waves=waves)
+               limit=int(latest + work * 8 * slack + 100_000), waves=waves, **options)
     def part(_: str, number: int, at: int) -> str:
         return beat_name([(f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension "
                            f"{step.head_dim})", step.head_dim // config.lanes)

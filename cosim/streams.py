@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -23,7 +24,8 @@ from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_model, simulator_environment
 
-__all__ = ["TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play", "verdict"]
+__all__ = ["POWER_UP", "TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play",
+           "reset_clocks", "verdict"]
 
 #: Classes of items that are counted apart.
 TAGS = 4
@@ -137,8 +139,12 @@ class StreamRun:
 
 def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
          targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float] | None = None, lazy: bool = False,
-         seed: int = 1, limit: int = 1 << 31, waves: Path | None = None) -> StreamRun:
-    """Simulate a unit.
+         seed: int = 1, limit: int = 1 << 31, waves: Path | None = None, power_up: str = "zeros",
+         resets: int = 0) -> StreamRun:
+    """Simulate a unit. It is reset once before its first item.
+
+    With ``power_up="random"`` or ``resets`` everything is simulated from zeros with no further reset before. What the unit
+    does from other states must be the same items in the same cycles; every difference is one of ``faults``.
 
     Parameters
     ----------
@@ -148,50 +154,139 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     targets : for every output stream, how many items end each epoch
     stalls : probability, per stream, that an input is not offered or an output not accepted in a cycle
     lazy : outputs become ready only after they were valid for a cycle
-    seed : of the stalls
+    seed : of the stalls, of random contents and of the clocks of resets
     limit : cycles after which an epoch counts as hung
     waves : file to copy the waveform to (the suffix is set by the format: ``.fst`` or ``.vcd``)
+    power_up : what registers and memories hold before the first reset: ``"zeros"`` or ``"random"``
+    resets : how often the unit is reset again: first when all has been played, then at random clocks. What came before is
+        compared and left out, and everything is played from the first item again
 
     Raises
     ------
     :exc:`CheckFailed`
         If the simulation crashed or an epoch hung.
     """
-    inputs = [p for p in ports if p.is_input]
-    outputs = [p for p in ports if not p.is_input]
-    text = bench_text(top, inputs, outputs, clocked=is_clocked(verilog), waves=waves is not None)
-    model = build_model(verilog, top, text, waves=waves is not None)
-    base = cache_folder() / "runs"
-    base.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="run-", dir=base) as name:
-        work = Path(name)
-        for port in inputs:
-            (work / f"{port.name}.bin").write_bytes(items[port.name].file_bytes(port))
-        counts = np.stack([np.asarray(targets[p.name]) for p in outputs], axis=1)
-        (work / "epochs.bin").write_bytes(counts.astype(">u4").tobytes())
-        rng = np.random.default_rng(seed)
-        plusargs = [f"+limit={limit}"]
-        for port in ports:
-            chance = (stalls or {}).get(port.name, 0.0)
-            plusargs += [f"+{port.name}_stall={min(int(chance * 2**32), 2**32 - 1)}",
-                         f"+{port.name}_seed={int(rng.integers(1, 2**32))}"]
-            if lazy and not port.is_input:
-                plusargs.append(f"+{port.name}_lazy=1")
-        seconds = _simulate(model, work, plusargs, seed, waves is not None)
-        summary = json.loads((work / "summary.json").read_text())
-        log, faults = _read_log(work / "log.txt", inputs)
-        if any(f.startswith("limit") for f in faults):
-            raise CheckFailed(f"{top}: {len(log)} of {len(counts)} epochs finished, then no end within {limit} cycles "
-                              f"({faults[-1]})")
-        recorded = {p.name: _read_output(work / f"{p.name}.out", p) for p in outputs}
-        kept = None
-        if waves is not None:
-            dump = next(iter(sorted(work.glob("dump.*"))), None)
-            if dump is not None:
-                kept = waves.with_suffix(dump.suffix)
-                shutil.move(dump, kept)
-    return StreamRun({name: payload for name, (payload, _) in recorded.items()}, log, summary["clocks"], seconds, kept,
-                     faults, {name: cycles for name, (_, cycles) in recorded.items()})
+    if power_up not in POWER_UP:
+        raise ValueError(f"Power-up must be one of {', '.join(POWER_UP)}, not {power_up!r}")
+    unit = _Unit(verilog, top, tuple(ports), waves)
+    options: dict[str, Any] = {"stalls": stalls or {}, "lazy": lazy, "seed": seed, "limit": limit}
+    if power_up == "zeros" and not resets:
+        (done,), clocks, seconds, kept = unit.run(items, targets, **options)
+        return StreamRun(done.outputs, done.epochs, clocks, seconds, kept, done.faults, done.cycles)
+    (plain,), length, before, _ = dataclasses.replace(unit, waves=None).run(items, targets, **options)
+    cuts = reset_clocks(length, resets, seed)
+    played, clocks, seconds, kept = unit.run(items, targets, **options, random=power_up == "random", resets=cuts)
+    faults = list(plain.faults)
+    for number, (done, clock) in enumerate(zip(played, (*cuts, None), strict=True)):
+        told = f"after reset {number} at clock {cuts[number - 1]}" if number else f"from {power_up} registers"
+        faults += [f"{told}: {what}" for what in (*done.faults, *_differences(plain, done, targets, clock))]
+    return StreamRun(played[-1].outputs, played[-1].epochs, length + clocks, before + seconds, kept, faults,
+                     played[-1].cycles)
+
+
+#: What registers and memories of a unit can hold before its first reset.
+POWER_UP = ("zeros", "random")
+
+
+def reset_clocks(length: int, resets: int, seed: int) -> list[int]:
+    """After how many clocks a run of ``length`` clocks is reset: at its end, then anywhere."""
+    return [length - 1, *np.random.default_rng(seed).integers(1, length, max(resets - 1, 0)).tolist()][:resets]
+
+
+@dataclass
+class _Played:
+    """What the bench saw between two resets."""
+
+    outputs: dict[str, np.ndarray]
+    cycles: dict[str, np.ndarray]
+    epochs: list[EpochLog]
+    faults: list[str]
+    lines: list[str]
+
+
+def _differences(plain: _Played, done: _Played, targets: Mapping[str, np.ndarray], clock: int | None) -> list[str]:
+    """How what was played until ``clock`` (None: to the end) differs from the beginning of ``plain``."""
+    found = [f"epoch {n} has other cycles: {got} instead of {want}"
+             for n, (got, want) in enumerate(zip(done.lines, plain.lines, strict=False)) if got != want][:1]
+    starts = np.cumsum([0, *(log.end_cycle + 1 for log in plain.epochs)])
+    for name, want in plain.outputs.items():
+        epochs = np.repeat(np.arange(len(plain.epochs)), np.asarray(targets[name])[:len(plain.epochs)])
+        cycles, got = plain.cycles[name], done.outputs[name]
+        size = min(len(epochs), len(cycles))
+        count = size if clock is None else int(np.count_nonzero(starts[epochs[:size]] + cycles[:size] < clock))
+        if len(got) != count:
+            found.append(f"{name}: {len(got)} items instead of {count}")
+        both = min(count, len(got))
+        wrong = np.flatnonzero((got[:both] != want[:both]).any(axis=1) | (done.cycles[name][:both] != cycles[:both]))
+        if len(wrong):
+            at = int(wrong[0])
+            (a, b), (c, d) = (("0x" + side.outputs[name][at][::-1].tobytes().hex(), int(side.cycles[name][at]))
+                              for side in (done, plain))
+            found.append(f"{name} {at} (epoch {epochs[at]}): {a} in cycle {b} instead of {c} in cycle {d}")
+    return found
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit with its bench, see :func:`play`."""
+
+    verilog: str
+    top: str
+    ports: tuple[StreamPort, ...]
+    waves: Path | None
+
+    def run(self, items: Mapping[str, Items], targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float],
+            lazy: bool, seed: int, limit: int, random: bool = False,
+            resets: Sequence[int] = ()) -> tuple[list[_Played], int, float, Path | None]:
+        """Play the items once, and again from the first after each reset: what came each time, all clocks, seconds of the
+        simulation, file of the waveform."""
+        inputs = [p for p in self.ports if p.is_input]
+        outputs = [p for p in self.ports if not p.is_input]
+        text = bench_text(self.top, inputs, outputs, clocked=is_clocked(self.verilog), waves=self.waves is not None)
+        model = build_model(self.verilog, self.top, text, waves=self.waves is not None)
+        base = cache_folder() / "runs"
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="run-", dir=base) as name:
+            work = Path(name)
+            for port in inputs:
+                (work / f"{port.name}.bin").write_bytes(items[port.name].file_bytes(port))
+            counts = np.stack([np.asarray(targets[p.name]) for p in outputs], axis=1)
+            (work / "epochs.bin").write_bytes(counts.astype(">u4").tobytes())
+            (work / "resets.bin").write_bytes(np.array(resets, ">u4").tobytes())
+            rng = np.random.default_rng(seed)
+            plusargs = [f"+limit={limit}"]
+            if random:
+                plusargs += ["+verilator+rand+reset+2", f"+verilator+seed+{1 + seed % (2**31 - 1)}"]
+            for port in self.ports:
+                chance = stalls.get(port.name, 0.0)
+                plusargs += [f"+{port.name}_stall={min(int(chance * 2**32), 2**32 - 1)}",
+                             f"+{port.name}_seed={int(rng.integers(1, 2**32))}"]
+                if lazy and not port.is_input:
+                    plusargs.append(f"+{port.name}_lazy=1")
+            seconds = _simulate(model, work, plusargs, seed, self.waves is not None)
+            summary = json.loads((work / "summary.json").read_text())
+            logs = [_read_log(part, inputs) for part in _parts((work / "log.txt").read_bytes())]
+            log, faults, _ = logs[-1]
+            if any(f.startswith("limit") for f in faults):
+                after = f" after reset {len(logs) - 1}" if len(logs) > 1 else ""
+                raise CheckFailed(f"{self.top}: {len(log)} of {len(counts)} epochs finished{after}, then no end within "
+                                  f"{limit} cycles ({faults[-1]})")
+            recorded = {p.name: [_read_output(part, p) for part in _parts((work / f"{p.name}.out").read_bytes())]
+                        for p in outputs}
+            kept = None
+            if self.waves is not None:
+                dump = next(iter(sorted(work.glob("dump.*"))), None)
+                if dump is not None:
+                    kept = self.waves.with_suffix(dump.suffix)
+                    shutil.move(dump, kept)
+        played = [_Played({name: parts[n][0] for name, parts in recorded.items()},
+                          {name: parts[n][1] for name, parts in recorded.items()}, *log) for n, log in enumerate(logs)]
+        return played, summary["clocks"], seconds, kept
+
+
+def _parts(text: bytes) -> list[bytes]:
+    """What a file of the bench holds from reset to reset."""
+    return re.split(rb"^reset.*\n", text, flags=re.MULTILINE)
 
 
 def is_clocked(verilog: str) -> bool:
@@ -257,9 +352,10 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
     return seconds
 
 
-def _read_log(path: Path, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog], list[str]]:
-    epochs, faults = [], []
-    for line in path.read_text().splitlines():
+def _read_log(text: bytes, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog], list[str], list[str]]:
+    """Counts of epochs, faults, and the lines of epochs as they are."""
+    epochs, faults, lines = [], [], []
+    for line in text.decode().splitlines():
         kind, *rest = line.split()
         if kind != "epoch":
             faults.append(line)
@@ -267,12 +363,13 @@ def _read_log(path: Path, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog],
         numbers = np.array(rest[2:], np.int64).reshape(len(inputs), TAGS, 4)
         parts = [{p.name: numbers[i, :, k] for i, p in enumerate(inputs)} for k in range(4)]
         epochs.append(EpochLog(int(rest[1]), *parts))
-    return epochs, faults
+        lines.append(line)
+    return epochs, faults, lines
 
 
-def _read_output(path: Path, port: StreamPort) -> tuple[np.ndarray, np.ndarray]:
+def _read_output(text: bytes, port: StreamPort) -> tuple[np.ndarray, np.ndarray]:
     """Payloads and cycles of an output stream."""
-    words = path.read_bytes().split()
+    words = text.split()
     digits = 2 * port.payload_bytes
     joined = b"".join(word.rjust(digits, b"0") for word in words[1::2])
     data = np.frombuffer(bytes.fromhex(joined.decode()), np.uint8).reshape(len(words) // 2, port.payload_bytes)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bankside.constraints.workspace import write_files
+from bankside.models.papers import checks_of, paper_names
 from bankside.repro import counts_text, repro, short
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -47,7 +48,7 @@ def page(result: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    for what in arguments or ["pam", "lol-pim"]:
+    for what in arguments or [name for name in paper_names() if checks_of(name)]:
         result = json.loads(Path(what).read_text()) if what.endswith(".json") else repro(what, limit_s=3600.0)
         write_files(DOCS, {f"repro-{result['paper']}.md": page(result)})
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Set up the virtual environment $1. Missing system packages are installed when this runs as root on Debian or Ubuntu;
-# otherwise the line that installs them is printed and nothing else happens.
+# Set up the virtual environment $1; with `full` as $2 also what only `make test-full` needs. Missing system packages are
+# installed when this runs as root on Debian or Ubuntu; otherwise the line that installs them is printed and nothing else
+# happens.
 set -eu
 venv=$1
 python=${PYTHON:-python3}
@@ -9,6 +10,7 @@ need() { command -v "$1" >/dev/null 2>&1 || packages="$packages $2"; }
 need g++ g++
 need make make
 need perl perl
+if [ "${2:-}" = full ]; then need sta opensta; fi
 need "$python" python3
 if command -v "$python" >/dev/null 2>&1; then
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {

@@ -250,6 +250,7 @@ class Synthesis:
             "fmax_mhz": tidy(self.fmax_mhz, 2),
             "register_fmax_mhz": tidy(self.register_fmax_mhz, 2),
             "paths_ns": {kind: tidy(path.length_ns, 6) for kind, path in self.timing.paths.items()},
+            "critical_path_sentence": None if critical is None else critical.sentence,
             "critical_path": None
             if critical is None
             else {

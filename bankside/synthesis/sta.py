@@ -11,6 +11,8 @@ Asynchronous set and reset, hold times, clock gating and latches are not analyse
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from ..constraints.errors import ConfigError
 from .liberty import EDGES, Cell, Table
-from .netlist import Instance, Netlist
+from .netlist import MACRO, OPEN, Instance, Netlist
 
 __all__ = ["PATH_KINDS", "PathStep", "Timing", "TimingPath", "analyse"]
 
@@ -49,24 +51,50 @@ _IGNORED = (
 
 @dataclass(frozen=True)
 class PathStep:
-    """One arc of a path: ``arc`` is like ``A rise -> Y fall``; ``net`` the net it ends at, if the source named it."""
+    """One arc of a path: ``arc`` is like ``A rise -> Y fall``; ``net`` the net it ends at, if the source named it.
+
+    ``beside`` are the source's names of the nets at the other inputs of the cell.
+    """
 
     instance: str
     cell: str
     arc: str
     delay_ps: float
     net: str | None
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TimingPath:
-    """The longest path of one kind; ``length_ns`` includes clock to output and setup of the registers at its ends."""
+    """The longest path of one kind; ``length_ns`` includes clock to output and setup of the registers at its ends.
+
+    ``start`` and ``end`` are ports, or registers by the source's name of what they hold, or memories.
+    """
 
     kind: str
     length_ns: float
     start: str
     end: str
     steps: tuple[PathStep, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Where the path leads, in the source's names.
+
+        Mapping keeps the names of registers, ports and memories, not those of logic between them. So a path is described
+        by its ends and by the named signals that its gates combine with it, most frequent first, at most four.
+        """
+        met = Counter(name for step in self.steps for name in {_family(name) for name in step.beside})
+        gates = len(self.steps) - self.kind.startswith("register") - self.kind.endswith("register")
+        text = f"from {self.start} to {self.end} through {gates} gate{'s' * (gates != 1)}"
+        if met:
+            text += ", beside " + ", ".join(f"{name} ({count})" for name, count in met.most_common(4))
+        return text
+
+
+def _family(name: str) -> str:
+    """A signal's name without its numbers: what ``held_3[0]`` and ``held_17[1]`` have in common."""
+    return re.sub(r"\d+", "*", re.sub(r"(\[\d+\])+$", "", name))
 
 
 @dataclass(frozen=True)
@@ -531,7 +559,7 @@ class _Analysis:
         steps: list[PathStep] = []
         if capture >= 0:
             steps.append(self._step(self.captures, capture, setup, None))
-            end = self._name(node // 2)
+            end = self._held(self.captures, capture)
         else:
             end = self._port(self.outputs, node // 2)
             if setup:
@@ -553,14 +581,28 @@ class _Analysis:
         else:
             k = int(mine[np.argmax(self.launch_delay[mine])])
             steps.append(self._step(self.launches, k, float(self.launch_delay[k]), node))
-            begin = self._name(node // 2)
+            begin = self._held(self.launches, k)
         return TimingPath(kind, length, begin, end, tuple(reversed(steps)))
 
     def _step(self, arcs: dict[str, np.ndarray], k: int, delay_ns: float, node: int | None) -> PathStep:
         group = self.groups[int(arcs["group"][k])]
         member = group.members[int(arcs["member"][k])]
-        net = None if node is None else self.netlist.net_names.get(self.source_net[node // 2])
-        return PathStep(member.name, member.cell, self.arc_names[int(arcs["arc"][k])], delay_ns * 1e3, net)
+        label = self.arc_names[int(arcs["arc"][k])]
+        names = self.netlist.net_names
+        net = None if node is None else names.get(self.source_net[node // 2])
+        others = () if group.cell.sequential else (
+            member.pins.get(pin.name, OPEN) for pin in group.cell.inputs if pin.name != label.split()[0])
+        return PathStep(member.name, member.cell, label, delay_ns * 1e3, net,
+                        tuple(names[other] for other in others if other in names))
+
+    def _held(self, arcs: dict[str, np.ndarray], k: int) -> str:
+        """What launches or captures: a register by the net of its output, a memory by its name."""
+        group = self.groups[int(arcs["group"][k])]
+        member = group.members[int(arcs["member"][k])]
+        if member.cell == MACRO:
+            return f"memory {member.name}"
+        nets = [member.pins.get(pin.name, OPEN) for pin in group.cell.outputs]
+        return next((self.netlist.net_names[net] for net in nets if net in self.netlist.net_names), member.name)
 
     def _name(self, number: int) -> str:
         net = self.source_net[number]

@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
+from pydantic import Field as Key
 
 from ..activation import TableInterpolation
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FloatFormat, IntegerFormat, float_format, number_format
 
-__all__ = ["FpActivation", "FpAdd", "FpCompare", "FpConvert", "FpDiv", "FpDot", "FpExp", "FpFma", "FpMul", "FpSqrt",
-           "FpUnary", "FpVector", "Operand", "OperatorConfig", "presets"]
+__all__ = ["FpActivation", "FpAdd", "FpCompare", "FpConvert", "FpDiv", "FpDot", "FpExp", "FpFma", "FpLog", "FpMul",
+           "FpRecip", "FpRsqrt", "FpSqrt", "FpUnary", "FpVector", "Operand", "OperatorConfig", "OperatorResult",
+           "OperatorWorkload", "operand_layout", "presets"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class Operand:
     @property
     def width(self) -> int:
         return self.format.width * self.count
+
+
+def operand_layout(operands: Mapping[str, Operand], meanings: Mapping[str, str] | None = None) -> Layout:
+    """Payload of operands, the first lowest; a payload of a single operand is that operand."""
+    if len(operands) == 1:
+        [one] = operands.values()
+        return Layout.plain(one.width, count=one.count, number=one.format)
+    return Layout(tuple(Field(name, one.width, (meanings or {}).get(name, name), one.count, one.format)
+                        for name, one in operands.items()))
 
 
 def _float_name(name: str) -> str:
@@ -51,10 +63,10 @@ NumberName = Annotated[str, AfterValidator(_number_name)]
 class OperatorConfig(Strict):
     """What all operators have in common."""
 
-    format: FloatName = Field(default="fp16", description="format of the operands: fp16, bf16, fp32, or eEmF")
-    depth: int = Field(default=0, ge=0, le=64, description="pipeline registers from operands to result; 0: combinational")
-    flush_to_zero: bool = Field(default=False, description="subnormal operands and results are zero")
-    clock_mhz: float = Field(default=500.0, gt=0, le=10000, strict=False, description="target clock")
+    format: FloatName = Key(default="fp16", description="format of the operands: fp16, bf16, fp32, or eEmF")
+    depth: int = Key(default=0, ge=0, le=64, description="pipeline registers from operands to result; 0: combinational")
+    flush_to_zero: bool = Key(default=False, description="subnormal operands and results are zero")
+    clock_mhz: float = Key(default=500.0, gt=0, le=10000, strict=False, description="target clock")
 
     @property
     def fmt(self) -> FloatFormat:
@@ -71,6 +83,19 @@ class OperatorConfig(Strict):
         return {"result": Operand(self.fmt)}
 
     @property
+    def meanings(self) -> dict[str, str]:
+        """What each field is, for the unit's description."""
+        return {}
+
+    def ports(self) -> tuple[Port, ...]:
+        return (self._port("i", "in", "operands", self.operands), self._port("o", "out", "result", self.results))
+
+    def _port(self, name: str, flow: Literal["in", "out"], all_of_them: str, operands: Mapping[str, Operand]) -> Port:
+        layout = operand_layout(operands, self.meanings)
+        return Port(name, flow, layout, self.meanings[next(iter(operands))] if layout.is_plain else
+                    self.meanings.get(name, all_of_them))
+
+    @property
     def extra_latency(self) -> int | None:
         """Cycles from operands to result where that is not ``depth``."""
         return None
@@ -83,17 +108,26 @@ class FpMul(OperatorConfig):
     def operands(self) -> dict[str, Operand]:
         return {"a": Operand(self.fmt), "b": Operand(self.fmt)}
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "factor", "b": "factor", "result": "a b, rounded"}
+
 
 class FpAdd(FpMul):
     """Addition: a + b, or a - b."""
 
-    variant: Literal["add", "subtract"] = Field(default="add", description="a + b or a - b")
+    variant: Literal["add", "subtract"] = Key(default="add", description="a + b or a - b")
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "first operand", "b": "second operand",
+                "result": f"a {'-' if self.variant == 'subtract' else '+'} b, rounded"}
 
 
 class FpFma(OperatorConfig):
     """Fused multiply-add: a b + c, rounded once."""
 
-    acc_format: FloatName | Literal[""] = Field(
+    acc_format: FloatName | Literal[""] = Key(
         default="", description="format of c and of the result; empty: that of the operands")
 
     @property
@@ -108,17 +142,26 @@ class FpFma(OperatorConfig):
     def results(self) -> dict[str, Operand]:
         return {"result": Operand(self.acc)}
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "factor", "b": "factor", "c": "addend", "result": "a b + c, rounded once"}
+
 
 class FpCompare(FpMul):
     """Comparison, maximum and minimum (IEEE 754-2019 maximumNumber, minimumNumber)."""
 
-    variant: Literal["compare", "max", "min"] = Field(default="compare", description="what is computed")
+    variant: Literal["compare", "max", "min"] = Key(default="compare", description="what is computed")
 
     @property
     def results(self) -> dict[str, Operand]:
         if self.variant == "compare":
             return {name: Operand(IntegerFormat(1, False)) for name in ("less", "equal", "greater", "unordered")}
         return super().results
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "first operand", "b": "second operand", "less": "a < b", "equal": "a = b", "greater": "a > b",
+                "unordered": "a or b is NaN", "result": f"{self.variant}imum of a and b"}
 
 
 class FpUnary(OperatorConfig):
@@ -129,12 +172,36 @@ class FpUnary(OperatorConfig):
         return {"a": Operand(self.fmt)}
 
 
+class FpLog(FpUnary):
+    """Natural logarithm."""
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "operand", "result": "natural logarithm"}
+
+
+class FpRecip(FpUnary):
+    """Reciprocal."""
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "operand", "result": "reciprocal"}
+
+
+class FpRsqrt(FpUnary):
+    """Reciprocal square root."""
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "operand", "result": "reciprocal square root"}
+
+
 class FpConvert(OperatorConfig):
     """Conversion between two formats, or a format and integers."""
 
-    format: NumberName = Field(default="fp16", description="format of the operand: fp16, bf16, fp32, eEmF, or an integer: "
+    format: NumberName = Key(default="fp16", description="format of the operand: fp16, bf16, fp32, eEmF, or an integer: "
                                "i32, u16 and the like")
-    target: NumberName = Field(default="fp32", description="format of the result")
+    target: NumberName = Key(default="fp32", description="format of the result")
 
     @model_validator(mode="after")
     def _check(self) -> FpConvert:
@@ -158,34 +225,46 @@ class FpConvert(OperatorConfig):
     def results(self) -> dict[str, Operand]:
         return {"result": Operand(self.target_format)}
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "number to convert", "result": "the same number, rounded"}
+
 
 class FpDiv(FpMul):
     """Division: a / b."""
 
-    variant: Literal["pipelined", "iterative"] = Field(
+    variant: Literal["pipelined", "iterative"] = Key(
         default="pipelined", description="a row of logic for every step, or one row used again")
-    bits_per_cycle: int = Field(default=2, ge=1, le=8, description="iterative: quotient bits of a clock cycle")
+    bits_per_cycle: int = Key(default=2, ge=1, le=8, description="iterative: quotient bits of a clock cycle")
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "dividend", "b": "divisor", "result": "a / b, rounded"}
 
 
 class FpSqrt(FpUnary):
     """Square root."""
 
-    variant: Literal["pipelined", "iterative"] = Field(
+    variant: Literal["pipelined", "iterative"] = Key(
         default="pipelined", description="a row of logic for every step, or one row used again")
-    bits_per_cycle: int = Field(default=2, ge=1, le=8, description="iterative: bits of the root of a clock cycle")
+    bits_per_cycle: int = Key(default=2, ge=1, le=8, description="iterative: bits of the root of a clock cycle")
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "radicand", "result": "square root, rounded"}
 
 
 class FpDot(OperatorConfig):
     """Dot product of n lanes with an accumulator."""
 
-    variant: Literal["fused", "tree", "accumulate"] = Field(
+    variant: Literal["fused", "tree", "accumulate"] = Key(
         default="fused", description="fused: one rounding; tree: of rounded products and sums; accumulate: beats of lanes, "
         "a beat every clock, rounded at the end")
-    lanes: int = Field(default=16, ge=2, le=64, description="products")
-    acc_format: FloatName = Field(default="fp32", description="format of the accumulator and of the result")
-    window: int | Literal["auto", "exact"] = Field(
+    lanes: int = Key(default=16, ge=2, le=64, description="products")
+    acc_format: FloatName = Key(default="fp32", description="format of the accumulator and of the result")
+    window: int | Literal["auto", "exact"] = Key(
         default="auto", description="bits kept of the largest term; auto: the precision of acc_format and three more")
-    beats: int = Field(default=1024, ge=1, le=1 << 20, description="accumulate: most beats of a sum")
+    beats: int = Key(default=1024, ge=1, le=1 << 20, description="accumulate: most beats of a sum")
 
     @model_validator(mode="after")
     def _check(self) -> FpDot:
@@ -214,14 +293,22 @@ class FpDot(OperatorConfig):
     def results(self) -> dict[str, Operand]:
         return {"result": Operand(self.acc)}
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"i": "a beat of factors" if self.variant == "accumulate" else "operands",
+                "a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest",
+                "c": "addend", "first": "begins a sum", "last": "the sum so far is wanted",
+                "result": {"fused": "sum of products and c, rounded once", "tree": "sum of rounded products",
+                           "accumulate": "rounded sum"}[self.variant]}
+
 
 class FpVector(OperatorConfig):
     """Vectors lane by lane: times a scalar, that added to another vector, or with each other."""
 
-    variant: Literal["scale", "mac", "multiply", "add"] = Field(
+    variant: Literal["scale", "mac", "multiply", "add"] = Key(
         default="scale", description="s x; s x + c, rounded once; x y; x + y")
-    lanes: int = Field(default=16, ge=2, le=64, description="elements of a vector")
-    acc_format: FloatName | Literal[""] = Field(default="", description="mac: format of c and the result; empty: that of x")
+    lanes: int = Key(default=16, ge=2, le=64, description="elements of a vector")
+    acc_format: FloatName | Literal[""] = Key(default="", description="mac: format of c and the result; empty: that of x")
 
     @property
     def acc(self) -> FloatFormat:
@@ -239,12 +326,16 @@ class FpVector(OperatorConfig):
     def results(self) -> dict[str, Operand]:
         return {"result": Operand(self.acc if self.variant == "mac" else self.fmt, self.lanes)}
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"s": "scalar", "x": "vector, lane 0 lowest", "y": "vector", "c": "vector to be added", "result": "vector"}
+
 
 class _Table(FpUnary):
     """Tables with linear interpolation."""
 
-    entries: int = Field(default=128, ge=2, le=65536, description="table: chords, a power of two")
-    limit: int = Field(default=8, ge=1, le=1024, description="table: it covers -limit to limit, a power of two")
+    entries: int = Key(default=128, ge=2, le=65536, description="table: chords, a power of two")
+    limit: int = Key(default=8, ge=1, le=1024, description="table: it covers -limit to limit, a power of two")
 
     def table(self, function: str) -> TableInterpolation:
         return TableInterpolation(function, self.fmt, self.entries, self.limit)
@@ -261,7 +352,7 @@ class _Table(FpUnary):
 class FpActivation(_Table):
     """Activation function by table and linear interpolation, as AiM's."""
 
-    variant: Literal["sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "exp"] = Field(
+    variant: Literal["sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "exp"] = Key(
         default="sigmoid", description="function; gelu by the error function, gelu_tanh by its approximation")
 
     @model_validator(mode="after")
@@ -269,15 +360,19 @@ class FpActivation(_Table):
         self.check_table(self.variant)
         return self
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "operand", "result": f"{self.variant} of it"}
+
 
 class FpExp(_Table):
     """Exponential."""
 
     variant: Literal["faithful", "taylor", "taylor-reduced", "taylor-iterative", "taylor-reduced-iterative",
-                     "table"] = Field(
+                     "table"] = Key(
         default="faithful", description="faithful: at most 1 ulp; taylor: a series of fused multiply-adds, with or without "
         "range reduction, unrolled or with one multiply-add used again; table: linear interpolation")
-    order: int = Field(default=10, ge=1, le=16, description="taylor: of the series")
+    order: int = Key(default=10, ge=1, le=16, description="taylor: of the series")
 
     @model_validator(mode="after")
     def _check(self) -> FpExp:
@@ -292,6 +387,10 @@ class FpExp(_Table):
     @property
     def iterative(self) -> bool:
         return "iterative" in self.variant
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        return {"a": "operand", "result": "e to the operand"}
 
 
 def presets(config: type[OperatorConfig], **formats: Mapping[str, object]) -> dict[str, OperatorConfig]:
@@ -325,6 +424,68 @@ FP_EXP_PRESETS = {**presets(FpExp), "fp16-taylor": FpExp(variant="taylor"),
                   "bf16-taylor-reduced": FpExp(format="bf16", variant="taylor-reduced")}
 FP_ACTIVATION_PRESETS = {f"{name}-{function}": FpActivation(format=name, variant=function)
                          for name in ("fp16", "bf16") for function in ("sigmoid", "tanh", "gelu", "exp")}
-FP_LOG_PRESETS = presets(FpUnary)
-FP_RECIP_PRESETS = presets(FpUnary)
-FP_RSQRT_PRESETS = presets(FpUnary)
+FP_LOG_PRESETS = presets(FpLog)
+FP_RECIP_PRESETS = presets(FpRecip)
+FP_RSQRT_PRESETS = presets(FpRsqrt)
+
+
+class OperatorWorkload(Workload):
+    """Operands of an operator."""
+
+    vectors: str | None = Key(default=None,
+                              description="operands and results in the text format of Berkeley TestFloat: a file")
+    count: int = Key(default=100_000, ge=1, le=1 << 30, description="random operands, beside the corners")
+
+
+class OperatorResult(SimResult):
+    """What the bench of an operator measured."""
+
+    differences: list[str] = Key(default=[], description="results that differ, the first twenty")
+    latency_cycles: int = Key(description="from the last operands to their result")
+    cycles: int
+    items_per_cycle: float
+
+    UNRECORDED: ClassVar[tuple[str, ...]] = (*SimResult.UNRECORDED, "differences")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        file = workload.get("vectors_file")
+        return [
+            ("compared", f"{self.vectors} results with {f'the vectors of {file}' if file else 'the functional model'}: "
+                         f"{verdict_text(self, wrong='DIFFER')}"),
+            ("runs", ", ".join(f"{run.vectors} {name.replace('_', ' ')}" for name, run in self.runs.items())),
+            *(("differs", text) for text in self.differences),
+            ("latency", f"{self.latency_cycles} cycles, {self.items_per_cycle:.4f} results per cycle"),
+        ]
+
+
+def _unit(name: str, config: type[OperatorConfig], presets: Mapping[str, OperatorConfig], summary: str,
+          published: tuple[str, ...] = ("fp16", "bf16"), trial: Mapping[str, Any] | None = None) -> Unit:
+    trial = {"format": "e4m3"} if trial is None else trial
+    module = name.replace("-", "_")
+    return Unit(name, summary, "IEEE 754-2019", module=module, config=config, presets=presets,
+                generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
+                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=OperatorWorkload,
+                result=OperatorResult, published=published, trial=Trial(trial, {"count": 2000}))
+
+
+FP_MUL = _unit("fp-mul", FpMul, FP_MUL_PRESETS, "floating-point multiplication")
+FP_ADD = _unit("fp-add", FpAdd, FP_ADD_PRESETS, "floating-point addition and subtraction")
+FP_FMA = _unit("fp-fma", FpFma, FP_FMA_PRESETS, "fused multiply-add")
+FP_COMPARE = _unit("fp-compare", FpCompare, FP_COMPARE_PRESETS, "floating-point comparison, maximum and minimum")
+FP_CONVERT = _unit("fp-convert", FpConvert, FP_CONVERT_PRESETS,
+                   "conversion between floating-point formats, and from and to integers",
+                   ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16"), {"format": "e4m3", "target": "fp16"})
+FP_DIV = _unit("fp-div", FpDiv, FP_DIV_PRESETS, "floating-point division")
+FP_SQRT = _unit("fp-sqrt", FpSqrt, FP_SQRT_PRESETS, "floating-point square root")
+FP_DOT = _unit("fp-dot", FpDot, FP_DOT_PRESETS, "dot product of n lanes: fused, a tree, or accumulating beats",
+               ("fp16-accumulate",), {"lanes": 4})
+FP_VECTOR = _unit("fp-vector", FpVector, FP_VECTOR_PRESETS,
+                  "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", (),
+                  {"format": "e4m3", "lanes": 2})
+FP_EXP = _unit("fp-exp", FpExp, FP_EXP_PRESETS, "floating-point exponential")
+FP_ACTIVATION = _unit("fp-activation", FpActivation, FP_ACTIVATION_PRESETS,
+                      "activation function by table and linear interpolation",
+                      ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu"), {"entries": 16})
+FP_LOG = _unit("fp-log", FpLog, FP_LOG_PRESETS, "floating-point natural logarithm")
+FP_RECIP = _unit("fp-recip", FpRecip, FP_RECIP_PRESETS, "floating-point reciprocal")
+FP_RSQRT = _unit("fp-rsqrt", FpRsqrt, FP_RSQRT_PRESETS, "floating-point reciprocal square root")

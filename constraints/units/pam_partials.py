@@ -28,7 +28,8 @@ class PartialKind(IntEnum):
 Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not PartialKind.LOG_SUM})  # type: ignore[misc]
 
 
-def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str, final: str) -> Layout:
+def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str,
+                   final: str) -> Layout:
     """Beat of a partial result with ``lanes`` elements of O; the texts are the meanings of its fields."""
     return Layout.of(Field("data", lanes * io.width, data, lanes, io), Field("kind", 2, kind, kinds=kinds),
                      Field("last", 1, last), Field("final", 1, final))

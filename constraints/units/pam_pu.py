@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Unit, verdict_text
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Trial, Unit, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from .pam_partials import Kind, PartialUnitConfig, partial_layout
@@ -321,4 +321,7 @@ class PamPuResult(SimResult):
 UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
             module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
             model="bankside.models.pam.pu:local_attention", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
-            workload=AttentionWorkload, result=PamPuResult)
+            workload=AttentionWorkload, result=PamPuResult,
+            trial=Trial({"lanes": 4, "buffer_bytes": 48, "query_bytes": 32, "tile_tokens": 4, "max_head_dim": 16,
+                         "max_tokens": 255, "format": "bf16", "acc_format": "bf16", "score_format": "bf16"},
+                        {"tokens": 9, "head_dim": 8}))

@@ -1,29 +1,142 @@
 # amaranth: UnusedElaboratable=no
 """An AiM channel: processing units beside its banks, global buffers, and the control of both, with or without ping-pong."""
 
+from typing import Any, NamedTuple
+
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.aim_channel import CODES, GROUP, AimChannelConfig
+from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .pu import AimPu, ElementwiseMultiplier
 
-__all__ = ["AimChannel", "command_layout", "write_layout"]
+__all__ = ["AimChannel"]
 
 
-def command_layout(config):
-    """A command: its code and operands."""
-    return data.StructLayout(config.field_bits())
+class _Buffer(NamedTuple):
+    """A global buffer's ports."""
+
+    write: Any
+    read: Any
 
 
-def write_layout(config):
-    """What is written into the banks in one column access."""
-    return data.StructLayout({"data": config.groups * config.word_bits, "banks": config.banks, "scatter": 1,
-                              "element": config.field_bits()["element"]})
+class _Queues(NamedTuple):
+    """Commands that have come; those that are dispatched, of the host and products."""
+
+    commands: StreamRegister
+    host: StreamRegister
+    products: StreamRegister
+
+
+class _UnderWay(NamedTuple):
+    """Commands that are dispatched and not done.
+
+    Attributes
+    ----------
+    host_gb, host_set, product_gb, product_set : number on each buffer and each set of registers
+    alone : a command that goes alone is under way
+    settling : cycles until it has come through the pipelines
+    """
+
+    host_gb: list
+    host_set: list
+    product_gb: list
+    product_set: list
+    alone: Signal
+    settling: Signal
+
+    def any(self):
+        return Cat(*self.host_gb, *self.host_set, *self.product_gb, *self.product_set).any()
+
+
+class _PingPong(NamedTuple):
+    """Which buffer and set of registers are whose; all 0 if there is one of each.
+
+    Attributes
+    ----------
+    gb, bank_set : the products' now
+    filled, begun : the other buffer is filled, the other set is written: the next product goes on with it
+    other_gb, other_set : the next of WR_GB, WR_BIAS
+    product_from, product_on : the next of a product
+    """
+
+    gb: Signal
+    filled: Signal
+    bank_set: Signal
+    begun: Signal
+    other_gb: Signal
+    other_set: Signal
+    product_from: Signal
+    product_on: Signal
+
+
+class _Goes(NamedTuple):
+    """A command is dispatched to the host's queue, to that of the products; what it is."""
+
+    host: Value
+    product: Value
+    is_fill: Value
+    is_start: Value
+    is_read: Value
+    alone: Signal
+
+
+class _Products(NamedTuple):
+    """A column access of a product.
+
+    Attributes
+    ----------
+    command : from the queue
+    beat, last : it is made; the last of the command
+    column : of the global buffer
+    enable : units that use it
+    ends, end_sets : by stage of the units, whether a command ends, and its set; the sum is in the register after the last
+    """
+
+    command: data.View
+    beat: Signal
+    last: Signal
+    column: Signal
+    enable: Signal
+    ends: list
+    end_sets: list
+
+
+class _Places(NamedTuple):
+    """Queues of results and of writes, and places in them that are neither taken nor reserved."""
+
+    results: StreamFIFO
+    writes: StreamFIFO
+    for_results: Signal
+    for_writes: Signal
+
+
+class _Host(NamedTuple):
+    """A step of a command of the host.
+
+    Attributes
+    ----------
+    command : from the queue
+    go, done : a step is made; the last one
+    fills, starts, waits : WR_GB, WR_BIAS, RD_MAC
+    gives, stores, takes_bank : it gives a result; writes into the banks; takes a column access
+    column : of the global buffer
+    """
+
+    command: data.View
+    go: Signal
+    done: Signal
+    fills: Value
+    starts: Value
+    waits: Value
+    gives: Signal
+    stores: Signal
+    takes_bank: Signal
+    column: Signal
 
 
 class AimChannel(wiring.Component):
@@ -46,59 +159,22 @@ class AimChannel(wiring.Component):
 
     Members
     -------
-    command : ``In(stream.Signature(command_layout(config)))``
+    command : ``In(stream.Signature(payload(config.command_layout)))``
     bank : ``In(stream.Signature(banks * word))``
         A column access of all banks; of a bank that the command does not read the data do not matter.
     data : ``In(stream.Signature(word))``
-    write : ``Out(stream.Signature(write_layout(config)))``
+    write : ``Out(stream.Signature(payload(config.write_layout)))``
     result : ``Out(stream.Signature(word))``
     """
 
     #: Results that wait for the reader.
     RESULTS = 4
 
-    PORTS = {
-        "command": {
-            "payload": "a command",
-            "fields": {
-                "op": "code of the program encoding; one that is none of a channel does nothing",
-                "opsize": "column accesses, or words of WR_GB; 0: nothing is done",
-                "column": "first word of the global buffer; what runs over begins anew",
-                "bank": "MAC_SBK, COPY_BKGB, COPY_GBBK, WR_SBK, RD_SBK: bank",
-                "register": "register of the set",
-                "element": "WR_ABK: element of the word that is written",
-                "function": "AF: number of the function",
-                "neighbour": "MAC_ABK: the other factors are those of the next bank, in the units of even banks only",
-            },
-        },
-        "bank": {"payload": "a column access of every bank, bank 0 lowest", "fields": {}},
-        "data": {"payload": "a word: for the global buffer; a number for each register, unit 0 lowest; or for the banks",
-                 "fields": {}},
-        "write": {
-            "payload": "a write into the banks",
-            "fields": {
-                "data": "a word for each bank group, group 0 lowest",
-                "banks": "banks that are written, a bit each",
-                "scatter": "bank b gets element b of the lowest word alone, as element `element` of its own",
-                "element": "see scatter",
-            },
-        },
-        "result": {"payload": "RD_MAC, RD_AF: a number of each unit, unit 0 lowest, then zeros; RD_SBK: the bank's word",
-                   "fields": {}},
-    }
-
     def __init__(self, config):
         if not isinstance(config, AimChannelConfig):
             raise TypeError(f"Configuration must be an AimChannelConfig, not {config!r}")
         self._config = config
-        word = config.word_bits
-        super().__init__({
-            "command": In(stream.Signature(command_layout(config))),
-            "bank": In(stream.Signature(config.banks * word)),
-            "data": In(stream.Signature(word)),
-            "write": Out(stream.Signature(write_layout(config))),
-            "result": Out(stream.Signature(word)),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -113,56 +189,93 @@ class AimChannel(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        banks, word, width, sets = config.banks, config.word_bits, config.fmt.width, config.sets
-        layout = command_layout(config)
+        pus, products = self._units(m, platform)
+        buffers = self._buffers(m)
+        queues = self._queues(m)
+        settle = max(config.multiply_depth, pus[0].ACTIVATION) + 2  # cycles until a command has left the pipelines
+        under_way = self._under_way(settle)
+        ahead = self._ping_pong(m)
+        goes = self._dispatch(m, queues, under_way, ahead)
+        product = self._products(m, queues.products, pus[0].LATENCY)
+        factors, neighbours = self._factors(m, product.command, buffers)
+        places = self._places(m)
+        host = self._host(m, queues.host, under_way, product, places)
+        self._go_alone(m, under_way, goes, host, settle)
+        self._count(m, under_way, ahead, goes, product, host)
+        chosen = self._global_buffers(m, buffers, product, host)
+        self._registers(m, pus, product, host, factors, neighbours)
+        gave = self._results(m, pus, places, host, chosen)
+        stored, multiplied = self._writes(m, products, places, host, buffers)
+        if platform == "formal":
+            self._check(m, queues, under_way, product, places, host, buffers, gave, stored, multiplied)
+        return m
 
-        def is_op(command, *names):
-            return Cat(command.op == CODES[name] for name in names).any()
-
-        # ---- Parts --------------------------------------------------------------------------------------------------
+    def _units(self, m, platform):
+        """The processing units of the banks, and the multipliers of EWMUL."""
+        config = self._config
         pus = []
-        for n in range(banks):
+        for n in range(config.banks):
             pus.append(AimPu(config))
             m.submodules[f"pu_{n}"] = shared(platform, pus[n], "pu", part=True)
         products = []
         for n in range(config.groups * config.lanes):
             products.append(ElementwiseMultiplier(config))
             m.submodules[f"elementwise_{n}"] = shared(platform, products[n], "elementwise", part=True)
-        gb_writes, gb_reads = [], []
-        for s in range(sets):
-            m.submodules[f"buffer_{s}"] = memory = Memory(shape=word, depth=config.columns, init=[])
-            gb_writes.append(memory.write_port())
-            gb_reads.append(memory.read_port())
+        return pus, products
 
-        # ---- Dispatch: in order of the program, to the queue of the host's commands or to that of the products --------
-        queued = data.StructLayout({"command": layout, "gb": 1, "set": 1})
+    def _buffers(self, m):
+        """The global buffer of each set: its write port and its read port."""
+        config = self._config
+        buffers = []
+        for s in range(config.sets):
+            m.submodules[f"buffer_{s}"] = memory = Memory(shape=config.word_bits, depth=config.columns, init=[])
+            buffers.append(_Buffer(memory.write_port(), memory.read_port()))
+        return buffers
+
+    # ---- Dispatch: in order of the program, to the queue of the host's commands or to that of the products ------------
+
+    def _queues(self, m):
+        """Commands as they come, and those that are dispatched with their buffer and set of registers."""
+        layout = payload(self._config.command_layout)
         m.submodules.commands = commands = StreamRegister(layout)
-        m.submodules.host_queue = host_queue = StreamRegister(queued)
-        m.submodules.product_queue = product_queue = StreamRegister(queued)
+        m.submodules.host_queue = host_queue = StreamRegister(_queued_layout(self._config))
+        m.submodules.product_queue = product_queue = StreamRegister(_queued_layout(self._config))
         wiring.connect(m, command=wiring.flipped(self.command), commands=commands.i)
-        command = commands.o.p
+        return _Queues(commands, host_queue, product_queue)
 
-        # Commands on each buffer and each set of registers that are dispatched and not done.
-        pending = range(config.depth + 8)
+    def _under_way(self, settle):
+        """Counters of what is dispatched and not done."""
+        pending = range(self._config.depth + 8)
         host_gb, host_set, product_gb, product_set = (
-            [Signal(pending, name=f"{name}_{s}") for s in range(sets)]
+            [Signal(pending, name=f"{name}_{s}") for s in range(self._config.sets)]
             for name in ("host_gb", "host_set", "product_gb", "product_set"))
-        alone = Signal()    # a command that goes alone is under way
+        alone = Signal()
+        settling = Signal(range(settle + 1))
+        return _UnderWay(host_gb, host_set, product_gb, product_set, alone, settling)
 
-        gb, filled, bank_set, begun = Signal(), Signal(), Signal(), Signal()   # the ping-pong bits; the next set is in use
+    def _ping_pong(self, m):
+        """Which buffer and which set of registers the next command of each kind works on."""
+        gb, filled, bank_set, begun = Signal(), Signal(), Signal(), Signal()
         other_gb, other_set, product_on = Signal(), Signal(), Signal()
         product_from = Signal()
-        if sets == 2:
+        if self._config.sets == 2:
             m.d.comb += [other_gb.eq(~gb), other_set.eq(~bank_set), product_from.eq(gb ^ filled),
                          product_on.eq(bank_set ^ begun)]
-        is_fill, is_start, is_read = (is_op(command, name) for name in ("WR_GB", "WR_BIAS", "RD_MAC"))
-        is_product = is_op(command, "MAC_ABK", "MAC_SBK")
-        known = is_op(command, *CODES) & (command.opsize != 0)
+        return _PingPong(gb, filled, bank_set, begun, other_gb, other_set, product_from, product_on)
+
+    def _dispatch(self, m, queues, under_way, ahead):
+        """A command goes when what is under way does not stand in its way."""
+        commands, host_queue, product_queue = queues
+        command = commands.o.p
+        is_fill, is_start, is_read = (_is_op(command, name) for name in ("WR_GB", "WR_BIAS", "RD_MAC"))
+        is_product = _is_op(command, "MAC_ABK", "MAC_SBK")
+        known = _is_op(command, *CODES) & (command.opsize != 0)
         to_host, to_product, goes_alone, free, idle = (Signal(name=n) for n in
                                                        ("to_host", "to_product", "goes_alone", "free", "idle"))
-        busy = [*host_gb, *host_set, *product_gb, *product_set]
+        host_gb, host_set, product_gb, product_set, alone, _ = under_way
+        other_gb, other_set, product_from, product_on = ahead[4:]
         m.d.comb += [
-            idle.eq(~Cat(*busy).any() & ~alone),
+            idle.eq(~under_way.any() & ~alone),
             goes_alone.eq(~(is_fill | is_start | is_read | is_product)),
             to_product.eq(known & is_product),
             to_host.eq(known & ~is_product),
@@ -183,8 +296,8 @@ class AimChannel(wiring.Component):
             host_queue.i.valid.eq(commands.o.valid & to_host & free),
             product_queue.i.valid.eq(commands.o.valid & to_product & free),
             host_queue.i.p.command.eq(command),
-            host_queue.i.p.gb.eq(Mux(is_op(command, "COPY_GBBK"), product_from, other_gb)),
-            host_queue.i.p.set.eq(Mux(is_start, other_set, bank_set)),
+            host_queue.i.p.gb.eq(Mux(_is_op(command, "COPY_GBBK"), product_from, other_gb)),
+            host_queue.i.p.set.eq(Mux(is_start, other_set, ahead.bank_set)),
             product_queue.i.p.command.eq(command),
             product_queue.i.p.gb.eq(product_from),
             product_queue.i.p.set.eq(product_on),
@@ -192,68 +305,87 @@ class AimChannel(wiring.Component):
         ]
         host_goes = host_queue.i.valid & host_queue.i.ready
         product_goes = product_queue.i.valid & product_queue.i.ready
-        if sets == 2:
-            with m.If(host_goes & (is_fill | is_op(command, "COPY_BKGB"))):
-                m.d.sync += filled.eq(1)
+        if self._config.sets == 2:
+            with m.If(host_goes & (is_fill | _is_op(command, "COPY_BKGB"))):
+                m.d.sync += ahead.filled.eq(1)
             with m.If(host_goes & is_start):
-                m.d.sync += begun.eq(1)
+                m.d.sync += ahead.begun.eq(1)
             with m.If(product_goes):
-                m.d.sync += [gb.eq(product_from), bank_set.eq(product_on), filled.eq(0), begun.eq(0)]
+                m.d.sync += [ahead.gb.eq(product_from), ahead.bank_set.eq(product_on), ahead.filled.eq(0),
+                             ahead.begun.eq(0)]
+        return _Goes(host_goes, product_goes, is_fill, is_start, is_read, goes_alone)
 
-        # ---- Products -----------------------------------------------------------------------------------------------
-        product, at = product_queue.o.p, Signal(config.opsize_bits)
+    # ---- Products -----------------------------------------------------------------------------------------------------
+
+    def _products(self, m, queue, latency):
+        """Column accesses of the products, one a cycle, and when their sums are in the registers."""
+        config = self._config
+        banks = config.banks
+        product, at = queue.o.p, Signal(config.opsize_bits)
         beat, beat_last = Signal(), Signal()
         column, enable = Signal(range(config.columns)), Signal(banks)
         m.d.comb += [
-            beat.eq(product_queue.o.valid & self.bank.valid),
+            beat.eq(queue.o.valid & self.bank.valid),
             beat_last.eq(at == product.command.opsize - 1),
-            product_queue.o.ready.eq(beat & beat_last),
+            queue.o.ready.eq(beat & beat_last),
             column.eq(product.command.column + at),
         ]
-        with m.If(is_op(product.command, "MAC_SBK")):
+        with m.If(_is_op(product.command, "MAC_SBK")):
             m.d.comb += enable.eq(Const(1, banks) << product.command.bank)
         with m.Else():
             m.d.comb += enable.eq(Mux(product.command.neighbour, Const(sum(1 << n for n in range(0, banks, 2)), banks),
                                       (1 << banks) - 1))
         with m.If(beat):
             m.d.sync += at.eq(Mux(beat_last, 0, at + 1))
-        # When the sums are in the registers.
         ends, end_sets = [beat & beat_last], [product.set]
-        for stage in range(pus[0].LATENCY):
+        for stage in range(latency):
             end, end_set = Signal(name=f"end_s{stage + 1}"), Signal(name=f"end_set_s{stage + 1}")
             m.d.sync += [end.eq(ends[-1]), end_set.eq(end_sets[-1])]
             ends.append(end)
             end_sets.append(end_set)
+        return _Products(product, beat, beat_last, column, enable, ends, end_sets)
 
-        # The other factors, a cycle after the beat.
+    def _factors(self, m, product, buffers):
+        """The other factors, a cycle after the beat: the word of the global buffer, unless they are the neighbour's."""
         used_gb, neighbours = Signal(), Signal()
-        m.d.sync += [used_gb.eq(product.gb), neighbours.eq(product.command.neighbour & is_op(product.command, "MAC_ABK"))]
-        factors = Signal(word)
-        m.d.comb += factors.eq(Array(port.data for port in gb_reads)[used_gb])
+        m.d.sync += [used_gb.eq(product.gb),
+                     neighbours.eq(product.command.neighbour & _is_op(product.command, "MAC_ABK"))]
+        factors = Signal(self._config.word_bits)
+        m.d.comb += factors.eq(Array(buffer.read.data for buffer in buffers)[used_gb])
+        return factors, neighbours
 
-        # ---- Commands of the host -----------------------------------------------------------------------------------
-        m.submodules.results = results = StreamFIFO(word, self.RESULTS)
+    # ---- Commands of the host -----------------------------------------------------------------------------------------
+
+    def _places(self, m):
+        """Queues of results and of writes into the banks, and their places that are neither taken nor reserved."""
+        config = self._config
+        m.submodules.results = results = StreamFIFO(config.word_bits, self.RESULTS)
         write_places = config.multiply_depth + 6
-        m.submodules.writes = writes = StreamFIFO(write_layout(config), write_places)
+        m.submodules.writes = writes = StreamFIFO(payload(config.write_layout), write_places)
         wiring.connect(m, results=results.o, result=wiring.flipped(self.result))
         wiring.connect(m, writes=writes.o, write=wiring.flipped(self.write))
         result_places = Signal(range(self.RESULTS + 1), init=self.RESULTS)
         places = Signal(range(write_places + 1), init=write_places)
-        settle = max(config.multiply_depth, pus[0].ACTIVATION) + 2
+        return _Places(results, writes, result_places, places)
 
-        host, step = host_queue.o.p, Signal(config.opsize_bits)
-        op, settling = host.command, Signal(range(settle + 1))
+    def _host(self, m, queue, under_way, product, places):
+        """The command at the head of the host's queue, step by step: each needs its data and a place for what it gives."""
+        config = self._config
+        host, step = queue.o.p, Signal(config.opsize_bits)
+        op = host.command
         go, single, reads, done, gives = (Signal(name=n) for n in ("go", "single", "reads", "done", "gives"))
         takes_data, takes_bank, stores = Signal(), Signal(), Signal()
         host_column = Signal(range(config.columns))
-        fills, starts, waits = is_op(op, "WR_GB"), is_op(op, "WR_BIAS"), is_op(op, "RD_MAC")
-        many = is_op(op, "WR_GB", "EWMUL", "COPY_BKGB", "COPY_GBBK")
+        fills, starts, waits = _is_op(op, "WR_GB"), _is_op(op, "WR_BIAS"), _is_op(op, "RD_MAC")
+        many = _is_op(op, "WR_GB", "EWMUL", "COPY_BKGB", "COPY_GBBK")
+        ends, beat, settling, product_set = product.ends, product.beat, under_way.settling, under_way.product_set
+        result_places, places = places.for_results, places.for_writes
         m.d.comb += [
-            takes_data.eq(is_op(op, "WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")),
-            takes_bank.eq(is_op(op, "EWMUL", "COPY_BKGB", "RD_SBK")),
-            gives.eq(is_op(op, "RD_MAC", "RD_AF", "RD_SBK")),
-            stores.eq(is_op(op, "EWMUL", "COPY_GBBK", "WR_ABK", "WR_SBK")),
-            go.eq(host_queue.o.valid & (settling == 0)
+            takes_data.eq(_is_op(op, "WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")),
+            takes_bank.eq(_is_op(op, "EWMUL", "COPY_BKGB", "RD_SBK")),
+            gives.eq(_is_op(op, "RD_MAC", "RD_AF", "RD_SBK")),
+            stores.eq(_is_op(op, "EWMUL", "COPY_GBBK", "WR_ABK", "WR_SBK")),
+            go.eq(queue.o.valid & (settling == 0)
                   & (~takes_data | self.data.valid)
                   & (~takes_bank | self.bank.valid)
                   & (~gives | (result_places != 0))
@@ -262,79 +394,108 @@ class AimChannel(wiring.Component):
                   & ~(waits & (Array(product_set)[host.set] != 0))),
             single.eq(~many | (step == op.opsize - 1)),
             done.eq(go & single),
-            host_queue.o.ready.eq(done),
+            queue.o.ready.eq(done),
             host_column.eq(op.column + step),
             self.data.ready.eq(go & takes_data),
             self.bank.ready.eq(beat | (go & takes_bank)),
         ]
         with m.If(go):
             m.d.sync += step.eq(Mux(single, 0, step + 1))
-        # A command that goes alone is done when all of it has come through the pipelines.
-        with m.If(host_goes & goes_alone):
+        return _Host(host, go, done, fills, starts, waits, gives, stores, takes_bank, host_column)
+
+    def _go_alone(self, m, under_way, goes, host, settle):
+        """A command that goes alone is done when all of it has come through the pipelines, after ``settle`` cycles."""
+        alone, settling = under_way.alone, under_way.settling
+        with m.If(goes.host & goes.alone):
             m.d.sync += alone.eq(1)
-        with m.If(done & alone):
+        with m.If(host.done & alone):
             m.d.sync += settling.eq(settle)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
             with m.If(settling == 1):
                 m.d.sync += alone.eq(0)
 
+    def _count(self, m, under_way, ahead, goes, product, host):
+        """What is dispatched counts up, what is done counts down."""
         def count(counter, up, down):
             m.d.sync += counter.eq(counter + up - down)
 
-        for s in range(sets):
-            count(host_gb[s], host_goes & is_fill & (other_gb == s), done & fills & (host.gb == s))
-            count(host_set[s], host_goes & (is_start & (other_set == s) | is_read & (bank_set == s)),
-                  done & (starts | waits) & (host.set == s))
-            count(product_gb[s], product_goes & (product_from == s), beat & beat_last & (product.gb == s))
-            count(product_set[s], product_goes & (product_on == s), ends[-1] & (end_sets[-1] == s))
+        for s in range(self._config.sets):
+            count(under_way.host_gb[s], goes.host & goes.is_fill & (ahead.other_gb == s),
+                  host.done & host.fills & (host.command.gb == s))
+            count(under_way.host_set[s],
+                  goes.host & (goes.is_start & (ahead.other_set == s) | goes.is_read & (ahead.bank_set == s)),
+                  host.done & (host.starts | host.waits) & (host.command.set == s))
+            count(under_way.product_gb[s], goes.product & (ahead.product_from == s),
+                  product.beat & product.last & (product.command.gb == s))
+            count(under_way.product_set[s], goes.product & (ahead.product_on == s),
+                  product.ends[-1] & (product.end_sets[-1] == s))
 
-        # Global buffers.
+    def _global_buffers(self, m, buffers, product, host):
+        """Words into the buffers, and out of them for products and copies. Returns the word of the command's bank."""
+        config, op = self._config, host.command.command
+        word = config.word_bits
         chosen = Signal(word)
-        m.d.comb += chosen.eq(Array(self.bank.payload.word_select(n, word) for n in range(banks))[op.bank])
-        for s in range(sets):
+        m.d.comb += chosen.eq(Array(self.bank.payload.word_select(n, word) for n in range(config.banks))[op.bank])
+        for s, buffer in enumerate(buffers):
             m.d.comb += [
-                gb_writes[s].addr.eq(host_column),
-                gb_writes[s].data.eq(Mux(fills, self.data.payload, chosen)),
-                gb_writes[s].en.eq(go & is_op(op, "WR_GB", "COPY_BKGB") & (host.gb == s)),
-                gb_reads[s].addr.eq(Mux(beat, column, host_column)),
+                buffer.write.addr.eq(host.column),
+                buffer.write.data.eq(Mux(host.fills, self.data.payload, chosen)),
+                buffer.write.en.eq(host.go & _is_op(op, "WR_GB", "COPY_BKGB") & (host.command.gb == s)),
+                buffer.read.addr.eq(Mux(product.beat, product.column, host.column)),
             ]
+        return chosen
 
-        # Registers.
+    def _registers(self, m, pus, product, host, factors, neighbours):
+        """What the processing units do with their registers."""
+        config, op = self._config, host.command.command
+        word, width = config.word_bits, config.fmt.width
+
         def numbered(register_set, register):
-            return Cat(register[:(config.registers_per_set - 1).bit_length()], register_set) if sets == 2 else register
+            if config.sets == 1:
+                return register
+            return Cat(register[:(config.registers_per_set - 1).bit_length()], register_set)
 
-        activates = is_op(op, "AF")
+        activates = _is_op(op, "AF")
         for n, pu in enumerate(pus):
             m.d.comb += [
-                pu.valid.eq(beat & enable[n]),
-                pu.last.eq(beat_last),
-                pu.add_register.eq(numbered(product.set, product.command.register)),
+                pu.valid.eq(product.beat & product.enable[n]),
+                pu.last.eq(product.last),
+                pu.add_register.eq(numbered(product.command.set, product.command.command.register)),
                 pu.data.eq(self.bank.payload.word_select(n, word)),
                 pu.operand.eq(factors if n % 2 else Mux(neighbours, pus[n + 1].held, factors)),
-                pu.write.eq(go & starts),
+                pu.write.eq(host.go & host.starts),
                 pu.number.eq(self.data.payload.word_select(n, width)),
-                pu.write_register.eq(numbered(host.set, op.register)),
-                pu.read.eq(go & (waits | activates)),
-                pu.read_register.eq(numbered(host.set, op.register)),
-                pu.activate.eq(go & activates),
+                pu.write_register.eq(numbered(host.command.set, op.register)),
+                pu.read.eq(host.go & (host.waits | activates)),
+                pu.read_register.eq(numbered(host.command.set, op.register)),
+                pu.activate.eq(host.go & activates),
                 pu.chosen.eq(op.function),
             ]
 
-        # Results: numbers come a cycle after they are asked for.
+    def _results(self, m, pus, places, host, chosen):
+        """Numbers come a cycle after they are asked for; returns that strobe."""
+        go, gives, results, result_places = host.go, host.gives, places.results, places.for_results
         gave, gave_number, gave_activation = Signal(), Signal(), Signal()
-        kept = Signal(word, reset_less=True)
-        m.d.sync += [gave.eq(go & gives), gave_number.eq(waits), gave_activation.eq(is_op(op, "RD_AF")), kept.eq(chosen)]
+        kept = Signal(self._config.word_bits, reset_less=True)
+        m.d.sync += [gave.eq(go & gives), gave_number.eq(host.waits),
+                     gave_activation.eq(_is_op(host.command.command, "RD_AF")), kept.eq(chosen)]
         m.d.comb += [
             results.i.valid.eq(gave),
             results.i.payload.eq(Mux(gave_number, Cat(pu.result for pu in pus),
                                      Mux(gave_activation, Cat(pu.activation for pu in pus), kept))),
         ]
         m.d.sync += result_places.eq(result_places + (results.o.valid & results.o.ready) - (go & gives))
+        return gave
 
-        # Writes into the banks: products, or a word a cycle after it was taken.
-        m.d.sync += places.eq(places + (writes.o.valid & writes.o.ready) - (go & stores))
-        multiplies = is_op(op, "EWMUL")
+    def _writes(self, m, products, places, host, buffers):
+        """Writes into the banks: products, or a word a cycle after it was taken. Returns the strobe of the word and those
+        of the products in the pipeline."""
+        config, go, op = self._config, host.go, host.command.command
+        banks, word, width = config.banks, config.word_bits, config.fmt.width
+        writes = places.writes
+        m.d.sync += places.for_writes.eq(places.for_writes + (writes.o.valid & writes.o.ready) - (go & host.stores))
+        multiplies = _is_op(op, "EWMUL")
         multiplied = [Signal(name=f"product_s{stage + 1}") for stage in range(config.multiply_depth)]
         for before, after in zip([go & multiplies, *multiplied], multiplied, strict=False):
             m.d.sync += after.eq(before)
@@ -345,17 +506,17 @@ class AimChannel(wiring.Component):
             m.d.comb += [part.a.eq(self.bank.payload.word_select(first, width)),
                          part.b.eq(self.bank.payload.word_select(first + config.lanes, width))]
         stored, from_gb, stored_gb = Signal(), Signal(), Signal()
-        direct = Signal(write_layout(config), reset_less=True)
+        direct = Signal(payload(config.write_layout), reset_less=True)
         own = Signal(word)
         m.d.sync += [
-            stored.eq(go & stores & ~multiplies), from_gb.eq(is_op(op, "COPY_GBBK")), stored_gb.eq(host.gb),
+            stored.eq(go & host.stores & ~multiplies), from_gb.eq(_is_op(op, "COPY_GBBK")), stored_gb.eq(host.command.gb),
             direct.data.eq(self.data.payload),
-            direct.banks.eq(Mux(is_op(op, "WR_ABK"), (1 << banks) - 1, Const(1, banks) << op.bank)),
-            direct.scatter.eq(is_op(op, "WR_ABK")),
-            direct.element.eq(Mux(is_op(op, "WR_ABK"), op.element, 0)),
+            direct.banks.eq(Mux(_is_op(op, "WR_ABK"), (1 << banks) - 1, Const(1, banks) << op.bank)),
+            direct.scatter.eq(_is_op(op, "WR_ABK")),
+            direct.element.eq(Mux(_is_op(op, "WR_ABK"), op.element, 0)),
         ]
         m.d.comb += [
-            own.eq(Mux(from_gb, Array(port.data for port in gb_reads)[stored_gb], direct.data[:word])),
+            own.eq(Mux(from_gb, Array(buffer.read.data for buffer in buffers)[stored_gb], direct.data[:word])),
             writes.i.valid.eq(products_valid | stored),
         ]
         with m.If(products_valid):
@@ -364,45 +525,58 @@ class AimChannel(wiring.Component):
         with m.Else():
             # The word of a single bank stands in the place of its group; that of all banks in the lowest.
             m.d.comb += [writes.i.payload.eq(direct), writes.i.p.data.eq(own.replicate(config.groups))]
+        return stored, multiplied
 
-        if platform == "formal":
-            def entries(queue):
-                """Valid bits and contents of the places of a queue."""
-                m.d.comb += queue.probe.index.eq(1)
-                return [(queue.o.valid, queue.o.p), (queue.probe.level == 2, data.View(queued, queue.probe.item))]
+    def _check(self, m, queues, under_way, product, places, host, buffers, gave, stored, multiplied):
+        def entries(queue):
+            """Valid bits and contents of the places of a queue."""
+            m.d.comb += queue.probe.index.eq(1)
+            return [(queue.o.valid, queue.o.p),
+                    (queue.probe.level == 2, data.View(_queued_layout(self._config), queue.probe.item))]
 
-            hosts, waiting = entries(host_queue), entries(product_queue)
-            lonely = sum(v & ~is_op(e.command, "WR_GB", "WR_BIAS", "RD_MAC") for v, e in hosts) + (settling != 0)
+        host_gb, host_set, product_gb, product_set, alone, settling = under_way
+        results, writes, result_places, write_places = places
+        hosts, waiting = entries(queues.host), entries(queues.products)
+        lonely = sum(v & ~_is_op(e.command, "WR_GB", "WR_BIAS", "RD_MAC") for v, e in hosts) + (settling != 0)
+        m.d.comb += [
+            Assert(~results.i.valid | results.i.ready, "AimChannel: a result finds a place"),
+            Assert(~writes.i.valid | writes.i.ready, "AimChannel: a write finds a place"),
+            Assert(result_places + gave + results.level == results.depth,
+                   "AimChannel: each place for a result is free, reserved, or taken"),
+            Assert(write_places + stored + sum(multiplied) + writes.level == writes.depth,
+                   "AimChannel: each place for a write is free, reserved, or taken"),
+            Assert(~(product.beat & host.go & host.takes_bank), "AimChannel: a column access is taken once"),
+            Assert(~(stored & multiplied[-1]), "AimChannel: products and other writes never meet"),
+            Assert(lonely == alone, "AimChannel: a command that goes alone is under way until it has settled"),
+            Assert(~alone | ~under_way.any(), "AimChannel: nothing is under way beside it"),
+        ]
+        ends, end_sets = product.ends[1:], product.end_sets[1:]
+        for s, buffer in enumerate(buffers):
             m.d.comb += [
-                Assert(~results.i.valid | results.i.ready, "AimChannel: a result finds a place"),
-                Assert(~writes.i.valid | writes.i.ready, "AimChannel: a write finds a place"),
-                Assert(result_places + gave + results.level == results.depth,
-                       "AimChannel: each place for a result is free, reserved, or taken"),
-                Assert(places + stored + sum(multiplied) + writes.level == writes.depth,
-                       "AimChannel: each place for a write is free, reserved, or taken"),
-                Assert(~(beat & go & takes_bank), "AimChannel: a column access is taken once"),
-                Assert(~(stored & multiplied[-1]), "AimChannel: products and other writes never meet"),
-                Assert(lonely == alone, "AimChannel: a command that goes alone is under way until it has settled"),
-                Assert(~alone | ~Cat(*busy).any(), "AimChannel: nothing is under way beside it"),
+                Assert(host_gb[s] == sum(v & _is_op(e.command, "WR_GB") & (e.gb == s) for v, e in hosts),
+                       "AimChannel: fills of a buffer are counted"),
+                Assert(host_set[s] == sum(v & _is_op(e.command, "WR_BIAS", "RD_MAC") & (e.set == s)
+                                                for v, e in hosts), "AimChannel: uses of a set are counted"),
+                Assert(product_gb[s] == sum(v & (e.gb == s) for v, e in waiting),
+                       "AimChannel: products with a buffer are counted"),
+                Assert(product_set[s] == sum(v & (e.set == s) for v, e in waiting)
+                       + sum(end & (end_set == s) for end, end_set in zip(ends, end_sets, strict=True)),
+                       "AimChannel: products into a set are counted"),
+                Assert((host_gb[s] == 0) | (product_gb[s] == 0), "AimChannel: a buffer is filled or used"),
+                Assert(~(buffer.write.en & product.beat & (product.command.gb == s)),
+                       "AimChannel: no product reads a buffer that is filled"),
+                Assert(~(host.go & host.waits & (host.command.set == s)) | (product_set[s] == 0),
+                       "AimChannel: results are read when the products are done"),
             ]
-            for s in range(sets):
-                m.d.comb += [
-                    Assert(host_gb[s] == sum(v & is_op(e.command, "WR_GB") & (e.gb == s) for v, e in hosts),
-                           "AimChannel: fills of a buffer are counted"),
-                    Assert(host_set[s] == sum(v & is_op(e.command, "WR_BIAS", "RD_MAC") & (e.set == s)
-                                                    for v, e in hosts), "AimChannel: uses of a set are counted"),
-                    Assert(product_gb[s] == sum(v & (e.gb == s) for v, e in waiting),
-                           "AimChannel: products with a buffer are counted"),
-                    Assert(product_set[s] == sum(v & (e.set == s) for v, e in waiting)
-                           + sum(end & (end_set == s) for end, end_set in zip(ends[1:], end_sets[1:], strict=True)),
-                           "AimChannel: products into a set are counted"),
-                    Assert((host_gb[s] == 0) | (product_gb[s] == 0), "AimChannel: a buffer is filled or used"),
-                    Assert(~(gb_writes[s].en & beat & (product.gb == s)),
-                           "AimChannel: no product reads a buffer that is filled"),
-                    Assert(~(go & waits & (host.set == s)) | (product_set[s] == 0),
-                           "AimChannel: results are read when the products are done"),
-                ]
-            if sets == 1:
-                m.d.comb += [Assert(~v | (~e.gb & ~e.set), "AimChannel: there is one set") for v, e in (*hosts, *waiting)]
-                m.d.comb += Assert(~sum(end_sets[1:]).any(), "AimChannel: products go to the one set")
-        return m
+        if len(buffers) == 1:
+            m.d.comb += [Assert(~v | (~e.gb & ~e.set), "AimChannel: there is one set") for v, e in (*hosts, *waiting)]
+            m.d.comb += Assert(~sum(end_sets).any(), "AimChannel: products go to the one set")
+
+
+def _queued_layout(config):
+    """A command that is dispatched, with its buffer and set of registers."""
+    return data.StructLayout({"command": payload(config.command_layout), "gb": 1, "set": 1})
+
+
+def _is_op(command, *names):
+    return Cat(command.op == CODES[name] for name in names).any()

@@ -151,10 +151,6 @@ class IterativeDivider(wiring.Component):
         self._shape = FloatShape(fmt)
         self._fmt, self._flush_to_zero = fmt, bool(flush_to_zero)
         self._bits = bits_of_cycle(bits_per_cycle, fmt.precision + 2)
-        self.PORTS = {
-            "i": {"payload": "operands", "fields": {"a": "dividend", "b": "divisor"}},
-            "o": {"payload": "a / b, rounded", "fields": {n: n for n in ("fraction", "exponent", "sign")}},
-        }
         super().__init__({
             "i": In(stream.Signature(FloatLayout({"a": self._shape, "b": self._shape}))),
             "o": Out(stream.Signature(self._shape)),

@@ -257,13 +257,6 @@ class DotAccumulator(_Accumulation):
         If a number is too small.
     """
 
-    PORTS = {
-        "i": {"payload": "a beat of factors",
-              "fields": {"a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest",
-                         "first": "begins a sum", "last": "the sum so far is wanted"}},
-        "o": {"payload": "rounded sum", "fields": {"fraction": "fraction", "exponent": "exponent", "sign": "sign"}},
-    }
-
     def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=5, places=None, flush_to_zero=False):
         self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
         self._flush_to_zero = bool(flush_to_zero)

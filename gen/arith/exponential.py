@@ -252,8 +252,6 @@ class IterativeExponential(wiring.Component):
         self._constants = taylor_constants(fmt, order, bool(range_reduced))
         self._fmt, self._order = fmt, order
         self._range_reduced, self._flush_to_zero = bool(range_reduced), bool(flush_to_zero)
-        fields = {n: n for n in ("fraction", "exponent", "sign")}
-        self.PORTS = {"i": {"payload": "operand", "fields": fields}, "o": {"payload": "e to the operand", "fields": fields}}
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     @property

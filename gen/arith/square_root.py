@@ -137,11 +137,6 @@ class IterativeSquareRoot(wiring.Component):
         self._shape = FloatShape(fmt)
         self._fmt, self._flush_to_zero = fmt, bool(flush_to_zero)
         self._bits = bits_of_cycle(bits_per_cycle, fmt.precision + 1)
-        fields = {n: n for n in ("fraction", "exponent", "sign")}
-        self.PORTS = {
-            "i": {"payload": "radicand", "fields": fields},
-            "o": {"payload": "square root, rounded", "fields": fields},
-        }
         super().__init__({"i": In(stream.Signature(self._shape)), "o": Out(stream.Signature(self._shape))})
 
     @property

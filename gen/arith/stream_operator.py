@@ -1,7 +1,7 @@
 """Operators as stream components."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .float_shape import FloatLayout
@@ -24,8 +24,6 @@ class StreamOperator(wiring.Component):
     operands, results : mapping of name to shape-like
         Fields of the payloads. A payload of a single field is that field.
     depth : int
-    meanings : mapping of name to text
-        For the unit's description: what each field is.
     options : dict
         Further arguments of ``function``.
 
@@ -35,21 +33,11 @@ class StreamOperator(wiring.Component):
     o : ``Out(stream.Signature(results))``
     """
 
-    def __init__(self, function, operands, results, *, depth=0, meanings=None, options=None):
+    def __init__(self, function, operands, results, *, depth=0, options=None):
         if depth < 0:
             raise ValueError(f"Depth must be 0 or more, not {depth!r}")
         self._function, self._operands, self._results = function, dict(operands), dict(results)
         self._depth, self._options = depth, dict(options or {})
-        meanings = meanings or {}
-        self.PORTS = {
-            "i": {"payload": "operands", "fields": {n: meanings.get(n, n) for n in operands}},
-            "o": {"payload": "result", "fields": {n: meanings.get(n, n) for n in results}},
-        }
-        for port, fields in (("i", self._operands), ("o", self._results)):
-            if len(fields) == 1:
-                shape, name = next(iter(fields.values())), next(iter(fields))
-                self.PORTS[port] = {"payload": meanings.get(name, name),
-                                    "fields": {k: str(k) for k, _ in shape} if isinstance(shape, data.Layout) else {}}
         super().__init__({"i": In(stream.Signature(_payload(self._operands))),
                           "o": Out(stream.Signature(_payload(self._results)))})
 

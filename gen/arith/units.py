@@ -35,65 +35,57 @@ def _shapes(operands):
     return {name: _shape(operand) for name, operand in operands.items()}
 
 
-def _component(function, config, meanings, **options):
+def _component(function, config, **options):
     return StreamOperator(function, _shapes(config.operands), _shapes(config.results), depth=config.depth,
-                          meanings=meanings, options=options)
+                          options=options)
 
 
 def fp_mul(config):
     """Multiplier (:func:`multiply`)."""
-    return _component(multiply, config, {"a": "factor", "b": "factor", "result": "a b, rounded"},
-                      fmt=config.fmt, flush_to_zero=config.flush_to_zero)
+    return _component(multiply, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero)
 
 
 def fp_add(config):
     """Adder or subtractor (:func:`add`)."""
-    sign = "-" if config.variant == "subtract" else "+"
-    return _component(add, config, {"a": "first operand", "b": "second operand", "result": f"a {sign} b, rounded"},
-                      fmt=config.fmt, subtract=config.variant == "subtract", flush_to_zero=config.flush_to_zero)
+    return _component(add, config, fmt=config.fmt, subtract=config.variant == "subtract",
+                      flush_to_zero=config.flush_to_zero)
 
 
 def fp_fma(config):
     """Fused multiply-add (:func:`fma`)."""
-    return _component(fma, config, {"a": "factor", "b": "factor", "c": "addend", "result": "a b + c, rounded once"},
-                      fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero)
+    return _component(fma, config, fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero)
 
 
 def fp_compare(config):
     """Comparator, or the larger or smaller of two numbers (:func:`compare`, :func:`maximum`, :func:`minimum`)."""
     function = {"compare": compare, "max": maximum, "min": minimum}[config.variant]
-    return _component(function, config, {"a": "first operand", "b": "second operand", "less": "a < b", "equal": "a = b",
-                                         "greater": "a > b", "unordered": "a or b is NaN",
-                                         "result": f"{config.variant}imum of a and b"}, fmt=config.fmt,
+    return _component(function, config, fmt=config.fmt,
                       flush_to_zero=config.flush_to_zero)
 
 
 def fp_convert(config):
     """Converter (:func:`convert`, :func:`to_integer`, :func:`from_integer`)."""
     source, target = config.source_format, config.target_format
-    meanings = {"a": "number to convert", "result": "the same number, rounded"}
     if not isinstance(source, FloatFormat):
-        return _component(from_integer, config, meanings, fmt=target, signed=source.signed)
+        return _component(from_integer, config, fmt=target, signed=source.signed)
     if not isinstance(target, FloatFormat):
-        return _component(to_integer, config, meanings, fmt=source, width=target.width, signed=target.signed,
+        return _component(to_integer, config, fmt=source, width=target.width, signed=target.signed,
                           flush_to_zero=config.flush_to_zero)
-    return _component(convert, config, meanings, source=source, target=target, flush_to_zero=config.flush_to_zero)
+    return _component(convert, config, source=source, target=target, flush_to_zero=config.flush_to_zero)
 
 
 def fp_div(config):
     """Divider (:func:`divide`, :class:`IterativeDivider`)."""
     if config.variant == "iterative":
         return IterativeDivider(config.fmt, bits_per_cycle=config.bits_per_cycle, flush_to_zero=config.flush_to_zero)
-    return _component(divide, config, {"a": "dividend", "b": "divisor", "result": "a / b, rounded"},
-                      fmt=config.fmt, flush_to_zero=config.flush_to_zero)
+    return _component(divide, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero)
 
 
 def fp_sqrt(config):
     """Square root (:func:`square_root`, :class:`IterativeSquareRoot`)."""
     if config.variant == "iterative":
         return IterativeSquareRoot(config.fmt, bits_per_cycle=config.bits_per_cycle, flush_to_zero=config.flush_to_zero)
-    return _component(square_root, config, {"a": "radicand", "result": "square root, rounded"},
-                      fmt=config.fmt, flush_to_zero=config.flush_to_zero)
+    return _component(square_root, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero)
 
 
 def fp_dot(config):
@@ -101,11 +93,9 @@ def fp_dot(config):
     if config.variant == "accumulate":
         return DotAccumulator(config.fmt, config.lanes, result=config.acc, window=config.window_bits, beats=config.beats,
                               depth=config.depth, flush_to_zero=config.flush_to_zero)
-    meanings = {"a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest", "c": "addend"}
     if config.variant == "tree":
-        return _component(dot_tree, config, {**meanings, "result": "sum of rounded products"},
-                          fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero)
-    return _component(dot, config, {**meanings, "result": "sum of products and c, rounded once"}, fmt=config.fmt,
+        return _component(dot_tree, config, fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero)
+    return _component(dot, config, fmt=config.fmt,
                       result=config.acc, window=config.window_bits, flush_to_zero=config.flush_to_zero)
 
 
@@ -115,40 +105,38 @@ def fp_exp(config):
         return IterativeExponential(config.fmt, order=config.order, range_reduced=config.range_reduced,
                                     flush_to_zero=config.flush_to_zero)
     if config.variant == "table":
-        return _component(interpolate, config, {"a": "operand", "result": "e to the operand"}, table=config.table("exp"))
+        return _component(interpolate, config, table=config.table("exp"))
     series = {"variant": "taylor", "order": config.order, "range_reduced": config.range_reduced}
-    return _unary(exponential, config, "e to the operand", **(series if config.variant != "faithful" else {}))
+    return _unary(exponential, config, **(series if config.variant != "faithful" else {}))
 
 
 def fp_activation(config):
     """Activation function (:func:`interpolate`)."""
-    return _component(interpolate, config, {"a": "operand", "result": f"{config.variant} of it"},
-                      table=config.table(config.variant))
+    return _component(interpolate, config, table=config.table(config.variant))
 
 
 def fp_vector(config):
     """Vector operator (:func:`vector_scale`, :func:`vector_mac`, :func:`vector_multiply`, :func:`vector_add`)."""
     function = {"scale": vector_scale, "mac": vector_mac, "multiply": vector_multiply, "add": vector_add}[config.variant]
-    meanings = {"s": "scalar", "x": "vector, lane 0 lowest", "y": "vector", "c": "vector to be added", "result": "vector"}
     options = {"result": config.acc} if config.variant == "mac" else {}
-    return _component(function, config, meanings, fmt=config.fmt, flush_to_zero=config.flush_to_zero, **options)
+    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, **options)
 
 
 def fp_log(config):
     """Natural logarithm (:func:`logarithm`)."""
-    return _unary(logarithm, config, "natural logarithm")
+    return _unary(logarithm, config)
 
 
 def fp_recip(config):
     """Reciprocal (:func:`reciprocal`)."""
-    return _unary(reciprocal, config, "reciprocal")
+    return _unary(reciprocal, config)
 
 
 def fp_rsqrt(config):
     """Reciprocal square root (:func:`reciprocal_square_root`)."""
-    return _unary(reciprocal_square_root, config, "reciprocal square root")
+    return _unary(reciprocal_square_root, config)
 
 
-def _unary(function, config, meaning, **options):
-    return _component(function, config, {"a": "operand", "result": meaning}, fmt=config.fmt,
+def _unary(function, config, **options):
+    return _component(function, config, fmt=config.fmt,
                       flush_to_zero=config.flush_to_zero, **options)

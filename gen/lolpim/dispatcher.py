@@ -1,38 +1,134 @@
 # amaranth: UnusedElaboratable=no
 """LoL-PIM's dispatcher: programs for a memory's commands, with loops counted by tokens and rows looked up in a table."""
 
+from typing import Any, NamedTuple
+
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..blocks.ports import members, payload
 from ..blocks.stream import StreamRegister
 from .banks import BankedMemory
 from .lines import slot_layout
 from .sequencer import ItemKind, LoopSequencer, item_layout
 
-__all__ = ["DpaDispatcher", "command_layout", "done_layout", "host_layout"]
+__all__ = ["DpaDispatcher"]
 
 
 #: Bits of an index that are multiplied with a stride in a clock; the products of its parts are added up in the next.
 PART = 7
 
 
-def host_layout(config):
-    """A write of the host."""
-    return data.StructLayout({"address": config.address_bits, "data": 32})
+class _Memories(NamedTuple):
+    """The sequencer, the ports of its command buffer, and the Va2Pa table."""
+
+    sequencer: LoopSequencer
+    buffer_write: Any
+    buffer_read: Any
+    table: BankedMemory
 
 
-def command_layout(config):
-    """A command with all its operands."""
-    return data.StructLayout(config.command_fields)
+class _State(NamedTuple):
+    """Registers of the unit.
+
+    Attributes
+    ----------
+    slots, layer, layers : what the host has written
+    en : the pipeline moves
+    busy, failed : a run has not had its ``done``; the last one failed
+    stopping, kill : the host has asked for an end; the run is over
+    releasing, release_slot : entries of this slot are being invalidated
+    """
+
+    slots: data.View
+    layer: Signal
+    layers: Signal
+    en: Signal
+    busy: Signal
+    failed: Signal
+    stopping: Signal
+    kill: Signal
+    releasing: Signal
+    release_slot: Signal
+
+    @property
+    def each_slot(self):
+        return [self.slots[s] for s in range(len(self.slots))]
 
 
-def done_layout(config):
-    """How a run ended, and at which line."""
-    return data.StructLayout(config.done_fields)
+class _Write(NamedTuple):
+    """A write of the host: it is done now, its address and data, what it is.
+
+    Attributes
+    ----------
+    does : it is done in this clock
+    index, written : address within its kind, data
+    is_entry, is_word : of the table; of the command buffer
+    release, begin, refused : a slot is released, a run begins, or may not begin
+    done_out : queue of messages to the host
+    """
+
+    does: Value
+    index: Value
+    written: Value
+    is_entry: Value
+    is_word: Value
+    release: Signal
+    begin: Signal
+    refused: Signal
+    done_out: StreamRegister
+
+
+class _Release(NamedTuple):
+    """The entry that is invalidated, if ``clears``."""
+
+    clears: Signal
+    entry: Signal
+
+
+class _Stage(NamedTuple):
+    """A line in the pipeline: whether there is one, its head and its operands as they are so far."""
+
+    valid: Signal
+    line: data.View
+    operands: data.View
+
+
+class _Owner(NamedTuple):
+    """The request whose virtual row it is: its name, its first entry of the table, and how many."""
+
+    request: Signal
+    base: Signal
+    size: Signal
+
+
+class _Pipeline:
+    """Makes the stages that a line goes through; all of them move with ``en``."""
+
+    _HEAD = ("kind", "code", "line", "op", "virtual")
+
+    def __init__(self, m, en, config):
+        self.m, self.en, self.valids = m, en, []
+        encoding = config.encoding
+        self._head = data.StructLayout({"kind": 2, "code": 4, "line": bits(config.lines + 1),
+                                        "op": encoding.command_fields["op"], "virtual": 1})
+        self._operands = data.StructLayout(encoding.operands)
+
+    def stage(self, name, before, valid=None, *, keep=True):
+        """Registers for a line behind ``before``; of the operands only with ``keep``."""
+        m = self.m
+        is_there, there = Signal(name=f"{name}_valid"), Signal(self._head, name=name)
+        kept = Signal(self._operands, name=f"{name}_operands")
+        with m.If(self.en):
+            m.d.sync += [is_there.eq(before.valid if valid is None else valid),
+                         *(there[field].eq(before.line[field]) for field in self._HEAD)]
+            if keep:
+                m.d.sync += kept.eq(before.operands)
+        self.valids.append(is_there)
+        return _Stage(is_there, there, kept)
 
 
 class DpaDispatcher(wiring.Component):
@@ -58,51 +154,21 @@ class DpaDispatcher(wiring.Component):
 
     Members
     -------
-    host : ``In(stream.Signature(host_layout(config)))``
+    host : ``In(stream.Signature(payload(config.host_layout)))``
         Writes, executed in order.
-    command : ``Out(stream.Signature(command_layout(config)))``
+    command : ``Out(stream.Signature(payload(config.command_layout)))``
         Commands.
-    done : ``Out(stream.Signature(done_layout(config)))``
+    done : ``Out(stream.Signature(payload(config.done_layout)))``
         Ends of runs.
     status : ``Out(3)``
         Registers: a run is under way; an error is to be cleared; a released slot's entries are being invalidated.
     """
 
-    #: What each port is for.
-    PORTS = {
-        "host": {
-            "payload": "a write of the host",
-            "fields": {"address": "register, entry of the Va2Pa table, or word of the command buffer",
-                       "data": "what is written"},
-        },
-        "command": {
-            "payload": "a command",
-            "fields": {
-                "op": "operation code",
-                **{name: meaning for name, meaning in OPERANDS.items() if name not in ("row", "slot")},
-                "row": "physical row",
-                "request": "name of the request whose row it is, 0 if the row was not virtual",
-                "line": "line of the command buffer that it came from",
-            },
-        },
-        "done": {
-            "payload": "a run is over and its commands are taken",
-            "fields": {"code": "0, or what was wrong", "line": "line of the end, or where it was wrong"},
-        },
-        "status": {"payload": "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are "
-                              "being invalidated"},
-    }
-
     def __init__(self, config):
         if not isinstance(config, DpaDispatcherConfig):
             raise TypeError(f"Configuration must be a DpaDispatcherConfig, not {config!r}")
         self._config = config
-        super().__init__({
-            "host": In(stream.Signature(host_layout(config))),
-            "command": Out(stream.Signature(command_layout(config))),
-            "done": Out(stream.Signature(done_layout(config))),
-            "status": Out(3),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -115,25 +181,50 @@ class DpaDispatcher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, encoding = self._config, self._config.encoding
-        low = config.address_bits - 2
+        memories = self._memories(m)
+        state = self._state()
+        host = self._host(m, memories.sequencer, state)
+        release = self._release(m, state, host)
+        self._write(m, memories, state, host, release)
+        self._lines(m, memories, state)
+        pipeline = _Pipeline(m, state.en, self._config)
+        decoded = self._decoded(m, memories.sequencer, pipeline)
+        grown, products = self._products(m, pipeline, decoded)
+        summed, outside = self._operands(m, pipeline, grown, products, host.begin)
+        owned, owner = self._owner(m, memories.sequencer, pipeline, state, summed, outside, host)
+        found, looked_up, request = self._look_up(m, memories.table, pipeline, owned, owner)
+        self._issue(m, memories.sequencer, pipeline, state, host, found, looked_up, request)
+        return m
 
+    def _memories(self, m):
+        """The command buffer, the Va2Pa table, and the sequencer that reads the one."""
+        config = self._config
         m.submodules.sequencer = sequencer = LoopSequencer(config)
         m.submodules.buffer = buffer = Memory(shape=32 * config.line_words, depth=config.lines, init=[])
         buffer_write, buffer_read = buffer.write_port(granularity=32), buffer.read_port()
         m.submodules.table = table = BankedMemory(config.entry_bits, config.table_entries, config.table_banks)
-        slots = Signal(data.ArrayLayout(slot_layout(config), config.slots), init=[{"tokens": -1}] * config.slots)
-        slots_now = [slots[s] for s in range(config.slots)]
-        layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
+        return _Memories(sequencer, buffer_write, buffer_read, table)
 
-        en = Signal()                               # the pipeline moves
-        busy, failed = Signal(), Signal()           # a run has not had its `done`; the last one failed
+    def _state(self):
+        """Registers that the host writes, and those that say how far a run is."""
+        config = self._config
+        slots = Signal(data.ArrayLayout(slot_layout(config), config.slots), init=[{"tokens": -1}] * config.slots)
+        layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
+        en = Signal()
+        busy, failed = Signal(), Signal()
         stopping = Signal()
         kill = Signal()
+        releasing, release_slot = Signal(), Signal(range(max(2, config.slots)))
+        return _State(slots, layer, layers, en, busy, failed, stopping, kill, releasing, release_slot)
 
-        # ---- Host ----------------------------------------------------------------------------------------------------
-        m.submodules.host_in = host_in = StreamRegister(host_layout(config))
-        m.submodules.done_out = done_out = StreamRegister(done_layout(config))
+    # ---- Host ---------------------------------------------------------------------------------------------------------
+
+    def _host(self, m, sequencer, state):
+        """A write of the host: what it is, and whether it can be done now. Starts runs."""
+        config = self._config
+        low = config.address_bits - 2
+        m.submodules.host_in = host_in = StreamRegister(payload(config.host_layout))
+        m.submodules.done_out = done_out = StreamRegister(payload(config.done_layout))
         wiring.connect(m, outside=wiring.flipped(self.host), host_in=host_in.i)
         wiring.connect(m, done_out=done_out.o, outside=wiring.flipped(self.done))
         write = host_in.o
@@ -143,34 +234,32 @@ class DpaDispatcher(wiring.Component):
         first, for_slot = written[:16], written[16:]
         # A released request's entries are invalidated, one a clock. Until then nothing is written that could give them, or
         # its slot, to another request.
-        releasing, release_slot = Signal(), Signal(range(max(2, config.slots)))
-        release_entry, release_left = Signal(config.size_bits), Signal(config.size_bits)
         to_slot = is_register & (index < 4 * config.slots)
         release = Signal()
         begin, refused = Signal(), Signal()
         waits = Signal()
         m.d.comb += [
-            waits.eq((releasing & (is_entry | names[Host.RELEASE] | (to_slot & (index[2:] == release_slot))))
-                     | (names[Host.START] & (busy | (failed & ~done_out.i.ready)))),
+            waits.eq((state.releasing & (is_entry | names[Host.RELEASE] | (to_slot & (index[2:] == state.release_slot))))
+                     | (names[Host.START] & (state.busy | (state.failed & ~done_out.i.ready)))),
             write.ready.eq(~waits),
         ]
         does = write.valid & ~waits
         m.d.comb += [
             release.eq(does & names[Host.RELEASE] & (written < config.slots)),
-            begin.eq(does & names[Host.START] & ~failed),
-            refused.eq(does & names[Host.START] & failed),
+            begin.eq(does & names[Host.START] & ~state.failed),
+            refused.eq(does & names[Host.START] & state.failed),
             sequencer.start.eq(begin),
             sequencer.first.eq(Mux(first < config.lines, first, config.lines)),
             sequencer.slot.eq(Mux(for_slot < config.slots, for_slot, config.slots)),
         ]
         with m.If(does):
             with m.If(names[Host.LAYER]):
-                m.d.sync += [layer.eq(written[:16]), layers.eq(written[16:])]
-            with m.If(names[Host.STOP] & busy):
-                m.d.sync += stopping.eq(1)
+                m.d.sync += [state.layer.eq(written[:16]), state.layers.eq(written[16:])]
+            with m.If(names[Host.STOP] & state.busy):
+                m.d.sync += state.stopping.eq(1)
             with m.If(names[Host.CLEAR]):
-                m.d.sync += failed.eq(0)
-            for s, slot in enumerate(slots_now):
+                m.d.sync += state.failed.eq(0)
+            for s, slot in enumerate(state.each_slot):
                 with m.If(is_register & (index == config.slot_address(s, Slot.REQUEST))):
                     m.d.sync += [slot.valid.eq(written[31]), slot.request.eq(written)]
                 with m.If(is_register & (index == config.slot_address(s, Slot.TOKENS))):
@@ -179,77 +268,77 @@ class DpaDispatcher(wiring.Component):
                     m.d.sync += slot.base.eq(written)
                 with m.If(is_register & (index == config.slot_address(s, Slot.SIZE))):
                     m.d.sync += slot.size.eq(written)
-        with m.If(release):
-            m.d.sync += [releasing.eq(1), release_slot.eq(written)]
-            for s, slot in enumerate(slots_now):
-                with m.If(written == s):
+        return _Write(does, index, written, is_entry, is_word, release, begin, refused, done_out)
+
+    def _release(self, m, state, host):
+        """The entries of a released request, one a clock."""
+        config = self._config
+        release_entry, release_left = Signal(config.size_bits), Signal(config.size_bits)
+        with m.If(host.release):
+            m.d.sync += [state.releasing.eq(1), state.release_slot.eq(host.written)]
+            for s, slot in enumerate(state.each_slot):
+                with m.If(host.written == s):
                     m.d.sync += [slot.valid.eq(0), release_entry.eq(slot.base), release_left.eq(slot.size)]
         clears = Signal()
-        m.d.comb += clears.eq(releasing & (release_left != 0) & (release_entry < config.table_entries))
+        m.d.comb += clears.eq(state.releasing & (release_left != 0) & (release_entry < config.table_entries))
         with m.If(clears):
             m.d.sync += [release_entry.eq(release_entry + 1), release_left.eq(release_left - 1)]
-        with m.Elif(releasing):
-            m.d.sync += releasing.eq(0)
+        with m.Elif(state.releasing):
+            m.d.sync += state.releasing.eq(0)
+        return _Release(clears, release_entry)
 
+    def _write(self, m, memories, state, host, release):
+        """What is written into the table and the command buffer."""
+        config, index, written = self._config, host.index, host.written
+        clears, table, buffer_write = release.clears, memories.table, memories.buffer_write
         line, place = index[bits(config.line_words):], index[:bits(config.line_words)]
         m.d.comb += [
-            table.write_en.eq(clears | (does & is_entry & (index < config.table_entries))),
-            table.write_addr.eq(Mux(clears, release_entry, index)),
+            table.write_en.eq(clears | (host.does & host.is_entry & (index < config.table_entries))),
+            table.write_addr.eq(Mux(clears, release.entry, index)),
             table.write_data.eq(Mux(clears, 0, written)),
             buffer_write.data.eq(written.replicate(config.line_words)),
         ]
         m.d.comb += buffer_write.addr.eq(line)
-        with m.If(does & is_word & (line < config.lines) & (place < config.line_words)):
+        with m.If(host.does & host.is_word & (line < config.lines) & (place < config.line_words)):
             m.d.comb += buffer_write.en.eq(1 << place)
 
-        m.d.comb += self.status.eq(Cat(busy, failed, releasing))
+        m.d.comb += self.status.eq(Cat(state.busy, state.failed, state.releasing))
 
-        # ---- Lines ---------------------------------------------------------------------------------------------------
+    # ---- Lines --------------------------------------------------------------------------------------------------------
+
+    def _lines(self, m, memories, state):
+        sequencer, buffer_read = memories.sequencer, memories.buffer_read
         m.d.comb += [
             buffer_read.en.eq(sequencer.read),
             buffer_read.addr.eq(sequencer.address),
             sequencer.words.eq(buffer_read.data),
-            sequencer.en.eq(en),
-            sequencer.stop.eq(stopping),
-            sequencer.kill.eq(kill),
-            sequencer.slots.eq(slots),
-            sequencer.layer.eq(layer),
-            sequencer.layers.eq(layers),
+            sequencer.en.eq(state.en),
+            sequencer.stop.eq(state.stopping),
+            sequencer.kill.eq(state.kill),
+            sequencer.slots.eq(state.slots),
+            sequencer.layer.eq(state.layer),
+            sequencer.layers.eq(state.layers),
         ]
 
-        # ---- Products of strides and indices -------------------------------------------------------------------------
-        width = encoding.stride_bits + max(config.count_bits, config.layer_bits, config.token_bits)
-        head = data.StructLayout({"kind": 2, "code": 4, "line": bits(config.lines + 1), "op": len(sequencer.item.op),
-                                  "virtual": 1})
-
-        def take_head(register, source):
-            return [register[name].eq(source[name]) for name in ("kind", "code", "line", "op", "virtual")]
-
-        decoded_valid, decoded = Signal(), Signal(item_layout(config))
-        with m.If(en):
+    def _decoded(self, m, sequencer, pipeline):
+        """The line that the sequencer has decoded."""
+        decoded_valid, decoded = Signal(), Signal(item_layout(self._config))
+        with m.If(pipeline.en):
             m.d.sync += [decoded_valid.eq(sequencer.valid), decoded.eq(sequencer.item)]
-        valids = [decoded_valid]
-        operands = data.StructLayout(encoding.operands)
+        pipeline.valids.append(decoded_valid)
+        return _Stage(decoded_valid, decoded, decoded.operands)
 
-        def stage(name, valid, source, values):
-            """Registers for a line behind ``valid``: whether there is one, its head and its operands as they are so far."""
-            is_there, there = Signal(name=f"{name}_valid"), Signal(head, name=name)
-            kept = Signal(operands, name=f"{name}_operands")
-            with m.If(en):
-                m.d.sync += [is_there.eq(valid), *take_head(there, source)]
-                if values is not None:
-                    m.d.sync += kept.eq(values)
-            valids.append(is_there)
-            return is_there, there, kept
-
-        modifiers = range(encoding.prefix_words)
-        parted_valid, parted, parted_operands = stage("parted", decoded_valid, decoded, decoded.operands)
-        grown_valid, grown, grown_operands = stage("grown", parted_valid, parted, parted_operands)
-        products, targets = [], []
-        for j in modifiers:
-            change = decoded.modifiers[j]
+    def _products(self, m, pipeline, decoded):
+        """Products of strides and indices, in two stages: the line behind them, and each product with its target."""
+        encoding = self._config.encoding
+        en = pipeline.en
+        parted = pipeline.stage("parted", decoded)
+        grown = pipeline.stage("grown", parted)
+        products = []
+        for j in range(encoding.prefix_words):
+            change = decoded.line.modifiers[j]
             target = Signal(encoding.modifier_fields["target"], name=f"target_{j}")
-            product, parts = Signal(signed(width), name=f"product_{j}"), []
+            product, parts = Signal(signed(_product_bits(self._config)), name=f"product_{j}"), []
             for low in range(0, len(change.index), PART):
                 piece = change.index[low:low + PART]
                 part = Signal(signed(encoding.stride_bits + len(piece)), name=f"part_{j}_{low}")
@@ -259,104 +348,121 @@ class DpaDispatcher(wiring.Component):
             parted_target = Signal.like(target, name=f"parted_target_{j}")
             with m.If(en):
                 m.d.sync += [parted_target.eq(change.target), target.eq(parted_target), product.eq(sum(parts))]
-            products.append(product)
-            targets.append(target)
+            products.append((target, product))
+        return grown, products
 
-        # ---- Operands: their own value, the products, and those of lines before without a command ---------------------
+    def _operands(self, m, pipeline, grown, products, begin):
+        """Operands: their own value, the products, and those of lines before without a command."""
+        config, encoding = self._config, self._config.encoding
+        en = pipeline.en
         # A sum is exact: so many modifiers as a command can have do not overflow it.
-        most = max(*encoding.operand_bits, width + bits(encoding.prefix_words + 1)) + 2 + config.nesting
-        changed_valid, changed, changed_operands = stage("changed", grown_valid, grown, grown_operands)
-        summed_valid, summed, _ = stage("summed", changed_valid & (changed.kind != ItemKind.MORE), changed, None)
-        summed_operands = Signal(operands)
+        most = max(*encoding.operand_bits, _product_bits(config) + bits(encoding.prefix_words + 1)) + 2 + config.nesting
+        changed = pipeline.stage("changed", grown)
+        summed = pipeline.stage("summed", changed, changed.valid & (changed.line.kind != ItemKind.MORE), keep=False)
+        summed_operands = Signal(data.StructLayout(encoding.operands))
         outside = Signal(len(OPERANDS))
         for t, name in enumerate(OPERANDS):
             pending = Signal(signed(most), name=f"pending_{name}")
             change, total = Signal(signed(most), name=f"change_{name}"), Signal(signed(most), name=f"total_{name}")
             with m.If(en):
-                m.d.sync += [change.eq(sum(Mux(targets[j] == t, products[j], 0) for j in modifiers)),
-                             total.eq(pending + change + changed_operands[name])]
-            with m.If(en & changed_valid):
-                m.d.sync += pending.eq(Mux(changed.kind == ItemKind.MORE, pending + change, 0))
+                m.d.sync += [change.eq(sum(Mux(target == t, product, 0) for target, product in products)),
+                             total.eq(pending + change + changed.operands[name])]
+            with m.If(en & changed.valid):
+                m.d.sync += pending.eq(Mux(changed.line.kind == ItemKind.MORE, pending + change, 0))
             with m.If(begin):
                 m.d.sync += pending.eq(0)
             m.d.comb += [summed_operands[name].eq(total),
                          outside[t].eq(total[encoding.operands[name]:].any())]  # the sign is one of these
+        return summed._replace(operands=summed_operands), outside
 
-        # ---- The request of a virtual row -----------------------------------------------------------------------------
+    def _owner(self, m, sequencer, pipeline, state, summed, outside, host):
+        """The request of a virtual row, and operands that are out of range."""
+        config, en = self._config, pipeline.en
         whose = Signal(bits(config.slots) + 2)
         owner = Signal(slot_layout(config))
-        owned_valid, owned, owned_operands = stage("owned", summed_valid, summed, summed_operands)
+        owned = pipeline.stage("owned", summed)
         owned_slot, owned_request = Signal(range(max(2, config.slots))), Signal(config.request_bits)
         owned_base, owned_size = Signal(config.virtual_bits), Signal(config.size_bits)
-        m.d.comb += whose.eq(sequencer.run_slot + summed_operands.slot)
-        for s, slot in enumerate(slots_now):
+        m.d.comb += whose.eq(sequencer.run_slot + summed.operands.slot)
+        for s, slot in enumerate(state.each_slot):
             with m.If(whose == s):
                 m.d.comb += owner.eq(slot)
+        line, before = owned.line, summed.line
         with m.If(en):
             m.d.sync += [owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
                          owned_size.eq(owner.size)]
-            with m.If(summed.kind == ItemKind.COMMAND):
+            with m.If(before.kind == ItemKind.COMMAND):
                 # A request that is being released in this clock is gone.
-                with m.If(summed.virtual & (~owner.valid | (release & (whose == written)))):
-                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
-                with m.If(outside.any() | (~summed.virtual & (summed_operands.row >> config.row_bits != 0))):
-                    m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.RANGE)]
+                with m.If(before.virtual & (~owner.valid | (host.release & (whose == host.written)))):
+                    m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.SLOT)]
+                with m.If(outside.any() | (~before.virtual & (summed.operands.row >> config.row_bits != 0))):
+                    m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.RANGE)]
         # So is one that is released while its command waits to be looked up: the table may soon have other rows there.
-        with m.If(~en & release & owned.virtual & (owned.kind == ItemKind.COMMAND) & (owned_slot == written)):
-            m.d.sync += [owned.kind.eq(ItemKind.END), owned.code.eq(DispatchError.SLOT)]
+        with m.If(~en & host.release & line.virtual & (line.kind == ItemKind.COMMAND) & (owned_slot == host.written)):
+            m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.SLOT)]
+        return owned, _Owner(owned_request, owned_base, owned_size)
 
-        # ---- Table ----------------------------------------------------------------------------------------------------
+    def _look_up(self, m, table, pipeline, owned, owner):
+        """The table's entry of a virtual row, two stages later: the line, the entry, and the request."""
+        config, en = self._config, pipeline.en
         entry = Signal(config.size_bits + 1)
-        read_valid, read, read_operands = stage("read", owned_valid, owned, owned_operands)
-        found_valid, found, found_operands = stage("found", read_valid, read, read_operands)
+        read = pipeline.stage("read", owned)
+        found = pipeline.stage("found", read)
         read_request, found_request = Signal(config.request_bits), Signal(config.request_bits)
         passed, passed_entry, looked_up = Signal(), Signal(config.entry_bits), Signal(config.entry_bits)
         m.d.comb += [
-            entry.eq(owned_base + owned_operands.row),
+            entry.eq(owner.base + owned.operands.row),
             table.read_en.eq(en),
             table.read_addr.eq(entry),
         ]
         with m.If(en):
             m.d.sync += [
-                read_request.eq(Mux(owned.virtual, owned_request, 0)), found_request.eq(read_request),
+                read_request.eq(Mux(owned.line.virtual, owner.request, 0)), found_request.eq(read_request),
                 # An entry that is written in the clock in which it is read is taken from the write.
                 passed.eq(table.write_en & (table.write_addr == entry)), passed_entry.eq(table.write_data),
                 looked_up.eq(Mux(passed, passed_entry, table.read_data)),
             ]
-            with m.If((owned.kind == ItemKind.COMMAND) & owned.virtual
-                      & ((owned_operands.row >= owned_size) | (entry >= config.table_entries))):
-                m.d.sync += [read.kind.eq(ItemKind.END), read.code.eq(DispatchError.VIRTUAL)]
+            with m.If((owned.line.kind == ItemKind.COMMAND) & owned.line.virtual
+                      & ((owned.operands.row >= owner.size) | (entry >= config.table_entries))):
+                m.d.sync += [read.line.kind.eq(ItemKind.END), read.line.code.eq(DispatchError.VIRTUAL)]
+        return found, looked_up, found_request
 
-        # ---- Out ------------------------------------------------------------------------------------------------------
-        m.submodules.command_out = command_out = StreamRegister(command_layout(config))
+    def _issue(self, m, sequencer, pipeline, state, host, found, looked_up, request):
+        """A command leaves, or the run ends; anything else that stands at the end of the pipeline holds all of it."""
+        config, line, done_out = self._config, found.line, host.done_out
+        m.submodules.command_out = command_out = StreamRegister(payload(config.command_layout))
         wiring.connect(m, command_out=command_out.o, outside=wiring.flipped(self.command))
         issues, over, code = Signal(), Signal(), Signal(4)
-        m.d.comb += code.eq(found.code)
-        with m.If(found_valid):
-            with m.If(found.kind == ItemKind.END):
+        m.d.comb += code.eq(line.code)
+        with m.If(found.valid):
+            with m.If(line.kind == ItemKind.END):
                 m.d.comb += over.eq(1)
-            with m.Elif(found.virtual & ~looked_up[-1]):
+            with m.Elif(line.virtual & ~looked_up[-1]):
                 m.d.comb += [over.eq(1), code.eq(DispatchError.UNMAPPED)]
             with m.Else():
                 m.d.comb += issues.eq(1)
         ends = over & ~command_out.o.valid & done_out.i.ready
         m.d.comb += [
-            en.eq(Mux(over, ~command_out.o.valid & done_out.i.ready, ~issues | command_out.i.ready)),
+            state.en.eq(Mux(over, ~command_out.o.valid & done_out.i.ready, ~issues | command_out.i.ready)),
             command_out.i.valid.eq(issues),
-            command_out.i.p.op.eq(found.op),
-            command_out.i.p.line.eq(found.line),
-            command_out.i.p.request.eq(found_request),
-            command_out.i.p.row.eq(Mux(found.virtual, looked_up[:config.row_bits], found_operands.row)),
-            *(command_out.i.p[name].eq(found_operands[name]) for name in OPERANDS if name not in ("row", "slot")),
-            done_out.i.valid.eq(ends | refused),
-            done_out.i.p.code.eq(Mux(refused, DispatchError.NOT_CLEARED, code)),
-            done_out.i.p.line.eq(Mux(refused, sequencer.first, found.line)),
-            kill.eq(ends),
+            command_out.i.p.op.eq(line.op),
+            command_out.i.p.line.eq(line.line),
+            command_out.i.p.request.eq(request),
+            command_out.i.p.row.eq(Mux(line.virtual, looked_up[:config.row_bits], found.operands.row)),
+            *(command_out.i.p[name].eq(found.operands[name]) for name in OPERANDS if name not in ("row", "slot")),
+            done_out.i.valid.eq(ends | host.refused),
+            done_out.i.p.code.eq(Mux(host.refused, DispatchError.NOT_CLEARED, code)),
+            done_out.i.p.line.eq(Mux(host.refused, sequencer.first, line.line)),
+            state.kill.eq(ends),
         ]
-        with m.If(begin):
-            m.d.sync += busy.eq(1)
+        with m.If(host.begin):
+            m.d.sync += state.busy.eq(1)
         with m.If(ends):
-            m.d.sync += [busy.eq(0), stopping.eq(0)]
-            m.d.sync += failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))
-            m.d.sync += [valid.eq(0) for valid in valids]
-        return m
+            m.d.sync += [state.busy.eq(0), state.stopping.eq(0)]
+            m.d.sync += state.failed.eq((code != DispatchError.NONE) & (code != DispatchError.STOPPED))
+            m.d.sync += [valid.eq(0) for valid in pipeline.valids]
+
+
+def _product_bits(config):
+    """Bits of a stride times an index."""
+    return config.encoding.stride_bits + max(config.count_bits, config.layer_bits, config.token_bits)

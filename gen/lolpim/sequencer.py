@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Which line of the command buffer is decoded in which clock, and with which loop indices."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
@@ -36,6 +38,104 @@ def item_layout(config):
         "operands": data.StructLayout(encoding.operands),
         "modifiers": data.ArrayLayout(modifier, encoding.prefix_words),
     })
+
+
+class _Place(NamedTuple):
+    """Where the run is.
+
+    Attributes
+    ----------
+    line : that is decoded
+    fetched, now : ``now`` is that line
+    passing, pass_end : the line is in a loop that is left out, which ends there
+    annul : the line ends a loop that was left out; only the loops around it matter
+    base, skip : loops around the first loop of the line; loops of the line that are open already
+    depth : loops that are open, ``base + skip``
+    idle : nothing of the line is decoded
+    loops, heads : by level
+    """
+
+    line: Signal
+    fetched: Signal
+    now: data.View
+    passing: Signal
+    pass_end: Signal
+    annul: Signal
+    base: Signal
+    skip: Signal
+    depth: Signal
+    idle: Value
+    loops: list
+    heads: list
+
+
+class _Sampled(NamedTuple):
+    """What is sampled at the start. ``newest``: of the run's request, number of its newest token."""
+
+    tokens: data.View
+    owned: Signal
+    layer: Signal
+    layers: Signal
+    newest: Signal
+    has_newest: Signal
+
+
+class _Begin(NamedTuple):
+    """A level at this line: whether a loop begins, the loop once the line is decoded, where it ends, whether it is one
+    line, whether it has no iteration, and what is wrong with it."""
+
+    opening: Signal
+    loop: data.View
+    end: Signal
+    single: Signal
+    nothing: Value
+    fault: Signal
+
+
+class _LeftOut(NamedTuple):
+    """Loops of the line that are not entered.
+
+    Attributes
+    ----------
+    left_out, end, base, is_line : the first with nothing to do, its end, its level, whether it is one line
+    trouble : what is wrong with the first that is at fault
+    within, deep : loops that the command is in; more than there are levels
+    """
+
+    left_out: Signal
+    end: Signal
+    base: Signal
+    is_line: Signal
+    trouble: Signal
+    within: Signal
+    deep: Signal
+
+
+class _Modifiers(NamedTuple):
+    """A bit for each modifier: wrong; by the layer; by the newest token."""
+
+    wrong: Signal
+    by_layer: Signal
+    by_newest: Signal
+
+
+class _Next(NamedTuple):
+    """Where it goes on.
+
+    Attributes
+    ----------
+    line, base, skip : as in :class:`_Place`
+    back : by level, the loop that begins anew
+    heads_first : by level, its first line, which it keeps, comes next
+    follows : the line behind this one comes next
+    """
+
+    line: Signal
+    base: Signal
+    skip: Signal
+    back: Signal
+    heads_first: Signal
+    follows: Signal
 
 
 class LoopSequencer(wiring.Component):
@@ -92,19 +192,37 @@ class LoopSequencer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, encoding = self._config, self._config.encoding
-        levels, prefixes, lines = config.nesting, encoding.prefix_words, config.lines
+        place = self._place(m)
+        run = self._sampled_at_start(m)
+        stream = self._stream(m, run)
+        header = self._header_code(m, place)
+        begin = self._loops_that_begin(m, place)
+        out = self._left_out(m, place, begin)
+        modifiers = self._modifiers(m, place, run, begin, out)
+        ends = self._decoded(m, place, run, header, out, modifiers)
+        back, stay = self._loops_that_end(m, place, begin, out)
+        after = self._next_line(m, place, begin, out, back, stay)
+        kept, behind = self._kept_line(m, place)
+        self._read_on(m, stream, place, ends, after, kept)
+        self._advance(m, stream, place, begin, out, ends, after, kept, behind)
+        if platform == "formal":
+            _check(m, self.running, place, self._config.lines)
+        return m
 
-        line = Signal(range(lines + 1))       # that is decoded
-        fetched = Signal()                    # `now` is that line
+    def _place(self, m):
+        """Registers that say where the run is; what they begin with is written at the start."""
+        config = self._config
+        levels, prefixes, lines = config.nesting, config.encoding.prefix_words, config.lines
+
+        line = Signal(range(lines + 1))
+        fetched = Signal()
         now = Signal(entry_layout(config))
-        passing, pass_end = Signal(), Signal(range(lines))  # the line is in a loop that is left out, which ends there
-        annul = Signal()                      # the line ends a loop that was left out; only the loops around it matter
-        base = Signal(range(levels + 1))      # loops around the first loop of the line
-        skip = Signal(range(prefixes + 1))    # loops of the line that are open already
+        passing, pass_end = Signal(), Signal(range(lines))
+        annul = Signal()
+        base = Signal(range(levels + 1))
+        skip = Signal(range(prefixes + 1))
         depth = Signal(range(levels + prefixes + 1))
         m.d.comb += depth.eq(base + skip)
-        idle = annul | passing
         # `kept` of the first lines of the body are in `heads`; `place` is where the line behind the current one is in the
         # body, `resume` the first line that is never kept, `places` those of the second line in the bodies around.
         loops = [Signal(data.StructLayout({
@@ -113,12 +231,15 @@ class LoopSequencer(wiring.Component):
             "resume": range(lines + AHEAD + 2), "place": range(AHEAD + 2), "kept": range(AHEAD + 1),
             **({"places": data.ArrayLayout(range(AHEAD + 2), k)} if k else {})}), name=f"loop_{k}") for k in range(levels)]
         heads = [[Signal(entry_layout(config), name=f"head_{k}_{n}") for n in range(AHEAD)] for k in range(levels)]
+        return _Place(line, fetched, now, passing, pass_end, annul, base, skip, depth, annul | passing, loops, heads)
 
-        # What the host writes for the next run while this one is under way does not change it.
+    def _sampled_at_start(self, m):
+        """What the host writes for the next run while this one is under way does not change it."""
+        config = self._config
         tokens = Signal(data.ArrayLayout(signed(config.token_bits + 1), config.slots))
         owned = Signal(config.slots)
         layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
-        newest, has_newest = Signal(config.token_bits), Signal()    # of the run's request: number of its newest token
+        newest, has_newest = Signal(config.token_bits), Signal()
         with m.If(self.start):
             m.d.sync += has_newest.eq(0)
             for s in range(config.slots):
@@ -128,108 +249,131 @@ class LoopSequencer(wiring.Component):
             m.d.sync += [layer.eq(self.layer), layers.eq(self.layers)]
             m.d.sync += [tokens[s].eq(self.slots[s].tokens) for s in range(config.slots)]
             m.d.sync += [owned[s].eq(self.slots[s].valid) for s in range(config.slots)]
+        return _Sampled(tokens, owned, layer, layers, newest, has_newest)
 
-        m.submodules.stream = stream = LineStream(config)
+    def _stream(self, m, run):
+        """The lines in their order; ``send`` and ``take`` are driven by what follows."""
+        m.submodules.stream = stream = LineStream(self._config)
         m.d.comb += [
             self.address.eq(stream.address),
             self.read.eq(stream.read),
             stream.words.eq(self.words),
             stream.run_slot.eq(self.run_slot),
-            stream.tokens.eq(tokens),
-            stream.owned.eq(owned),
+            stream.tokens.eq(run.tokens),
+            stream.owned.eq(run.owned),
         ]
+        return stream
 
-        # ---- Loops that begin: level k is the loop word k - base -----------------------------------------------------
-        begun, changed, is_end, is_more = now.begun, now.changed, now.is_end, now.is_more
+    def _header_code(self, m, place):
+        """What is wrong with the line by itself."""
         header = Signal(4)
-        with m.If(line >= lines):
+        with m.If(place.line >= self._config.lines):
             m.d.comb += header.eq(DispatchError.BEYOND)
         with m.Else():
-            m.d.comb += header.eq(now.code)
-        opens, news, faults, nothing, singles = [], [], [], [], []
+            m.d.comb += header.eq(place.now.code)
+        return header
+
+    def _loops_that_begin(self, m, place):
+        """The loops of the line: level k is the loop word k - base. A list of :class:`_Begin` by level."""
+        levels, lines = self._config.nesting, self._config.lines
+        begin = []
         around = lines  # end of the loop around
         for k in range(levels):
-            opening = Signal(name=f"opening_{k}")
-            number = Signal(range(max(levels, prefixes) + 1), name=f"number_{k}")
-            word = Signal(loop_layout(config), name=f"word_{k}")
-            m.d.comb += [
-                number.eq(k - base),
-                opening.eq((k >= depth) & (k - base < begun)),
-                word.eq(Array([now.prefix[j] for j in range(prefixes)])[number]),
-            ]
-            end = Signal(range(2 * lines + 2), name=f"end_{k}")
-            single = Signal(name=f"single_{k}")
-            m.d.comb += [end.eq(line + word.length - 1), single.eq(word.length == 1)]
-            fault = Signal(4, name=f"fault_{k}")
-            with m.If(word.length == 0):
-                m.d.comb += fault.eq(DispatchError.BODY)
-            with m.Elif(end >= lines):
-                m.d.comb += fault.eq(DispatchError.BEYOND)
-            with m.Elif(end > around):
-                m.d.comb += fault.eq(DispatchError.BODY)
-            with m.Elif(word.no_slot):
-                m.d.comb += fault.eq(DispatchError.SLOT)
-            with m.Elif(word.too_many):
-                m.d.comb += fault.eq(DispatchError.COUNT)
-            # The loop as it is once this line is decoded.
-            new = Signal.like(loops[k], name=f"new_{k}")
-            later = Signal(name=f"later_{k}")  # nothing of the line is left for its iterations
-            m.d.comb += [
-                later.eq(is_more & (changed == 0) & (number == begun - 1) & ~single),
-                new.eq(loops[k]),
-            ]
-            with m.If(opening):
-                m.d.comb += [
-                    new.line.eq(line + later), new.base.eq(Mux(later, k + 1, base)), new.skip.eq(Mux(later, 0, number + 1)),
-                    new.end.eq(end), new.last.eq(word.last), new.index.eq(0), new.final.eq(word.last == 0),
-                    new.long.eq(word.length > AHEAD + later), new.resume.eq(line + AHEAD + later), new.place.eq(~later),
-                    *(new.places[j].eq(_sooner(news[j].place + later)) for j in range(k)),
-                ]
-            around = Mux(opening, end, Mux(k < depth, loops[k].end, lines))
-            opens.append(opening)
-            news.append(new)
-            faults.append(fault)
-            nothing.append(word.none)
-            singles.append(single)
+            begin.append(self._loop_that_begins(m, k, place, begin, around))
+            around = Mux(begin[k].opening, begin[k].end, Mux(k < place.depth, place.loops[k].end, lines))
+        return begin
 
-        # The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes
-        # on after a fault does not matter, so the next line does not wait for what finds faults.
+    def _loop_that_begins(self, m, k, place, outside, around):
+        """Level ``k``, inside of those in ``outside``, of which the innermost ends at line ``around``."""
+        config = self._config
+        levels, prefixes, lines = config.nesting, config.encoding.prefix_words, config.lines
+        line, now, base, loops = place.line, place.now, place.base, place.loops
+
+        opening = Signal(name=f"opening_{k}")
+        number = Signal(range(max(levels, prefixes) + 1), name=f"number_{k}")
+        word = Signal(loop_layout(config), name=f"word_{k}")
+        m.d.comb += [
+            number.eq(k - base),
+            opening.eq((k >= place.depth) & (k - base < now.begun)),
+            word.eq(Array([now.prefix[j] for j in range(prefixes)])[number]),
+        ]
+        end = Signal(range(2 * lines + 2), name=f"end_{k}")
+        single = Signal(name=f"single_{k}")
+        m.d.comb += [end.eq(line + word.length - 1), single.eq(word.length == 1)]
+        fault = Signal(4, name=f"fault_{k}")
+        with m.If(word.length == 0):
+            m.d.comb += fault.eq(DispatchError.BODY)
+        with m.Elif(end >= lines):
+            m.d.comb += fault.eq(DispatchError.BEYOND)
+        with m.Elif(end > around):
+            m.d.comb += fault.eq(DispatchError.BODY)
+        with m.Elif(word.no_slot):
+            m.d.comb += fault.eq(DispatchError.SLOT)
+        with m.Elif(word.too_many):
+            m.d.comb += fault.eq(DispatchError.COUNT)
+        # The loop as it is once this line is decoded.
+        new = Signal.like(loops[k], name=f"new_{k}")
+        later = Signal(name=f"later_{k}")  # nothing of the line is left for its iterations
+        m.d.comb += [
+            later.eq(now.is_more & (now.changed == 0) & (number == now.begun - 1) & ~single),
+            new.eq(loops[k]),
+        ]
+        with m.If(opening):
+            m.d.comb += [
+                new.line.eq(line + later), new.base.eq(Mux(later, k + 1, base)), new.skip.eq(Mux(later, 0, number + 1)),
+                new.end.eq(end), new.last.eq(word.last), new.index.eq(0), new.final.eq(word.last == 0),
+                new.long.eq(word.length > AHEAD + later), new.resume.eq(line + AHEAD + later), new.place.eq(~later),
+                *(new.places[j].eq(_sooner(outside[j].loop.place + later)) for j in range(k)),
+            ]
+        return _Begin(opening, new, end, single, word.none, fault)
+
+    def _left_out(self, m, place, begin):
+        """The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes
+        on after a fault does not matter, so the next line does not wait for what finds faults."""
+        levels, prefixes, lines = self._config.nesting, self._config.encoding.prefix_words, self._config.lines
+        base = place.base
         trouble = Signal(4)
-        # Nothing to do: its end and level, and whether it is one line.
         left_out, left_end, out_base, left_line = Signal(), Signal(range(lines)), Signal.like(base), Signal()
         within = Signal(range(levels + prefixes + 1))
         deep = Signal()
-        m.d.comb += [within.eq(base + begun), deep.eq(within > levels)]
-        for k in reversed(range(levels)):
-            with m.If(opens[k] & nothing[k]):
-                m.d.comb += [left_out.eq(1), left_end.eq(news[k].end), out_base.eq(k), left_line.eq(singles[k])]
-            with m.If(opens[k] & (nothing[k] | (faults[k] != 0))):
-                m.d.comb += trouble.eq(faults[k])
+        m.d.comb += [within.eq(base + place.now.begun), deep.eq(within > levels)]
+        for k, one in reversed(list(enumerate(begin))):
+            with m.If(one.opening & one.nothing):
+                m.d.comb += [left_out.eq(1), left_end.eq(one.loop.end), out_base.eq(k), left_line.eq(one.single)]
+            with m.If(one.opening & (one.nothing | (one.fault != 0))):
+                m.d.comb += trouble.eq(one.fault)
+        return _LeftOut(left_out, left_end, out_base, left_line, trouble, within, deep)
 
-        # ---- Modifiers -----------------------------------------------------------------------------------------------
+    def _modifiers(self, m, place, run, begin, out):
+        """The modifiers of the item, with the values of their indices."""
+        encoding, now = self._config.encoding, place.now
+        prefixes = encoding.prefix_words
         wrong, by_layer, by_newest = Signal(prefixes), Signal(prefixes), Signal(prefixes)
         for j in range(prefixes):
             word = data.View(modifier_layout(encoding), now.prefix[j][:modifier_layout(encoding).size])
             used = Signal(name=f"used_{j}")
             m.d.comb += [
-                used.eq((j >= begun) & (j < begun + changed)),
+                used.eq((j >= now.begun) & (j < now.begun + now.changed)),
                 by_layer[j].eq(used & (word.level == encoding.layer_level)),
                 by_newest[j].eq(used & (word.level == encoding.newest_level)),
                 wrong[j].eq(used & ((word.target >= len(OPERANDS))
-                                    | (~by_layer[j] & ~by_newest[j] & (word.level >= within)))),
+                                    | (~by_layer[j] & ~by_newest[j] & (word.level >= out.within)))),
                 self.item.modifiers[j].valid.eq(used),
                 self.item.modifiers[j].target.eq(word.target),
                 self.item.modifiers[j].stride.eq(word.stride),
-                self.item.modifiers[j].index.eq(layer),
+                self.item.modifiers[j].index.eq(run.layer),
             ]
-            for k in range(levels):
+            for k, one in enumerate(begin):
                 with m.If(word.level == k):
-                    m.d.comb += self.item.modifiers[j].index.eq(news[k].index)
+                    m.d.comb += self.item.modifiers[j].index.eq(one.loop.index)
             with m.If(word.level == encoding.newest_level):
                 m.d.comb += self.item.modifiers[j].index.eq(
-                    newest >> word.shift if "shift" in encoding.modifier_fields else newest)
+                    run.newest >> word.shift if "shift" in encoding.modifier_fields else run.newest)
+        return _Modifiers(wrong, by_layer, by_newest)
 
-        # ---- What becomes of the line --------------------------------------------------------------------------------
+    def _decoded(self, m, place, run, header, out, modifiers):
+        """What becomes of the line: the item, and whether it ends the run."""
+        idle, now = place.idle, place.now
         code = Signal(4)
         with m.If(self.stop):
             m.d.comb += code.eq(DispatchError.STOPPED)
@@ -237,52 +381,61 @@ class LoopSequencer(wiring.Component):
             m.d.comb += code.eq(0)
         with m.Elif(header != 0):
             m.d.comb += code.eq(header)
-        with m.Elif(trouble != 0):
-            m.d.comb += code.eq(trouble)
-        with m.Elif(left_out):
+        with m.Elif(out.trouble != 0):
+            m.d.comb += code.eq(out.trouble)
+        with m.Elif(out.left_out):
             m.d.comb += code.eq(0)
-        with m.Elif(deep):
+        with m.Elif(out.deep):
             m.d.comb += code.eq(DispatchError.NESTING)
-        with m.Elif(wrong.any()):
+        with m.Elif(modifiers.wrong.any()):
             m.d.comb += code.eq(DispatchError.MODIFIER)
-        with m.Elif(by_layer.any() & (layer >= layers)):
+        with m.Elif(modifiers.by_layer.any() & (run.layer >= run.layers)):
             m.d.comb += code.eq(DispatchError.LAYER)
-        with m.Elif(by_newest.any() & ~has_newest):
+        with m.Elif(modifiers.by_newest.any() & ~run.has_newest):
             m.d.comb += code.eq(DispatchError.NEWEST)
-        with m.Elif(is_end & (within != 0)):
+        with m.Elif(now.is_end & (out.within != 0)):
             m.d.comb += code.eq(DispatchError.BODY)
         decodes, ends = Signal(), Signal()
         m.d.comb += [
-            decodes.eq(self.running & fetched),
-            ends.eq((code != 0) | (is_end & ~idle)),
-            self.valid.eq(decodes & (ends | ~(idle | left_out))),
-            self.item.kind.eq(Mux(ends, ItemKind.END, Mux(is_more, ItemKind.MORE, ItemKind.COMMAND))),
+            decodes.eq(self.running & place.fetched),
+            ends.eq((code != 0) | (now.is_end & ~idle)),
+            self.valid.eq(decodes & (ends | ~(idle | out.left_out))),
+            self.item.kind.eq(Mux(ends, ItemKind.END, Mux(now.is_more, ItemKind.MORE, ItemKind.COMMAND))),
             self.item.code.eq(code),
-            self.item.line.eq(line),
+            self.item.line.eq(place.line),
             self.item.op.eq(now.op),
             self.item.virtual.eq(now.virtual),
             self.item.operands.eq(now.operands),
         ]
+        return ends
 
-        # ---- The next line: the innermost loop that ends here and has an iteration left begins anew ------------------
-        open_levels = Signal.like(within)
-        m.d.comb += open_levels.eq(Mux(annul, depth, within))
+    def _loops_that_end(self, m, place, begin, out):
+        """The innermost loop that ends here and has an iteration left begins anew (``back``); it goes on within the
+        innermost that does not end here (``stay``)."""
+        levels, annul, loops = self._config.nesting, place.annul, place.loops
+        open_levels = Signal.like(out.within)
+        m.d.comb += open_levels.eq(Mux(annul, place.depth, out.within))
         back, stay = Signal(levels), Signal(levels)
         inner = Const(1)  # all loops further inside are over
         for k in reversed(range(levels)):
             is_open, here, final = Signal(name=f"open_{k}"), Signal(name=f"here_{k}"), Signal(name=f"final_{k}")
             m.d.comb += [
                 is_open.eq(k < open_levels),
-                here.eq(Mux(opens[k] & ~annul, singles[k], loops[k].end == line)),
-                final.eq(Mux(annul, loops[k].final, news[k].final)),
+                here.eq(Mux(begin[k].opening & ~annul, begin[k].single, loops[k].end == place.line)),
+                final.eq(Mux(annul, loops[k].final, begin[k].loop.final)),
                 back[k].eq(inner & is_open & here & ~final),
                 stay[k].eq(inner & is_open & ~here),
             ]
             outer = Signal(name=f"outer_{k}")
             m.d.comb += outer.eq(inner & (~is_open | (here & final)))
             inner = outer
+        return back, stay
 
-        # It goes on with the line that it begins with, which may be this one. Any other is the one behind this.
+    def _next_line(self, m, place, begin, out, back, stay):
+        """A loop that begins anew goes on with the line that it begins with, which may be this one. Any other is the one
+        behind this."""
+        levels, annul, loops = self._config.nesting, place.annul, place.loops
+        line, base, skip, passing = place.line, place.base, place.skip, place.passing
         again, heads_first = Signal(), Signal(levels)
         follows = Signal()
         next_line, next_base, next_skip = Signal.like(line), Signal.like(base), Signal.like(skip)
@@ -291,103 +444,120 @@ class LoopSequencer(wiring.Component):
             with m.If(stay[k]):
                 m.d.comb += next_base.eq(k + 1)
             with m.If(back[k]):
-                m.d.comb += [next_line.eq(Mux(annul, loops[k].line, news[k].line)),
-                             next_base.eq(Mux(annul, loops[k].base, news[k].base)),
-                             next_skip.eq(Mux(annul, loops[k].skip, news[k].skip))]
-                with m.If((opens[k] & ~annul) | (loops[k].place == 1)):
+                new = begin[k].loop
+                m.d.comb += [next_line.eq(Mux(annul, loops[k].line, new.line)),
+                             next_base.eq(Mux(annul, loops[k].base, new.base)),
+                             next_skip.eq(Mux(annul, loops[k].skip, new.skip))]
+                with m.If((begin[k].opening & ~annul) | (loops[k].place == 1)):
                     m.d.comb += again.eq(1)
                 with m.Else():
                     m.d.comb += heads_first[k].eq(1)
-        with m.If(~annul & (left_out | passing)):
+        with m.If(~annul & (out.left_out | passing)):
             m.d.comb += [next_line.eq(line + 1), again.eq(0), heads_first.eq(0)]
             with m.If(passing):
                 m.d.comb += [next_base.eq(base), next_skip.eq(0)]
             with m.Else():
-                m.d.comb += [next_base.eq(out_base), next_skip.eq(0), again.eq(left_line)]
-                with m.If(left_line):
+                m.d.comb += [next_base.eq(out.base), next_skip.eq(0), again.eq(out.is_line)]
+                with m.If(out.is_line):
                     m.d.comb += next_line.eq(line)
         m.d.comb += follows.eq(~(again | heads_first.any()))
+        return _Next(next_line, next_base, next_skip, back, heads_first, follows)
 
-        # ---- The next line's words -----------------------------------------------------------------------------------
-        kept, behind = Signal(), Signal.like(now)
-        for k in range(levels):
-            with m.If((k < depth) & (loops[k].place < loops[k].kept)):
-                m.d.comb += [kept.eq(1), behind.eq(Array(heads[k])[loops[k].place])]
-        moves = self.en & self.running & fetched
-        m.d.comb += stream.take.eq(self.en & self.running & Mux(fetched, follows & ~kept & ~ends, 1))
-        with m.If(moves & ~ends):
-            for k in range(levels):
-                with m.If(heads_first[k] & loops[k].long):
-                    m.d.comb += [stream.send.eq(1), stream.target.eq(loops[k].resume)]
+    def _kept_line(self, m, place):
+        """The line behind this one, if a loop keeps it."""
+        kept, behind = Signal(), Signal.like(place.now)
+        for k, loop in enumerate(place.loops):
+            with m.If((k < place.depth) & (loop.place < loop.kept)):
+                m.d.comb += [kept.eq(1), behind.eq(Array(place.heads[k])[loop.place])]
+        return kept, behind
+
+    def _read_on(self, m, stream, place, ends, after, kept):
+        """The stream gives the line behind, if no loop keeps it, and is sent behind the lines that are kept."""
+        m.d.comb += stream.take.eq(self.en & self.running & Mux(place.fetched, after.follows & ~kept & ~ends, 1))
+        with m.If(self.en & self.running & place.fetched & ~ends):
+            for k, loop in enumerate(place.loops):
+                with m.If(after.heads_first[k] & loop.long):
+                    m.d.comb += [stream.send.eq(1), stream.target.eq(loop.resume)]
         with m.If(self.start):
             m.d.comb += [stream.send.eq(1), stream.target.eq(self.first)]
 
-        with m.If(self.en & self.running & ~fetched):
-            m.d.sync += [fetched.eq(stream.valid), now.eq(stream.entry)]
-        with m.If(moves):
-            m.d.sync += [line.eq(next_line), base.eq(next_base), skip.eq(next_skip)]
-            last_passed = Mux(passing, pass_end, left_end) == next_line
-            m.d.sync += [annul.eq(~annul & (left_out | passing) & last_passed),
-                         passing.eq(~annul & (left_out | passing) & ~last_passed)]
+    def _advance(self, m, stream, place, begin, out, ends, after, kept, behind):
+        """The step to the next line."""
+        now, annul, passing = place.now, place.annul, place.passing
+        with m.If(self.en & self.running & ~place.fetched):
+            m.d.sync += [place.fetched.eq(stream.valid), now.eq(stream.entry)]
+        with m.If(self.en & self.running & place.fetched):
+            m.d.sync += [place.line.eq(after.line), place.base.eq(after.base), place.skip.eq(after.skip)]
+            last_passed = Mux(passing, place.pass_end, out.end) == after.line
+            m.d.sync += [annul.eq(~annul & (out.left_out | passing) & last_passed),
+                         passing.eq(~annul & (out.left_out | passing) & ~last_passed)]
             with m.If(~passing):
-                m.d.sync += pass_end.eq(left_end)
-            with m.If(follows):
-                m.d.sync += [now.eq(Mux(kept, behind, stream.entry)), fetched.eq(kept | stream.valid)]
-            for k in range(levels):
-                with m.If(heads_first[k]):
-                    m.d.sync += now.eq(heads[k][0])
-            for k in range(levels):
-                loop = Signal.like(loops[k], name=f"is_{k}")
-                opening = opens[k] & ~idle
-                m.d.comb += loop.eq(loops[k])
-                with m.If(opening):
-                    m.d.comb += loop.eq(news[k])
-                # The line is kept, if it is one of the first of the body.
-                for n in range(AHEAD):
-                    with m.If(((k < depth) | opening) & (loop.place == n + 1)):
-                        m.d.sync += heads[k][n].eq(now)
-                kept_now = Signal.like(loop.kept, name=f"kept_{k}")
-                with m.If(opening):
-                    m.d.comb += kept_now.eq(loop.place)
-                with m.Elif((loop.place == loop.kept + 1) & (loop.place <= AHEAD)):
-                    m.d.comb += kept_now.eq(loop.place)
-                with m.Else():
-                    m.d.comb += kept_now.eq(loop.kept)
-                m.d.sync += [loops[k].eq(loop), loops[k].kept.eq(kept_now)]
-                with m.If(follows):
-                    m.d.sync += loops[k].place.eq(_sooner(loop.place + 1))
-                for outer in range(k):
-                    with m.If(heads_first[k]):
-                        m.d.sync += loops[outer].place.eq(loop.places[outer])
-                with m.If(heads_first[k]):
-                    m.d.sync += loops[k].place.eq(1)
-                with m.If(back[k] & (annul | ~(left_out | passing))):
-                    index = loop.index + 1
-                    m.d.sync += [loops[k].index.eq(index), loops[k].final.eq(index == loop.last)]
+                m.d.sync += place.pass_end.eq(out.end)
+            with m.If(after.follows):
+                m.d.sync += [now.eq(Mux(kept, behind, stream.entry)), place.fetched.eq(kept | stream.valid)]
+            for k, heads in enumerate(place.heads):
+                with m.If(after.heads_first[k]):
+                    m.d.sync += now.eq(heads[0])
+            for k in range(self._config.nesting):
+                self._advance_loop(m, k, place, begin[k], out, after)
             with m.If(ends):
                 m.d.sync += self.running.eq(0)
         with m.If(self.start):
-            m.d.sync += [self.running.eq(1), self.run_slot.eq(self.slot), line.eq(self.first), fetched.eq(0), annul.eq(0),
-                         passing.eq(0), base.eq(0), skip.eq(0)]
+            m.d.sync += [self.running.eq(1), self.run_slot.eq(self.slot), place.line.eq(self.first), place.fetched.eq(0),
+                         annul.eq(0), passing.eq(0), place.base.eq(0), place.skip.eq(0)]
         with m.If(self.kill):
             m.d.sync += self.running.eq(0)
 
-        if platform == "formal":
-            proper = [(depth <= levels, "no more loops are open than there are levels"),
-                      (line <= lines, "the line exists, or is the one behind the last"),
-                      (~passing | ((line < pass_end) & (pass_end < lines)), "a loop that is left out has an end"),
-                      (~annul | ((line < lines) & ~passing), "it is passed over, or at its end")]
-            for k, loop in enumerate(loops):
-                outer = loops[k - 1] if k else None
-                proper += [((k >= depth) | what, f"loop {k} {name}") for what, name in (
-                    (loop.end >= line, "ends at or behind the line"),
-                    (loop.end < lines, "ends in the buffer"),
-                    (~passing | (loop.end >= pass_end), "ends at or behind what is left out"),
-                    (loop.line <= line, "began at or before the line"),
-                    (loop.index <= loop.last, "has an iteration left"),
-                    (loop.final == (loop.index == loop.last), "knows its last iteration"),
-                    (loop.base + loop.skip == k + 1, "begins anew with the loops around it open"),
-                    (Const(1) if outer is None else (loop.end <= outer.end) & (loop.line >= outer.line),
-                     "lies within the one around it"))]
-            m.d.comb += [Assert(~self.running | what, f"LoopSequencer: {name}") for what, name in proper]
-        return m
+    def _advance_loop(self, m, k, place, begin, out, after):
+        """The registers of level ``k`` in a step to the next line."""
+        loops, heads_first = place.loops, after.heads_first
+        loop = Signal.like(loops[k], name=f"is_{k}")
+        opening = begin.opening & ~place.idle
+        m.d.comb += loop.eq(loops[k])
+        with m.If(opening):
+            m.d.comb += loop.eq(begin.loop)
+        # The line is kept, if it is one of the first of the body.
+        for n in range(AHEAD):
+            with m.If(((k < place.depth) | opening) & (loop.place == n + 1)):
+                m.d.sync += place.heads[k][n].eq(place.now)
+        kept_now = Signal.like(loop.kept, name=f"kept_{k}")
+        with m.If(opening):
+            m.d.comb += kept_now.eq(loop.place)
+        with m.Elif((loop.place == loop.kept + 1) & (loop.place <= AHEAD)):
+            m.d.comb += kept_now.eq(loop.place)
+        with m.Else():
+            m.d.comb += kept_now.eq(loop.kept)
+        m.d.sync += [loops[k].eq(loop), loops[k].kept.eq(kept_now)]
+        with m.If(after.follows):
+            m.d.sync += loops[k].place.eq(_sooner(loop.place + 1))
+        for outer in range(k):
+            with m.If(heads_first[k]):
+                m.d.sync += loops[outer].place.eq(loop.places[outer])
+        with m.If(heads_first[k]):
+            m.d.sync += loops[k].place.eq(1)
+        with m.If(after.back[k] & (place.annul | ~(out.left_out | place.passing))):
+            index = loop.index + 1
+            m.d.sync += [loops[k].index.eq(index), loops[k].final.eq(index == loop.last)]
+
+
+def _check(m, running, place, lines):
+    """Invariants of the registers of a run."""
+    line, depth, loops, passing, pass_end = place.line, place.depth, place.loops, place.passing, place.pass_end
+    levels = len(loops)
+    proper = [(depth <= levels, "no more loops are open than there are levels"),
+              (line <= lines, "the line exists, or is the one behind the last"),
+              (~passing | ((line < pass_end) & (pass_end < lines)), "a loop that is left out has an end"),
+              (~place.annul | ((line < lines) & ~passing), "it is passed over, or at its end")]
+    for k, loop in enumerate(loops):
+        outer = loops[k - 1] if k else None
+        proper += [((k >= depth) | what, f"loop {k} {name}") for what, name in (
+            (loop.end >= line, "ends at or behind the line"),
+            (loop.end < lines, "ends in the buffer"),
+            (~passing | (loop.end >= pass_end), "ends at or behind what is left out"),
+            (loop.line <= line, "began at or before the line"),
+            (loop.index <= loop.last, "has an iteration left"),
+            (loop.final == (loop.index == loop.last), "knows its last iteration"),
+            (loop.base + loop.skip == k + 1, "begins anew with the loops around it open"),
+            (Const(1) if outer is None else (loop.end <= outer.end) & (loop.line >= outer.line),
+             "lies within the one around it"))]
+    m.d.comb += [Assert(~running | what, f"LoopSequencer: {name}") for what, name in proper]

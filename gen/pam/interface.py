@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_interface import PamInterfaceConfig
+from ..blocks.priority import lowest
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .scheduler import AccessScheduler, location_layout, place_fields
 
@@ -155,12 +156,9 @@ class PamInterface(wiring.Component):
 
         # ---- A descriptor takes a place in the buffer: that of its chip in a bundle -----------------------------------
         held = Array(Signal(chips, name=f"held_{n}") for n in range(config.bundles))  # places taken
-        place, fresh, begun = Signal(place_shape), Signal(bundle_shape), Signal()
-        for n in reversed(range(config.bundles)):
-            with m.If(~held[n].any()):
-                m.d.comb += fresh.eq(n)
+        place, begun = Signal(place_shape), Signal()
+        fresh, available = lowest(m, Cat(~one.any() for one in held), "fresh")
         descriptor = self.descriptor.p
-        available = Cat(~one.any() for one in held).any()
         accepted = self.descriptor.valid & self.descriptor.ready
         m.d.comb += place.bundle.eq(fresh)
         last = Const(1)

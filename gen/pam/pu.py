@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
@@ -24,6 +26,88 @@ Kind = kinds(pam_partials.Kind, 2)
 def result_layout(config):
     """Beat of the result stream: ``data``, ``kind``, ``last`` beat of a tile's partial result, ``final`` tile of a step."""
     return payload(config.result_layout)
+
+
+class _Parts(NamedTuple):
+    """The arithmetic."""
+
+    vector: VectorUnit
+    softmax: SoftmaxUnit
+
+
+class _ScoreMemory(NamedTuple):
+    """Ports of the score memory, by bank."""
+
+    writes: list
+    reads_a: list
+    reads_b: list
+
+
+class _Tiles(NamedTuple):
+    """The tile of each bank.
+
+    Attributes
+    ----------
+    ready : all scores are there
+    counts, maxima, sums : tokens; m; l
+    known : probabilities that are there
+    lead : partial scores that wait for their next slice
+    occupied : m or l has not left
+    told : m and l wait to leave
+    """
+
+    ready: Array
+    counts: Array
+    maxima: Array
+    known: Array
+    lead: Array
+    sums: Array
+    occupied: Array
+    told: Array
+
+
+class _Counters(NamedTuple):
+    """Where a phase is.
+
+    Attributes
+    ----------
+    phase, bank : the phase and its bank
+    base, size : chunks before this query slice, and chunks of it
+    inner, chunk, token : K: chunk within the slice; V: chunk; token of the tile
+    void : the tile has no token
+    direct : the tile is so short that its scores stay in accumulators
+    last_token, last_inner, last_slice, last_chunk : the ends
+    """
+
+    phase: data.View
+    bank: Value
+    base: Signal
+    inner: Signal
+    chunk: Signal
+    token: Signal
+    size: Signal
+    void: Signal
+    direct: Signal
+    last_token: Value
+    last_inner: Value
+    last_slice: Value
+    last_chunk: Value
+
+
+class _Beat(NamedTuple):
+    """A beat is taken, or a void one passes.
+
+    Attributes
+    ----------
+    take, done : it is; it is the last of its phase (or its only cycle, without beats)
+    continues : it goes on from a partial score
+    credits : places for output that are neither taken nor reserved
+    """
+
+    take: Signal
+    done: Signal
+    continues: Value
+    credits: Signal
 
 
 class PamPu(wiring.Component):
@@ -87,56 +171,91 @@ class PamPu(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        banks = config.score_tiles
-        beat = config.lanes * config.io.width
-        score_shape, index_shape = config.score.width, range(max(config.tile_tokens, 2))
+        phases = self._phases(m)
+        query = self._query_buffer(m)
+        parts = self._parts(m)
+        memory = self._score_memory(m)
+        tiles = self._tiles()
+        counters = self._counters(m, phases)
+        beat = self._executor(m, phases, counters, query, tiles)
+        self._vector_operands(m, counters, beat, query, memory, parts.vector)
+        partial_read = self._scores(m, counters, beat, tiles, parts.vector)
+        turn = self._softmax(m, tiles, memory, parts.softmax)
+        self._score_ports(m, counters, memory, parts, turn)
+        outputs = self._outputs_of(m, counters, beat, parts.vector)
+        from_bank = self._results(m, tiles, outputs)
+        if platform == "formal":
+            self._check(m, counters, beat, query, tiles, parts, turn, outputs, partial_read, from_bank)
+        return m
 
-        m.submodules.sequencer = sequencer = TileSequencer(config)
-        m.submodules.phases = phases = StreamRegister(phase_layout(config))
+    def _phases(self, m):
+        """K and V phases of the steps, in their order."""
+        m.submodules.sequencer = sequencer = TileSequencer(self._config)
+        m.submodules.phases = phases = StreamRegister(phase_layout(self._config))
         wiring.connect(m, command=wiring.flipped(self.command), sequencer=sequencer.i)
         wiring.connect(m, sequencer=sequencer.o, phases=phases.i)
+        return phases
 
-        m.submodules.query_buffer = query_buffer = ReplayBuffer(beat, config.query_beats)
+    def _query_buffer(self, m):
+        config = self._config
+        m.submodules.query_buffer = query_buffer = ReplayBuffer(config.lanes * config.io.width, config.query_beats)
         wiring.connect(m, query=wiring.flipped(self.query), buffer=query_buffer.i)
+        return query_buffer
 
+    def _parts(self, m):
+        """The vector unit and the softmax unit, with what travels along with a score and with an output."""
+        config = self._config
         output_tag = data.StructLayout({"last": 1, "final": 1})
-        score_tag = data.StructLayout({"bank": 1, "index": index_shape, "whole": 1, "last": 1})
+        score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1})
         m.submodules.vector = vector = VectorUnit(config, score_tag=score_tag, output_tag=output_tag)
         m.submodules.softmax = softmax = SoftmaxUnit(config)
+        return _Parts(vector, softmax)
 
-        # Score memory, a half per bank: written by the vector unit (scores) or the softmax unit (probabilities); read
-        # by the softmax unit or for the partial score of a further query slice (port a), and for P V (port b).
-        memories, writes, reads_a, reads_b = [], [], [], []
-        for bank in range(banks):
-            memory = Memory(shape=max(score_shape, config.io.width), depth=max(config.tile_tokens, 2), init=[])
+    @property
+    def _index_shape(self):
+        """Numbers of tokens within a tile."""
+        return range(max(self._config.tile_tokens, 2))
+
+    def _score_memory(self, m):
+        """Score memory, a half per bank: written by the vector unit (scores) or the softmax unit (probabilities); read by
+        the softmax unit or for the partial score of a further query slice (port a), and for P V (port b)."""
+        config = self._config
+        writes, reads_a, reads_b = [], [], []
+        for bank in range(config.score_tiles):
+            memory = Memory(shape=max(config.score.width, config.io.width), depth=max(config.tile_tokens, 2), init=[])
             m.submodules[f"scores_{bank}"] = memory
-            memories.append(memory)
             writes.append(memory.write_port())
             reads_a.append(memory.read_port())
             reads_b.append(memory.read_port())
+        return _ScoreMemory(writes, reads_a, reads_b)
 
-        # State of each bank: one tile from its first K beat to its last V beat.
-        ready    = Array(Signal(name=f"scores_ready_{b}") for b in range(banks))          # all scores are there
-        counts   = Array(Signal(range(config.tile_tokens + 1), name=f"count_{b}") for b in range(banks))
-        maxima   = Array(Signal(score_shape, name=f"maximum_{b}", reset_less=True) for b in range(banks))
-        known    = Array(Signal(range(config.tile_tokens + 1), name=f"probabilities_{b}") for b in range(banks))
-        lead     = Array(Signal(range(config.tile_tokens + 1), name=f"partials_{b}") for b in range(banks))
-        sums     = Array(Signal(config.acc.width, name=f"sum_{b}", reset_less=True) for b in range(banks))
-        occupied = Array(Signal(name=f"occupied_{b}") for b in range(banks))              # m or l not yet out
-        told     = Array(Signal(name=f"statistics_{b}") for b in range(banks))            # m and l wait to leave
+    def _tiles(self):
+        """State of each bank: one tile from its first K beat to its last V beat."""
+        config = self._config
+        score_shape, banks = config.score.width, range(config.score_tiles)
+        return _Tiles(
+            ready=Array(Signal(name=f"scores_ready_{b}") for b in banks),
+            counts=Array(Signal(range(config.tile_tokens + 1), name=f"count_{b}") for b in banks),
+            maxima=Array(Signal(score_shape, name=f"maximum_{b}", reset_less=True) for b in banks),
+            known=Array(Signal(range(config.tile_tokens + 1), name=f"probabilities_{b}") for b in banks),
+            lead=Array(Signal(range(config.tile_tokens + 1), name=f"partials_{b}") for b in banks),
+            sums=Array(Signal(config.acc.width, name=f"sum_{b}", reset_less=True) for b in banks),
+            occupied=Array(Signal(name=f"occupied_{b}") for b in banks),
+            told=Array(Signal(name=f"statistics_{b}") for b in banks))
 
-        # ---- Executor: one phase, beat by beat ----------------------------------------------------------------------
+    # ---- Executor: one phase, beat by beat ----------------------------------------------------------------------------
+
+    def _counters(self, m, phases):
+        """Where the phase is, and which ends are reached."""
+        config = self._config
         phase  = phases.o.p
-        active = phases.o.valid
-        bank   = phase.bank if banks == 2 else Const(0, 1)
-        base   = Signal(range(config.max_chunks + 1))   # chunks before this query slice
-        inner  = Signal(range(config.max_chunks + 1))   # K: chunk within the slice
-        chunk  = Signal(range(config.max_chunks + 1))   # V: chunk
-        token  = Signal(index_shape)
+        base   = Signal(range(config.max_chunks + 1))
+        inner  = Signal(range(config.max_chunks + 1))
+        chunk  = Signal(range(config.max_chunks + 1))
+        token  = Signal(self._index_shape)
         rest   = Signal(range(config.max_chunks + 1))
         size   = Signal(range(config.query_beats + 1))
-        take, go, void = Signal(), Signal(), Signal()
+        void = Signal()
         direct = Signal()
         m.d.comb += [
             rest.eq(phase.chunks - base),
@@ -144,11 +263,18 @@ class PamPu(wiring.Component):
             void.eq(phase.count == 0),
             direct.eq(phase.count <= config.score_accumulators),
         ]
-        last_token = token == phase.count - 1
-        last_inner = inner == size - 1
-        last_slice = rest <= config.query_beats
-        last_chunk = chunk == phase.chunks - 1
+        return _Counters(
+            phase=phase, bank=phase.bank if config.score_tiles == 2 else Const(0, 1), base=base, inner=inner, chunk=chunk,
+            token=token, size=size, void=void, direct=direct, last_token=token == phase.count - 1,
+            last_inner=inner == size - 1, last_slice=rest <= config.query_beats, last_chunk=chunk == phase.chunks - 1)
 
+    def _executor(self, m, phases, at, query_buffer, tiles):
+        """Takes beats of ``kv`` when all that they need is there, and counts them."""
+        config = self._config
+        phase, bank, base, inner, chunk, token = at.phase, at.bank, at.base, at.inner, at.chunk, at.token
+        last_token, void = at.last_token, at.void
+        active, occupied, known, lead = phases.o.valid, tiles.occupied, tiles.known, tiles.lead
+        take, go, done = Signal(), Signal(), Signal()
         # K: a slice of the query is read again for every token; the last token that needs it frees it entry by entry.
         frees = Signal()
         sliced = phase.chunks > config.query_beats
@@ -156,7 +282,7 @@ class PamPu(wiring.Component):
         credits = Signal(range(config.output_beats + config.output_skid_beats + 1),
                          init=config.output_beats + config.output_skid_beats)
         query_there = query_buffer.available > Mux(frees, 0, inner)
-        continues = (base != 0) & ~direct & (inner == 0)
+        continues = (base != 0) & ~at.direct & (inner == 0)
         with m.If(active & ~phase.value):
             m.d.comb += go.eq(~void & query_there & ~occupied[bank] & (~continues | (lead[bank] != 0)))
         with m.If(active & phase.value):
@@ -164,31 +290,15 @@ class PamPu(wiring.Component):
         m.d.comb += self.kv.ready.eq(go & ~void)
         m.d.comb += take.eq(go & (self.kv.valid | void))
 
-        done = Signal()  # the phase's last beat (or its only cycle, without beats)
         m.d.comb += phases.o.ready.eq(done)
-        with m.If(take & ~phase.value):
-            m.d.sync += inner.eq(inner + 1)
-            with m.If(last_inner):
-                m.d.sync += [inner.eq(0), token.eq(token + 1)]
-                with m.If(last_token):
-                    m.d.sync += [token.eq(0), base.eq(base + size)]
-                    with m.If(last_slice):
-                        m.d.sync += base.eq(0)
-                        m.d.comb += done.eq(1)
-        with m.If(take & phase.value):
-            m.d.sync += token.eq(token + 1)
-            with m.If(last_token | void):
-                m.d.sync += [token.eq(0), chunk.eq(chunk + 1)]
-                with m.If(last_chunk):
-                    m.d.sync += chunk.eq(0)
-                    m.d.comb += done.eq(1)
+        self._count_beats(m, at, take, done)
 
         with m.If(active & ~phase.value & ~occupied[bank]):
             # Repeated for as long as the K phase lasts, which does no harm: none of its scores can be complete.
-            m.d.sync += counts[bank].eq(phase.count)
+            m.d.sync += tiles.counts[bank].eq(phase.count)
             m.d.sync += known[bank].eq(0)
             with m.If(void):
-                m.d.sync += [maxima[bank].eq(config.score.negative_infinity), ready[bank].eq(1)]
+                m.d.sync += [tiles.maxima[bank].eq(config.score.negative_infinity), tiles.ready[bank].eq(1)]
                 m.d.comb += done.eq(1)
 
         with m.If(done & ~phase.value):
@@ -199,76 +309,111 @@ class PamPu(wiring.Component):
             query_buffer.offset.eq(Mux(frees, 0, inner)),
             query_buffer.release.eq(take & ~phase.value & frees),
         ]
+        return _Beat(take, done, continues, credits)
 
-        # ---- Vector unit --------------------------------------------------------------------------------------------
+    def _count_beats(self, m, at, take, done):
+        """The counters of a phase: K slice by slice and token by token, V chunk by chunk."""
+        phase, base, inner, chunk, token = at.phase, at.base, at.inner, at.chunk, at.token
+        with m.If(take & ~phase.value):
+            m.d.sync += inner.eq(inner + 1)
+            with m.If(at.last_inner):
+                m.d.sync += [inner.eq(0), token.eq(token + 1)]
+                with m.If(at.last_token):
+                    m.d.sync += [token.eq(0), base.eq(base + at.size)]
+                    with m.If(at.last_slice):
+                        m.d.sync += base.eq(0)
+                        m.d.comb += done.eq(1)
+        with m.If(take & phase.value):
+            m.d.sync += token.eq(token + 1)
+            with m.If(at.last_token | at.void):
+                m.d.sync += [token.eq(0), chunk.eq(chunk + 1)]
+                with m.If(at.last_chunk):
+                    m.d.sync += chunk.eq(0)
+                    m.d.comb += done.eq(1)
+
+    def _vector_operands(self, m, at, beat, query_buffer, memory, vector):
+        """What the vector unit does with a beat; what comes from memories is there a cycle later."""
+        phase, token = at.phase, at.token
+        last_output = at.last_token | at.void
         was_bank, was_void = Signal(), Signal()
-        m.d.sync += [was_bank.eq(bank), was_void.eq(void)]
-        key_first = (inner == 0) & ((base == 0) | ~direct)
+        m.d.sync += [was_bank.eq(at.bank), was_void.eq(at.void)]
+        key_first = (at.inner == 0) & ((at.base == 0) | ~at.direct)
         m.d.comb += [
-            vector.valid.eq(take),
+            vector.valid.eq(beat.take),
             vector.value.eq(phase.value),
             vector.first.eq(Mux(phase.value, (token == 0), key_first)),
-            vector.last.eq(Mux(phase.value, last_token | void, last_inner & (~direct | last_slice))),
-            vector.partial.eq(base != 0),
-            vector.slot.eq(Mux(direct, token, 0)),
-            vector.data.eq(Mux(void, 0, self.kv.payload)),
+            vector.last.eq(Mux(phase.value, last_output, at.last_inner & (~at.direct | at.last_slice))),
+            vector.partial.eq(at.base != 0),
+            vector.slot.eq(Mux(at.direct, token, 0)),
+            vector.data.eq(Mux(at.void, 0, self.kv.payload)),
             vector.query.eq(query_buffer.data),
-            vector.probability.eq(Mux(was_void, 0, Array(port.data for port in reads_b)[was_bank])),
-            vector.partial_score.eq(Array(port.data for port in reads_a)[was_bank]),
-            vector.score_tag_in.bank.eq(bank),
+            vector.probability.eq(Mux(was_void, 0, Array(port.data for port in memory.reads_b)[was_bank])),
+            vector.partial_score.eq(Array(port.data for port in memory.reads_a)[was_bank]),
+            vector.score_tag_in.bank.eq(at.bank),
             vector.score_tag_in.index.eq(token),
-            vector.score_tag_in.whole.eq(last_slice),
-            vector.score_tag_in.last.eq(last_token & last_slice),
-            vector.output_tag_in.last.eq(last_chunk),
+            vector.score_tag_in.whole.eq(at.last_slice),
+            vector.score_tag_in.last.eq(at.last_token & at.last_slice),
+            vector.output_tag_in.last.eq(at.last_chunk),
             vector.output_tag_in.final.eq(phase.final),
         ]
 
-        # ---- Scores: into the memory, and the running row maximum ---------------------------------------------------
-        tag = vector.score_tag
+    def _scores(self, m, at, beat, tiles, vector):
+        """The running row maximum, and partial scores that wait for their next slice. Returns the strobe that reads one."""
+        tag, score_shape = vector.score_tag, self._config.score.width
         running = Signal(score_shape, reset_less=True)
         maximum = Signal(score_shape)
-        m.d.comb += maximum.eq(_maximum(running, vector.score, tag.index == 0, config.score))
-        partial_read = take & ~phase.value & continues
-        for b in range(banks):
+        m.d.comb += maximum.eq(_maximum(running, vector.score, tag.index == 0, self._config.score))
+        partial_read = beat.take & ~at.phase.value & beat.continues
+        for b, lead in enumerate(tiles.lead):
             arrives = vector.score_valid & (tag.bank == b)
-            leaves = partial_read & (bank == b)
-            m.d.sync += lead[b].eq(lead[b] + (arrives & ~tag.whole) - leaves)
+            leaves = partial_read & (at.bank == b)
+            m.d.sync += lead.eq(lead + (arrives & ~tag.whole) - leaves)
         with m.If(vector.score_valid & tag.whole):
             m.d.sync += running.eq(maximum)
             with m.If(tag.last):
-                m.d.sync += [maxima[tag.bank].eq(maximum), ready[tag.bank].eq(1)]
+                m.d.sync += [tiles.maxima[tag.bank].eq(maximum), tiles.ready[tag.bank].eq(1)]
+        return partial_read
 
-        # ---- Softmax ------------------------------------------------------------------------------------------------
+    def _softmax(self, m, tiles, memory, softmax):
+        """The banks take turns at the softmax unit. Returns whose turn it is."""
         turn = Signal()
         was_turn = Signal()
         m.d.sync += was_turn.eq(turn)
         m.d.comb += [
-            softmax.start.eq(ready[turn]),
+            softmax.start.eq(tiles.ready[turn]),
             softmax.bank.eq(turn),
-            softmax.count.eq(counts[turn]),
-            softmax.maximum.eq(maxima[was_turn]),
-            softmax.score.eq(Array(port.data for port in reads_a)[was_turn]),
+            softmax.count.eq(tiles.counts[turn]),
+            softmax.maximum.eq(tiles.maxima[was_turn]),
+            softmax.score.eq(Array(port.data for port in memory.reads_a)[was_turn]),
         ]
+        known = tiles.known
         with m.If(softmax.done):
-            m.d.sync += ready[turn].eq(0)
-            if banks == 2:
+            m.d.sync += tiles.ready[turn].eq(0)
+            if self._config.score_tiles == 2:
                 m.d.sync += turn.eq(~turn)
         with m.If(softmax.write):
             m.d.sync += known[softmax.write_bank].eq(known[softmax.write_bank] + 1)
         with m.If(softmax.sum_valid):
-            m.d.sync += [sums[softmax.sum_bank].eq(softmax.sum), told[softmax.sum_bank].eq(1)]
+            m.d.sync += [tiles.sums[softmax.sum_bank].eq(softmax.sum), tiles.told[softmax.sum_bank].eq(1)]
+        return turn
 
-        for b in range(banks):
+    def _score_ports(self, m, at, memory, parts, turn):
+        """Who writes and who reads the score memory."""
+        vector, softmax, tag = parts.vector, parts.softmax, parts.vector.score_tag
+        for b, (write, read_a, read_b) in enumerate(zip(*memory, strict=True)):
             by_softmax = softmax.write & (softmax.write_bank == b)
             m.d.comb += [
-                writes[b].en.eq(by_softmax | (vector.score_valid & (tag.bank == b))),
-                writes[b].addr.eq(Mux(by_softmax, softmax.write_index, tag.index)),
-                writes[b].data.eq(Mux(by_softmax, softmax.probability, vector.score)),
-                reads_a[b].addr.eq(Mux(softmax.start & (turn == b), softmax.read_index, token)),
-                reads_b[b].addr.eq(token),
+                write.en.eq(by_softmax | (vector.score_valid & (tag.bank == b))),
+                write.addr.eq(Mux(by_softmax, softmax.write_index, tag.index)),
+                write.data.eq(Mux(by_softmax, softmax.probability, vector.score)),
+                read_a.addr.eq(Mux(softmax.start & (turn == b), softmax.read_index, at.token)),
+                read_b.addr.eq(at.token),
             ]
 
-        # ---- Results ------------------------------------------------------------------------------------------------
+    # ---- Results ------------------------------------------------------------------------------------------------------
+
+    def _outputs_of(self, m, at, beat, vector):
+        """The queue of output beats; ``credits`` counts its places that are neither taken nor reserved."""
         m.submodules.outputs = outputs = self._outputs
         m.d.comb += [
             outputs.i.valid.eq(vector.output_valid),
@@ -276,20 +421,24 @@ class PamPu(wiring.Component):
             outputs.i.p.last.eq(vector.output_tag.last),
             outputs.i.p.final.eq(vector.output_tag.final),
         ]
-        m.d.sync += credits.eq(credits + (outputs.o.valid & outputs.o.ready)
-                               - (take & phase.value & (last_token | void)))
+        m.d.sync += beat.credits.eq(beat.credits + (outputs.o.valid & outputs.o.ready)
+                                    - (beat.take & at.phase.value & (at.last_token | at.void)))
+        return outputs
 
-        out = self.result
+    def _results(self, m, tiles, outputs):
+        """m, l, then the chunks of O of one tile after the other. Returns the bank of the tile that leaves."""
+        out, told = self.result, tiles.told
         from_bank = Signal()
         with m.FSM():
             with m.State("MAXIMUM"):
-                m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(maxima[from_bank]), out.p.kind.eq(Kind.MAXIMUM)]
+                m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[from_bank]),
+                             out.p.kind.eq(Kind.MAXIMUM)]
                 with m.If(out.valid & out.ready):
                     m.next = "SUM"
             with m.State("SUM"):
-                m.d.comb += [out.valid.eq(1), out.p.data.eq(sums[from_bank]), out.p.kind.eq(Kind.SUM)]
+                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[from_bank]), out.p.kind.eq(Kind.SUM)]
                 with m.If(out.ready):
-                    m.d.sync += [told[from_bank].eq(0), occupied[from_bank].eq(0)]
+                    m.d.sync += [told[from_bank].eq(0), tiles.occupied[from_bank].eq(0)]
                     m.next = "OUTPUT"
             with m.State("OUTPUT"):
                 m.d.comb += [
@@ -301,50 +450,50 @@ class PamPu(wiring.Component):
                     out.p.final.eq(outputs.o.p.final),
                 ]
                 with m.If(out.valid & out.ready & out.p.last):
-                    if banks == 2:
+                    if self._config.score_tiles == 2:
                         m.d.sync += from_bank.eq(~from_bank)
                     m.next = "MAXIMUM"
+        return from_bank
 
-        if platform == "formal":
-            def flying(event, cycles, name):
-                """How many ``event`` were in the last ``cycles`` cycles, and whether one was that many cycles ago."""
-                history = Signal(cycles, name=name)
-                m.d.sync += history.eq(Cat(event, history))
-                return sum(history), history[-1]
+    def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, from_bank):
+        def flying(event, cycles, name):
+            """How many ``event`` were in the last ``cycles`` cycles, and whether one was that many cycles ago."""
+            history = Signal(cycles, name=name)
+            m.d.sync += history.eq(Cat(event, history))
+            return sum(history), history[-1]
 
-            ends = take & phase.value & (last_token | void)
-            outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
+        config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
+        ends = beat.take & phase.value & (at.last_token | at.void)
+        outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
+        m.d.comb += [
+            Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
+            Assert(beat.credits + outputs_flying + outputs.level == outputs.depth,
+                   "PamPu: each place for output is free, reserved, or taken"),
+            Assert(~vector.output_valid | outputs.i.ready, "PamPu: an output beat finds a place"),
+            Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
+            Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
+                   "PamPu: a query beat that is read is there"),
+            Assert(~(out.valid & (out.p.kind == Kind.SUM)) | tiles.told[from_bank],
+                   "PamPu: the sum that leaves is that of the maximum"),
+        ]
+        for b in range(config.score_tiles):
+            here, softmax_here = at.bank == b, turn == b
+            key_ends = beat.done & ~phase.value & ~at.void & here
+            scores_flying, score_lands = flying(key_ends, VectorUnit.SCORE_LATENCY, f"scores_flying_{b}")
+            sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
+            score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
-                Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
-                Assert(credits + outputs_flying + outputs.level == outputs.depth,
-                       "PamPu: each place for output is free, reserved, or taken"),
-                Assert(~vector.output_valid | outputs.i.ready, "PamPu: an output beat finds a place"),
-                Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
-                Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
-                       "PamPu: a query beat that is read is there"),
-                Assert(~(out.valid & (out.p.kind == Kind.SUM)) | told[from_bank],
-                       "PamPu: the sum that leaves is that of the maximum"),
+                Assert((score_comes & tag.whole & tag.last) == score_lands,
+                       "PamPu: a tile's last score comes after its latency"),
+                Assert((softmax.sum_valid & (softmax.sum_bank == b)) == sum_lands,
+                       "PamPu: a tile's sum comes after its latency"),
+                Assert(scores_flying + tiles.ready[b] + sums_flying + tiles.told[b] == tiles.occupied[b],
+                       "PamPu: the tile of an occupied bank is in exactly one stage"),
+                Assert(~(score_comes & softmax.write & (softmax.write_bank == b)),
+                       "PamPu: a score and a probability are never written at once"),
+                Assert(~(partial_read & here & softmax.start & softmax_here),
+                       "PamPu: a partial score and a score are never read at once"),
             ]
-            for b in range(banks):
-                here, softmax_here = bank == b, turn == b
-                key_ends = done & ~phase.value & ~void & here
-                scores_flying, score_lands = flying(key_ends, VectorUnit.SCORE_LATENCY, f"scores_flying_{b}")
-                sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
-                score_comes = vector.score_valid & (tag.bank == b)
-                m.d.comb += [
-                    Assert((score_comes & tag.whole & tag.last) == score_lands,
-                           "PamPu: a tile's last score comes after its latency"),
-                    Assert((softmax.sum_valid & (softmax.sum_bank == b)) == sum_lands,
-                           "PamPu: a tile's sum comes after its latency"),
-                    Assert(scores_flying + ready[b] + sums_flying + told[b] == occupied[b],
-                           "PamPu: the tile of an occupied bank is in exactly one stage"),
-                    Assert(~(score_comes & softmax.write & (softmax.write_bank == b)),
-                           "PamPu: a score and a probability are never written at once"),
-                    Assert(~(partial_read & here & softmax.start & softmax_here),
-                           "PamPu: a partial score and a score are never read at once"),
-                ]
-
-        return m
 
 
 def _maximum(running, score, first, fmt):

@@ -25,7 +25,7 @@ _MANY = ("WR_GB", "MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "COPY_GBBK")
 
 @dataclass(frozen=True)
 class Operation:
-    """A command with its operands, see ``AimChannel.PORTS``."""
+    """A command with its operands, see ``AimChannelConfig.command_layout``."""
 
     op: str
     opsize: int = 1
@@ -68,6 +68,9 @@ class ChannelModel:
     last product did not use, and the next product uses it; WR_BIAS writes registers of the set that the last product did
     not use, and the next product goes on there; RD_MAC and AF read the set of the last product.
 
+    Registers and buffers hold anything after power-up, and reset does not clear them. A command that would use what no
+    command has written is an error of the program.
+
     Attributes
     ----------
     results : list of arrays of shape ``(lanes,)``
@@ -81,7 +84,10 @@ class ChannelModel:
         self.numbers = np.zeros((*shape, config.banks), np.int64)
         self.written = np.zeros((*shape, config.banks), bool)
         self.sums = [[self._sum() for _ in range(shape[1])] for _ in range(shape[0])]
-        self.activation = np.zeros(config.banks, np.int64)
+        self.activation: np.ndarray | None = None
+        # Columns of the buffers and registers that hold something.
+        self._filled_columns = np.zeros((config.sets, config.columns), bool)
+        self._begun_registers = np.zeros(shape, bool)
         self.buffer = self.set = 0
         self.filled = self.begun = False
         self.results: list[np.ndarray] = []
@@ -103,7 +109,7 @@ class ChannelModel:
         Raises
         ------
         :exc:`ConfigError`
-            If the channel has no such command, or an operand is outside of its field.
+            If the channel has no such command, an operand is outside of its field, or what it uses was never written.
         """
         config = self.config
         if operation.op not in CHANNEL_COMMANDS:
@@ -129,6 +135,22 @@ class ChannelModel:
     def _columns(self, operation: Operation) -> np.ndarray:
         return (operation.column + np.arange(operation.opsize)) % self.config.columns
 
+    def _number(self, op: str, register: int) -> tuple[int, int]:
+        """Set and register of a sum that was begun."""
+        if not self._begun_registers[self.set, register]:
+            where = f"register {register}" + (f" of set {self.set}" if self.config.sets > 1 else "")
+            raise ConfigError(f"{op}: {where} was never written; WR_BIAS begins every sum")
+        return self.set, register
+
+    def _inputs(self, operation: Operation, buffer: int) -> np.ndarray:
+        """Words of a buffer that were written."""
+        columns = self._columns(operation)
+        missing = columns[~self._filled_columns[buffer, columns]]
+        if len(missing):
+            where = f"column {missing[0]} of the global buffer" + (f" {buffer}" if self.config.sets > 1 else "")
+            raise ConfigError(f"{operation.op}: {where} was never written; WR_GB and COPY_BKGB write it")
+        return self.buffers[buffer, columns]
+
     @property
     def _filling(self) -> int:
         return (self.buffer + 1) % self.config.sets
@@ -141,6 +163,7 @@ class ChannelModel:
     def _fill(self, operation: Operation, words: np.ndarray) -> None:
         for column, word in zip(self._columns(operation), words, strict=True):   # a later word of a column stays
             self.buffers[self._filling, column] = word
+            self._filled_columns[self._filling, column] = True
         self.filled = True
 
     def _wr_gb(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
@@ -152,7 +175,7 @@ class ChannelModel:
     def _wr_bias(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
         at = (self.set + 1) % self.config.sets, operation.register
         self.numbers[at] = words[0, :self.config.banks]
-        self.written[at] = True
+        self.written[at] = self._begun_registers[at] = True
         self.begun = True
 
     def _mac_abk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
@@ -169,7 +192,7 @@ class ChannelModel:
         config, fmt = self.config, self.config.fmt
         self.buffer, self.filled = self._full, False
         self.set, self.begun = (self.set + self.begun) % config.sets, False
-        at = self.set, operation.register
+        at = self._number(operation.op, operation.register)
         state = self.sums[self.set][operation.register]
         old = {name: getattr(state, name).copy() for name in ("value", "exponent", "nan", "positive", "negative", "minus")}
         fresh, first = self._sum(), self.written[at] & enable
@@ -177,7 +200,7 @@ class ChannelModel:
         for name in old:
             getattr(state, name)[first] = getattr(fresh, name)[first]
         if factors is None:
-            factors = np.broadcast_to(self.buffers[self.buffer][self._columns(operation)][:, None], accesses.shape)
+            factors = np.broadcast_to(self._inputs(operation, self.buffer)[:, None], accesses.shape)
         one = np.full((config.banks, 1), fmt.bias << fmt.fraction_bits)
         start = np.where(first, self.numbers[at], fmt.sign_mask)
         for a, b in zip(accesses, factors, strict=True):
@@ -189,12 +212,15 @@ class ChannelModel:
         self.written[at] &= ~enable
 
     def _rd_mac(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
-        self._give(self.numbers[self.set, operation.register])
+        self._give(self.numbers[self._number(operation.op, operation.register)])
 
     def _af(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
-        self.activation = interpolate(self.numbers[self.set, operation.register], self.config.tables[operation.function])
+        number = self.numbers[self._number(operation.op, operation.register)]
+        self.activation = interpolate(number, self.config.tables[operation.function])
 
     def _rd_af(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
+        if self.activation is None:
+            raise ConfigError("RD_AF: no activation was computed; AF does that")
         self._give(self.activation)
 
     def _rd_sbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
@@ -213,8 +239,8 @@ class ChannelModel:
             self.writes.append(Write(sum(1 << bank for bank in range(2, self.config.banks, GROUP)), written))
 
     def _copy_gbbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
-        for column in self._columns(operation):
-            self._write_bank(operation.bank, self.buffers[self._full, column])
+        for word in self._inputs(operation, self._full):
+            self._write_bank(operation.bank, word)
 
     def _wr_sbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
         self._write_bank(operation.bank, words[0])

@@ -31,7 +31,7 @@ ONE, MINUS_ZERO = np.int64(FP32.bias << FP32.fraction_bits), np.int64(FP32.sign_
 
 @dataclass(frozen=True)
 class HubCommand:
-    """A command with its operands, see ``PimHub.PORTS``."""
+    """A command with its operands, see ``PimHubConfig.command_layout``."""
 
     op: str
     opsize: int = 1
@@ -97,6 +97,9 @@ class HubModel:
     Commands take effect in order, as they do in the unit where none that needs the results of another engine has
     ``overlap``, and registers of operands and results of the EPU are the same or have none in common.
 
+    Registers hold anything after power-up, and reset does not clear them. A command that would use one that no command has
+    written is an error of the program.
+
     Attributes
     ----------
     registers : array of shape ``(registers, lanes)``
@@ -107,6 +110,7 @@ class HubModel:
     def __init__(self, config: PimHubConfig) -> None:
         self.config = config
         self.registers = np.zeros((config.registers, config.lanes), np.int64)
+        self._known = np.zeros(config.registers, bool)
         self.sent: list[list[np.ndarray]] = [[] for _ in range(config.channels)]
         self.given: list[np.ndarray] = []
 
@@ -120,7 +124,7 @@ class HubModel:
         Raises
         ------
         :exc:`ConfigError`
-            If the hub has no such command, or an operand is outside of its field.
+            If the hub has no such command, an operand is outside of its field, or a register it uses was never written.
         """
         config, op = self.config, command.op
         if op not in CODES:
@@ -133,28 +137,33 @@ class HubModel:
         if not command.opsize:
             return
         if op in SENDING:
-            for word in self._words(command.gpr, command.opsize if op == "WR_GB" else 1):
+            for word in self._words(op, command.gpr, command.opsize if op == "WR_GB" else 1):
                 for channel in channels_of(command.mask, config.channels):
                     self.sent[channel].append(word)
         elif op in RECEIVING or op == "WR_GPR":
-            for n, word in enumerate(np.asarray(words)):
-                self.registers[(command.gpr + n) % config.registers] = word
+            self._store(command.gpr, np.asarray(words))
         elif op == "RD_GPR":
-            self.given += list(self._words(command.gpr, command.opsize))
+            self.given += list(self._words(op, command.gpr, command.opsize))
         elif op in ("EWADD", "GPR_MUL"):
-            x, y = (convert(self._words(at, command.opsize), config.fmt, FP32) for at in (command.gpr, command.gpr1))
+            x, y = (convert(self._words(op, at, command.opsize), config.fmt, FP32) for at in (command.gpr, command.gpr1))
             total = fma(x, ONE, y, FP32) if op == "EWADD" else fma(x, y, MINUS_ZERO, FP32)
             self._store(command.gpr, convert(total, FP32, config.fmt))
         else:
-            x = self._words(command.gpr, -(-command.opsize // config.lanes)).reshape(-1)[:command.opsize]
+            x = self._words(op, command.gpr, -(-command.opsize // config.lanes)).reshape(-1)[:command.opsize]
             y = softmax(config, x) if op == "SOFTMAX" else layer_norm(config, x, centred=op == "LAYERNORM")
             self._store(command.gpr1, _padded(config, y))
 
     def _places(self, first: int, count: int) -> np.ndarray:
         return (first + np.arange(count)) % self.config.registers
 
-    def _words(self, first: int, count: int) -> np.ndarray:
-        return self.registers[self._places(first, count)].copy()
+    def _words(self, op: str, first: int, count: int) -> np.ndarray:
+        places = self._places(first, count)
+        missing = places[~self._known[places]]
+        if len(missing):
+            raise ConfigError(f"{op}: register {missing[0]} was never written")
+        return self.registers[places].copy()
 
     def _store(self, first: int, words: np.ndarray) -> None:
-        self.registers[self._places(first, len(words))] = words
+        places = self._places(first, len(words))
+        self.registers[places] = words
+        self._known[places] = True

@@ -1,13 +1,17 @@
 """What papers claim, as data, and our own value beside each claim.
 
-One YAML file per paper holds its claims; one module ``NAME_*.py`` per part of it holds the checks. A check computes our
-value from memory files, unit configurations, measurement records and system models; it never sees the paper's value.
+A folder holds all of a paper: ``claims.yaml``, the checks, the figures. Its :class:`PaperPackage` is found by entry point,
+so a paper of another package works alike. A check computes our value from memory files, unit configurations, measurement
+records and system models; it never sees the value that it is compared with.
 """
 
 from .claims import Claim, Paper, load_paper, paper_names
-from .evidence import Evidence, Finding, NotCheckable
-from .run import CHECKED, Row, check_claims, checks_of, series_of
+from .evidence import Checks, Evidence, Finding, NotCheckable
+from .figures import Bar, Figure, Panel, SeriesPanel
+from .package import PaperPackage, Series
+from .run import Row, check_claims, checks_of, figures_of, series_of
 from .verdict import VERDICTS, Judgement, judge
 
-__all__ = ["CHECKED", "VERDICTS", "Claim", "Evidence", "Finding", "Judgement", "NotCheckable", "Paper", "Row",
-           "check_claims", "checks_of", "judge", "load_paper", "paper_names", "series_of"]
+__all__ = ["VERDICTS", "Bar", "Checks", "Claim", "Evidence", "Figure", "Finding", "Judgement", "NotCheckable", "Panel",
+           "Paper", "PaperPackage", "Row", "Series", "SeriesPanel", "check_claims", "checks_of", "figures_of", "judge",
+           "load_paper", "paper_names", "series_of"]

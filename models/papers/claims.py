@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import os
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from ...constraints.document import Strict, load
 from ...constraints.errors import ConfigError, nearest
+from .package import paper_packages
 
 __all__ = ["Claim", "Paper", "load_paper", "paper_names"]
-
-FOLDER = Path(__file__).parent
 
 
 class Claim(Strict):
@@ -86,8 +84,8 @@ class Paper(Strict):
 
 
 def paper_names() -> list[str]:
-    """Papers whose claims come with the package."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    """Papers that are installed, this project's and those of other packages, by name."""
+    return sorted(paper_packages())
 
 
 def load_paper(paper: str | os.PathLike[str]) -> Paper:
@@ -96,7 +94,7 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: what is wrong``, or for a name that no paper has.
+        ``file:line: what is wrong``, or for a name that no paper has, or if the file has another name than the entry point.
     """
     text = os.fspath(paper)
     if text.endswith((".yaml", ".yml")) or os.sep in text:
@@ -105,9 +103,13 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     name = plain.get(text.replace("-", "").lower())
     if name is None:
         raise ConfigError(nearest("paper", text, paper_names()))
-    return _shipped(name)
+    return _installed(name)
 
 
 @lru_cache
-def _shipped(name: str) -> Paper:
-    return load(FOLDER / f"{name}.yaml", Paper)
+def _installed(name: str) -> Paper:
+    file = paper_packages()[name].claims
+    paper = load(file, Paper)
+    if paper.name != name:
+        raise ConfigError(f"{file}: name must be '{name}' as in the entry point, not '{paper.name}'")
+    return paper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -52,15 +52,35 @@ Check = Callable[["Evidence", str], Finding]
 
 
 class Checks(dict[str, Check]):
-    """Checks by the id of their claim."""
+    """Checks by the id of their claim.
 
-    def of(self, *identifiers: str) -> Callable[[Check], Check]:
-        """Decorator: the function checks these claims; it is called with the evidence and the id of one."""
+    Attributes
+    ----------
+    inputs : mapping of :class:`str` to tuple of :class:`str`
+        By claim, the other claims whose values its check computes with.
+    """
+
+    def __init__(self, checks: Mapping[str, Check] | None = None) -> None:
+        super().__init__(checks or {})
+        self.inputs: dict[str, tuple[str, ...]] = dict(checks.inputs) if isinstance(checks, Checks) else {}
+
+    def of(self, *identifiers: str, inputs: Iterable[str] = ()) -> Callable[[Check], Check]:
+        """Decorator: the function checks these claims; it is called with the evidence and the id of one.
+
+        ``inputs`` are claims whose values it reads from ``evidence.stated``. :exc:`ValueError` if one of them is a claim
+        that the function checks: a check never sees the value that it is compared with.
+        """
+        inputs = tuple(inputs)
+        for identifier in inputs:
+            if identifier in identifiers:
+                raise ValueError(f"the check of claim '{identifier}' must not see its value")
+
         def register(function: Check) -> Check:
             for identifier in identifiers:
                 if identifier in self:
                     raise ValueError(f"claim '{identifier}' has two checks")
                 self[identifier] = function
+                self.inputs[identifier] = inputs
             return function
         return register
 
@@ -79,6 +99,8 @@ class Evidence:
         Told what an expensive computation does, in a few words.
     made : mapping of :class:`Measurement` to :class:`Outcome`
         Measurements that were tried, and how they ended.
+    stated : mapping of claim to value
+        Values of the claims that the check at work names as its inputs.
     """
 
     records: RecordSource
@@ -86,6 +108,7 @@ class Evidence:
     progress: Callable[[str], None] = lambda text: None
     kept: dict[Any, Any] = field(default_factory=dict)
     made: dict[Measurement, Outcome] = field(default_factory=dict)
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
         """``make()``, computed the first time that ``key`` is asked for. An error is kept too."""

@@ -6,20 +6,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 from ...constraints.errors import ConfigError
 from ...constraints.records import Measurement, Outcome, RecordError
 from ..systems import MissingRecord
 from .claims import Claim, Paper
-from .evidence import Check, Evidence, Finding, NotCheckable
+from .evidence import Check, Checks, Evidence, Finding, NotCheckable
+from .figures import Figure
+from .package import Series, paper_packages
 from .verdict import is_bound, judge
 
-__all__ = ["CHECKED", "Measurer", "Row", "check_claims", "checks_of", "series_of"]
-
-#: Papers that have checks.
-CHECKED = ("pam", "lol-pim")
+__all__ = ["Measurer", "Row", "check_claims", "checks_of", "figures_of", "series_of"]
 
 #: Times that a claim may be tried, each because something that it asked for has been made.
 MAX_TURNS = 64
@@ -73,23 +71,21 @@ class Row:
                 "basis": self.basis}
 
 
-@lru_cache
-def checks_of(paper: str) -> Mapping[str, Check]:
-    """Checks of a paper by claim; none for a paper that has none."""
-    if paper not in CHECKED:
-        return {}
-    from importlib import import_module
-
-    return import_module(f"{__package__}.{paper.replace('-', '_')}").CHECKS
+def checks_of(paper: str) -> Checks:
+    """Checks of a paper by claim; none for a paper that has none, or that only a file of its own states."""
+    package = paper_packages().get(paper)
+    return package.checks if package else Checks()
 
 
-def series_of(paper: str, name: str, evidence: Evidence) -> dict[str, dict[str, float | None]]:
-    """Ours for a panel of a figure whose values the paper does not print: by series and place on the axis."""
-    from importlib import import_module
+def figures_of(paper: str) -> Mapping[str, Figure]:
+    """Figures of a paper that can be redrawn, by name."""
+    package = paper_packages().get(paper)
+    return package.figures if package else {}
 
-    found: dict[str, dict[str, float | None]]
-    found = import_module(f"{__package__}.{paper.replace('-', '_')}").SERIES[name](evidence)
-    return found
+
+def series_of(paper: str, name: str, evidence: Evidence) -> Series:
+    """Ours for a panel of a figure whose values the paper does not print."""
+    return paper_packages()[paper].series[name](evidence)
 
 
 def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,
@@ -106,7 +102,7 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     each : callable
         Called with every row when it is done.
     """
-    known = checks_of(paper.name) if checks is None else checks
+    known = checks_of(paper.name) if checks is None else Checks(checks)
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
     waiting: dict[str, set[Measurement]] = {}   # those that have not ended
@@ -119,6 +115,8 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
         for claim in ready:
             if measurer is not None:
                 made.update(measurer.ended())  # a core that has become free goes on with the next
+            # A check sees the values of the claims that it names as its inputs, and of no other.
+            evidence.stated = {name: paper.claim(name).value for name in known.inputs.get(claim.id, ())}
             row, needs = _row(paper, claim, known.get(claim.id), evidence)
             turns[claim.id] += 1
             open_ = set(needs) - made.keys()

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from bankside import cli, measuring, repro, repro_figures
 from bankside.constraints.records import Measurement
 from bankside.constraints.units.pam_pu import PRESETS
 from bankside.measuring import Measurer
-from bankside.models.papers import VERDICTS, load_paper
+from bankside.models.papers import VERDICTS, figures_of, load_paper, paper_names
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
@@ -63,6 +64,14 @@ def test_list(capsys):
     assert json.loads(out)["claims"] == [claim.model_dump(mode="json")]
 
 
+def test_list_of_papers(capsys):
+    code, out, _ = run(capsys, "--list")
+    assert code == 0 and re.search(r"^starc +38 claims, +0 with a check  Sparse Attention", out, re.MULTILINE)
+    listed = json.loads(run(capsys, "--list", "--json")[1])["papers"]
+    assert [one["paper"] for one in listed] == ["cent", "inf2", "lol-pim", "pam", "starc"]
+    assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (126, 126, 6)
+
+
 def test_a_paper_that_has_no_checks(capsys):
     code, out, _ = run(capsys, "starc", "--json")
     assert code == 0 and {verdict: n for verdict, n in json.loads(out)["counts"].items() if n} == {"not-checkable": 38}
@@ -78,6 +87,9 @@ def test_a_paper_that_has_no_checks(capsys):
     (["cent", "--figure", "1"], "unknown figure of cent '1' (valid: none)"),
     (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
     (["pam", "--output", "x.png"], "--output needs --figure"),
+    ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
+    (["--list", "--claims", "a"],
+     "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
     (["pam", "--figure", "9", "--list"], "--figure draws its own claims: it goes without --list"),
 ])
 def test_errors(capsys, arguments, message):
@@ -265,22 +277,21 @@ def test_the_page_of_claims():
 # Figures ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", list(repro_figures.FIGURES))
+@pytest.mark.parametrize("paper", [paper for paper in paper_names() if figures_of(paper)])
 def test_figures_show_values_of_the_paper(paper):
     """Every bar leads to a number, or to the ends of an interval, of a claim."""
     claims = {claim.id: claim for claim in load_paper(paper).claims}
-    for figure in repro_figures.FIGURES[paper].values():
+    for figure in figures_of(paper).values():
         for panel in figure.panels:
             for bar in getattr(panel, "bars", ()):
                 ends = repro_figures._ends(repro_figures._part(claims[bar.claim].value, bar.key))
                 assert ends is not None and ends[0] <= ends[1], bar
 
 
-@pytest.mark.parametrize("paper, name", [(paper, name) for paper in repro_figures.FIGURES
-                                         for name in repro_figures.figure_names(paper)])
+@pytest.mark.parametrize("paper, name", [(paper, name) for paper in paper_names() for name in figures_of(paper)])
 def test_every_figure_draws(paper, name):
     """Some values, some of ours missing, some a loss of ours where the scale is logarithmic."""
-    figure = repro_figures.FIGURES[paper][name]
+    figure = figures_of(paper)[name]
     paper = load_paper(paper)
     changes = (lambda value: _scaled(value, 0.1), lambda value: None, lambda value: value)
     rows = [{"id": i, "paper": paper.claim(i).value, "ours": changes[k % 3](paper.claim(i).value)}
@@ -307,6 +318,96 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
 
 
 def test_the_same_figure_gives_the_same_bytes():
-    figure, paper = repro_figures.FIGURES["pam"]["11"], load_paper("pam")
+    figure, paper = figures_of("pam")["11"], load_paper("pam")
     rows = [{"id": i, "paper": paper.claim(i).value, "ours": None} for i in figure.claims]
     assert repro_figures.picture(figure, rows, "svg") == repro_figures.picture(figure, rows, "svg")
+
+
+# Papers of other packages ----------------------------------------------------------------------------------------------
+
+TOY = """
+from pathlib import Path
+
+from bankside.models.papers import Bar, Checks, Figure, Finding, Panel, PaperPackage, SeriesPanel
+
+CHECKS = Checks()
+
+
+@CHECKS.of("toy-banks")
+def banks(evidence, claim):
+    return Finding(evidence.memory("hbm3-5.2").channels, "hbm3-5.2")
+
+
+@CHECKS.of("toy-double", inputs=("toy-banks",))
+def double(evidence, claim):
+    return Finding(2 * evidence.stated["toy-banks"], "toy-banks")
+
+
+FIGURE = Figure("Toy", (Panel("banks", "banks", (Bar("all", "toy-banks"),)), SeriesPanel("ours", "x", "line", "n")))
+PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), CHECKS, {"1": FIGURE},
+                     {"line": lambda evidence: {"a": {"1": 1.0, "2": None}}})
+MISNAMED = PaperPackage(Path(__file__).with_name("claims.yaml"))
+NOT_A_PAPER = "PAPER"
+"""
+
+CLAIMS = """name: toy
+title: A toy
+claims:
+  - {id: toy-banks, source: §1, statement: Channels, quantity: n, value: 16, unit: null, conditions: null, kind: config}
+  - {id: toy-double, source: §2, statement: Twice, quantity: n, value: 30, unit: null, conditions: null, kind: derived}
+  - {id: toy-rate, source: §3, statement: Rate, quantity: n, value: 1, unit: x, conditions: null, kind: measured-by-paper}
+"""
+
+ENTRIES = """[bankside.papers]
+toy = toy_paper:PAPER
+broken = toy_paper:NOT_THERE
+wrong = toy_paper:NOT_A_PAPER
+other = toy_paper:MISNAMED
+pam = toy_paper:PAPER
+"""
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """A folder with an installed package that adds a paper, three broken ones, and one with a name that is taken."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "toy_paper").mkdir()
+    (folder / "toy_paper" / "__init__.py").write_text(TOY)
+    (folder / "toy_paper" / "claims.yaml").write_text(CLAIMS)
+    (folder / "toy_package-1.dist-info").mkdir()
+    (folder / "toy_package-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1\n")
+    (folder / "toy_package-1.dist-info" / "entry_points.txt").write_text(ENTRIES)
+    return folder
+
+
+def with_toy(toy, *words):
+    path = os.pathsep.join((str(toy), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])))
+    return subprocess.run([sys.executable, "-m", "bankside", "repro", *words], cwd=toy, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": path})
+
+
+SKIPPED = ("bankside: skipped paper 'broken' of package 'toy-package' (toy_paper:NOT_THERE): module 'toy_paper' has no "
+           "attribute 'NOT_THERE'\n"
+           "bankside: skipped paper 'wrong' of package 'toy-package' (toy_paper:NOT_A_PAPER): must be a PaperPackage, not "
+           "str\n")
+
+
+def test_a_paper_of_another_package_is_listed_and_broken_ones_are_named(toy):
+    done = with_toy(toy, "--list")
+    assert (done.returncode, [line.split()[0] for line in done.stdout.splitlines()]) == (
+        0, ["cent", "inf2", "lol-pim", "pam", "starc", "toy"])
+    assert "126 claims" in done.stdout and "3 claims,   2 with a check  A toy" in done.stdout
+    assert done.stderr == SKIPPED + (f"bankside: skipped paper 'other': {toy}/toy_paper/claims.yaml: name must be 'other' "
+                                     "as in the entry point, not 'toy'\n")
+
+
+def test_a_paper_of_another_package_is_checked_and_drawn(toy):
+    done = with_toy(toy, "Toy", "--json")
+    assert (done.returncode, done.stderr) == (0, SKIPPED)
+    found = {row["id"]: (row["ours"], row["verdict"]) for row in json.loads(done.stdout)["claims"]}
+    assert found == {"toy-banks": (16, "exact"), "toy-double": (32, "off"), "toy-rate": (None, "not-checkable")}
+    done = with_toy(toy, "toy", "--figure", "1", "--output", str(toy / "one.svg"))
+    assert (done.returncode, done.stdout) == (0, f"{toy}/one.svg\n") and (toy / "one.svg").read_text().startswith("<?xml")
+    done = with_toy(toy, "toi")
+    assert done.returncode == 2 and done.stderr == SKIPPED + (
+        "bankside: unknown paper 'toi'; did you mean 'toy'? (valid: cent, inf2, lol-pim, other, pam, starc, toy)\n")

@@ -359,6 +359,23 @@ def test_register_paths_by_hand():
     assert path.steps[1].net == "between"
 
 
+def test_a_path_is_told_in_the_names_of_the_source():
+    """A register of two bits of the source's names; on the way one gate meets two bits of another register."""
+    n = netlist
+    pins = [n.Instance("$1", "F", {"D": 3, "C": 2, "Q": 4}), n.Instance("$2", "N", {"A": 4, "B": 8, "Y": 5}),
+            n.Instance("$3", "N", {"A": 5, "B": 9, "Y": 10}), n.Instance("$4", "F", {"D": 10, "C": 2, "Q": 6})]
+    ports = (n.Port("clk", "input", (2,)), n.Port("d", "input", (3,)), n.Port("e", "input", (8, 9)),
+             n.Port("q", "output", (6,)))
+    names = {4: "part.from[1]", 6: "part.into_3", 8: "held_0[0]", 9: "held_12[1]"}
+    path = sta.analyse(n.Netlist("registers", ports, tuple(pins), (), names),
+                       parse(UNEQUAL, "unequal").cells).paths["register_to_register"]
+    assert (path.start, path.end) == ("part.from[1]", "part.into_3")
+    assert [step.beside for step in path.steps] == [(), ("held_0[0]",), ("held_12[1]",), ()]
+    assert path.sentence == "from part.from[1] to part.into_3 through 2 gates, beside held_* (2)"
+    bare = sta.analyse(registers(False), parse(UNEQUAL, "unequal").cells).critical
+    assert bare.sentence == "from f0 to f1 through 1 gate"
+
+
 def test_opposite_clock_edges_leave_half_the_period():
     timing = sta.analyse(registers(True), parse(UNEQUAL, "unequal").cells)
     assert timing.paths["register_to_register"].length_ns == 261
@@ -385,11 +402,11 @@ DESIGNS = {"comb": COMBINATIONAL, "multiplier": MULTIPLIER, "memory": MEMORY, "r
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is not installed")
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("top", DESIGNS)
 def test_longest_path_agrees_with_opensta(top, library, tmp_path):
     """Same netlist, same assumptions, to 3 % (in fact to the digits it prints); memories as flip-flops."""
+    assert shutil.which("sta"), "OpenSTA is not installed: apt-get install opensta"
     cells = from_file(OSU018) if library == "osu018" else get(library)
     result = synthesise(DESIGNS[top], top, cells, memory_threshold_bits=10**6)
     (tmp_path / "cells.lib").write_text(cells.text)

@@ -32,13 +32,17 @@ def channel(*more):
     pytest.param(("registers=8", "buffering=ping-pong"), id="registers", marks=pytest.mark.slow),
 ])
 def test_channel_bit_for_bit(more):
-    """All commands with all kinds of data, without and with stalls, and with outputs that wait to be asked; then a product
-    of a matrix: a column access a clock but for what the buffers and the order of the commands cost."""
+    """All commands with all kinds of data, without and with stalls, with outputs that wait to be asked, and from random
+    registers and memories, with resets in the middle of the work; then a product of a matrix: a column access a clock but
+    for what the buffers and the order of the commands cost."""
     config, text = channel(*more)
     rng = np.random.default_rng(1)
     for options in ({}, {"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
         outcome = aim_channel.simulate(config, text, aim_channel.stress(config, rng, 12), **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
+    outcome = aim_channel.simulate(config, text, aim_channel.stress(config, rng, 6), stalls=0.2, power_up="random",
+                                   resets=3)
+    assert outcome.mismatches == 0, outcome.first_mismatch
     weights, inputs = (aim_channel.numbers(config.fmt, shape, "normal", rng) for shape in ((4, 32), (32,)))
     steps = [aim_channel.gemv(config, np.tile(weights, (rounds, 1)), inputs) for rounds in (4, 8, 32)]
     outcome = aim_channel.simulate(config, text, steps)
@@ -111,7 +115,8 @@ def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
 @pytest.mark.xdist_group("aim")
 @pytest.mark.parametrize("format", ["bf16", "fp16"])
 def test_hub_bit_for_bit(format):
-    """Every command on vectors of several lengths, the EPU beside transfers, all kinds of data, stalls."""
+    """Every command on vectors of several lengths, the EPU beside transfers, all kinds of data, stalls, random registers
+    and resets."""
     selection = select("pim-hub", sets=[*TINY_HUB, f"format={format}"])
     config, text = selection.config, verilog(selection)
     rng = np.random.default_rng(1)
@@ -119,6 +124,7 @@ def test_hub_bit_for_bit(format):
     episodes = [pim_hub.vector_steps(config, op, aim_channel.numbers(config.fmt, (n,), "normal", rng)) for op, n in vectors]
     for block, options in ((episodes, {}), ([pim_hub.overlapped_steps(config, rng)], {}),
                            (pim_hub.stress(config, rng, 12), {}), (pim_hub.stress(config, rng, 12), {"stalls": 0.35}),
-                           (pim_hub.stress(config, rng, 6), {"stalls": 0.1, "lazy": True})):
+                           (pim_hub.stress(config, rng, 6), {"stalls": 0.1, "lazy": True}),
+                           (pim_hub.stress(config, rng, 6), {"stalls": 0.2, "power_up": "random", "resets": 3})):
         outcome = pim_hub.simulate(config, text, block, **options)
         assert outcome.mismatches == 0, outcome.first_mismatch

@@ -38,11 +38,12 @@ def session(config, seed=1):
 @pytest.mark.slow
 @pytest.mark.xdist_group("module")
 def test_decode_steps():
-    """Requests of different lengths, one that grows over the border of a chunk while others run, every kind of data: every
-    command, column, write and result; at the memory's pace and with stalls. Then a row that is not the one that the host
-    mapped, which the bench must see."""
+    """Requests of different lengths, one that grows over the border of a chunk while others run, every kind of data:
+    every command, column, write and result; at the memory's pace, with stalls, and from random registers with resets.
+    Then a row that is not the one that the host mapped, which the bench must see."""
     config, text = unit()
-    for options in ({"memory": load_memory("gddr6-aim")}, {"stalls": 0.35}):
+    for options in ({"memory": load_memory("gddr6-aim")}, {"stalls": 0.35},
+                    {"stalls": 0.2, "power_up": "random", "resets": 3}):
         outcome = simulate(session(config), text, **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
         assert max(outcome.errors(one).max() for one in outcome.session.decoded) < 0.04

@@ -50,10 +50,10 @@ def tiers():
 
 @pytest.mark.slow
 def test_controller_bit_for_bit(controller):
-    """Two channels of two units, shared buffer and a unit that merges the groups: idle units, one token, stalls. The slice
-    is the same without the buffer."""
+    """Two channels of two units, shared buffer and a unit that merges the groups: idle units, one token, stalls,
+    random registers and resets. The slice is the same without the buffer."""
     config, rng = controller.config, np.random.default_rng(1)
-    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
+    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
         outcome = bench.simulate(config, controller.verilog, bench.stress_episodes(config, rng, 12), top=controller.module,
                                  **options)
         assert outcome.mismatches == 0, outcome.first_mismatch

@@ -74,6 +74,33 @@ def test_the_slower_memory_sets_the_pace():
     assert times["runs-8"] < times["random"] / 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("tiers", "count"), [(("hbm", "ddr"), 48), (("ddr", "hbm"), 48), (("ssd", "hbm"), 12)])
+def test_random_power_up_and_resets(tiers, count):
+    """Random registers and memories, and resets in the middle of the work: the same in every clock."""
+    config, text = unit(*tiers)
+    rng = np.random.default_rng(6)
+    for stalls in (0.0, 0.4):
+        tokens = random_tokens(config, "runs-8", count, rng)
+        outcome = simulate(config, text, tokens, random_data(count, config, rng), stalls=stalls, power_up="random",
+                           resets=3)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.slow
+def test_a_register_that_reset_does_not_clear_is_told():
+    """Places of a bundle that stay taken."""
+    config, text = unit("hbm", "ddr")
+    rng = np.random.default_rng(7)
+    (name,) = re.findall(r"^    held_0 <= (\S+) ;$", text, re.MULTILINE)
+    clears = f"    if (rst) begin\n      {name}  = 8'h00;\n    end\n"
+    assert text.count(clears) == 1
+    tokens = random_tokens(config, "runs-8", 48, rng)
+    outcome = simulate(config, text.replace(clears, ""), tokens, random_data(48, config, rng), power_up="random", resets=4)
+    assert outcome.mismatches
+    assert re.match(r"(from random registers|after reset \d at clock \d+): \w+ \d+: ", outcome.notes[0])
+
+
 def test_bundles_are_neighbours_at_the_same_slot():
     config, _ = unit("hbm", "ddr")
     group, slot = np.array([0, 1, 7, 8, 9, 9, 2, 3]), np.array([5, 5, 5, 5, 5, 6, 6, 6])

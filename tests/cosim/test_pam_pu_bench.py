@@ -90,6 +90,18 @@ def test_every_head_dimension_with_and_without_pressure(name):
     assert held.cycles > free.cycles and held.run.clocks != lazy.run.clocks
 
 
+@pytest.mark.slow
+@every_variant
+def test_random_power_up_and_resets(name):
+    """Random registers and memories, and resets in the middle of the work: the same results in the same cycles."""
+    config, text, _ = unit(name)
+    generator = rng()
+    for episodes, stalls in (([random_episode(config, [Step(40, 64)], generator)], 0.0),
+                             (stress_episodes(config, generator, 12), 0.3)):
+        outcome = simulate(config, text, episodes, stalls=stalls, seed=5, power_up="random", resets=3)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+
+
 @every_variant
 def test_every_kind_of_data_under_pressure(name):
     config, text, _ = unit(name)

@@ -39,6 +39,15 @@ def test_bit_for_bit_with_stalls(unit):
 
 
 @pytest.mark.xdist_group("ru")
+def test_random_power_up_and_resets(unit):
+    """Random registers and memories, and resets in the middle of the work: the same results in the same cycles."""
+    config, text = unit
+    outcome = simulate(config, text, stress_merges(config, np.random.default_rng(3), len(KINDS)), stalls=0.2,
+                       power_up="random", resets=3)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.xdist_group("ru")
 def test_a_beat_every_clock(unit):
     """Four beats of O to a partial result, as a head of 64 elements has with 16 lanes: no clock is lost in between."""
     config, text = unit

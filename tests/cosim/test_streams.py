@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 
@@ -11,7 +12,7 @@ import pytest
 
 from bankside.constraints.errors import CheckFailed
 from bankside.cosim import build
-from bankside.cosim.build import build_model
+from bankside.cosim.build import build_model, without_initial_values
 from bankside.cosim.streams import Items, StreamPort, bench_text, play
 
 pytestmark = pytest.mark.xdist_group("streams")
@@ -286,3 +287,114 @@ def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
         assert np.array_equal(whole.outputs["o"], run_of_parts.outputs["o"])
         assert np.array_equal(whole.output_cycles["o"], run_of_parts.output_cycles["o"])
     assert waved.waves is not None and waved.waves.stat().st_size > 1000
+
+
+def test_parts_begin_at_random_too(monkeypatch):
+    """A register of a part that reset does not clear, the part compiled once for all its instances."""
+    payload = np.stack([np.arange(200) % 256, np.zeros(200, int)], axis=1).astype(np.uint8)
+    keeps = CHAIN.replace("reg full;", "reg full;\n  reg [15:0] more = 16'h1;").replace("+ 16'd1", "+ more")
+    keeps = keeps.replace("    if (rst)", "    more <= more;\n    if (rst)")
+    monkeypatch.setattr(build, "REPEATED_TEXT", 1)
+    monkeypatch.setattr(build, "PART_TEXT", 1)
+    clears = keeps.replace("full <= 0;", "begin full <= 0; more <= 1; end")
+    for text, right in ((CHAIN, True), (keeps, False), (clears, True)):
+        run = play(text, "chain", PORTS, {"i": Items.of(payload)}, {"o": np.array([200])}, power_up="random", resets=2)
+        assert (run.faults == []) is right, run.faults
+
+
+#: A register. After every 16th item it pauses. The upper byte of its last item says what reset does not clear.
+CARELESS = """module careless (
+  input wire clk, input wire rst,
+  input wire i__valid, output wire i__ready, input wire [15:0] i__payload,
+  output wire o__valid, input wire o__ready, output wire [15:0] o__payload
+);
+  reg full = 1'h0;
+  reg stuck = 1'h0;
+  reg [15:0] item;
+  reg [3:0] count = 4'h0;
+  reg [2:0] gap = 3'h2;
+  reg [2:0] left = 3'h0;
+  reg [7:0] held [1:0];
+  initial begin
+    held[0] = 8'h00;
+    held[1] = 8'h00;
+  end
+  wire [7:0] kept = item[15:8];
+  wire [7:0] given = i__payload[15:8];
+  assign i__ready = (!full || o__ready) && left == 0 && !stuck;
+  assign o__valid = full;
+  assign o__payload = {8'h00, item[7:0]};
+  always @(posedge clk) begin
+    if (left != 0) left <= left - 1;
+    if (o__ready) full <= 0;
+    if (i__valid && i__ready) begin
+      full <= 1;
+      item <= i__payload + (given == 3 && count == 15 ? {8'h00, held[1]} : 16'h0);
+      count <= count + 1;
+      if (count == 15) left <= given == 2 ? gap : 3'h5;
+    end
+    if (rst) begin
+      left <= 0;
+      if (kept != 1) count <= 0;
+      if (kept != 4) full <= 0;
+      stuck <= kept == 5 && full;
+      gap <= gap;
+    end
+  end
+  always @(posedge clk) begin
+    if (count == 0)
+      held[count[0]] <= 8'h00;
+  end
+endmodule
+"""
+COUNT, GAP, MEMORY, ITEM, HANGS = range(1, 6)
+
+
+def careless(kept=0, **options):
+    payload = np.stack([np.arange(100), np.full(100, kept)], axis=1).astype(np.uint8)
+    return play(CARELESS, "careless", PORTS, {"i": Items.of(payload)}, {"o": np.array([100])}, **{"limit": 2000, **options})
+
+
+@pytest.mark.parametrize("options", [{}, PRESSURE], ids=["free", "stalls"])
+def test_unit_that_reset_clears(options):
+    """Random registers, and resets in the middle of work: the same items in the same cycles."""
+    plain = careless(**options)
+    for more in ({"power_up": "random"}, {"resets": 5}, {"power_up": "random", "resets": 3, "seed": 7}):
+        run = careless(**options, **more)
+        assert run.faults == []
+        assert np.array_equal(run.outputs["o"], plain.outputs["o"])
+        if "seed" not in more:  # which decides the stalls
+            assert np.array_equal(run.output_cycles["o"], plain.output_cycles["o"])
+
+
+@pytest.mark.parametrize(("kept", "options", "message"), [
+    pytest.param(COUNT, {"resets": 2}, r"^after reset 1 at clock \d+: o \d+ \(epoch 0\): 0x00\w\w in cycle ", id="counter"),
+    pytest.param(GAP, {"power_up": "random"}, "^from random registers: epoch 0 has other cycles: epoch 0 ", id="value"),
+    pytest.param(MEMORY, {"power_up": "random"},
+                 r"^from random registers: o 15 \(epoch 0\): 0x00\w\w in cycle (\d+) instead of 0x000f in cycle \1$",
+                 id="memory that nobody wrote"),
+    pytest.param(ITEM, {"resets": 6, **PRESSURE}, r"^after reset \d at clock \d+: o: \d+ items instead of ", id="item"),
+])
+def test_unit_that_reset_does_not_clear(kept, options, message):
+    """Each is right from zeros with one reset, and told otherwise."""
+    assert careless(kept).faults == []
+    assert any(re.search(message, fault) for fault in careless(kept, **options).faults)
+
+
+def test_unit_that_hangs_after_a_reset():
+    with pytest.raises(CheckFailed, match=r"^careless: 0 of 1 epochs finished after reset \d, then no end within 2000 cyc"):
+        careless(HANGS, resets=4, stalls={"o": 0.9})
+
+
+def test_power_up_that_is_none():
+    with pytest.raises(ValueError, match="^Power-up must be one of zeros, random, not 'ones'$"):
+        careless(power_up="ones")
+
+
+def test_design_without_initial_values():
+    text = without_initial_values(CARELESS)
+    assert "initial" not in text and "reg [2:0] gap ;" in text and "reg full ;" in text
+    table = CARELESS.replace("held[count[0]] <= 8'h00;", "left <= 0;")
+    assert "held[1] = 8'h00;" in without_initial_values(table)  # nothing writes it: a circuit
+    # The name of a memory in one module says nothing about that in another.
+    assert without_initial_values(table.replace("careless", "other") + CARELESS).count("initial") == 1

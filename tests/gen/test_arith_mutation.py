@@ -13,8 +13,8 @@ from amaranth.hdl import signed
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format
-from bankside.constraints.units.arith import Operand
-from bankside.cosim.arith import pack, stimulus
+from bankside.constraints.units.arith import Operand, operand_layout
+from bankside.cosim.arith import stimulus
 from bankside.cosim.mutation import SELECT, mutate, mutation_campaign, operator_campaign, stream_campaign
 from bankside.cosim.streams import Items, StreamPort
 from bankside.cosim.vectors import evaluate
@@ -128,9 +128,11 @@ def test_units_between_streams_have_mutants_too(unit, names):
     columns = [column[:4000] for column in stimulus(operands, 0, 1)]
     rng = np.random.default_rng(1).permutation(len(columns[0]))
     columns = [column[rng] for column in columns]
+    layout = operand_layout(operands)
+    payload = layout.pack({field.name: column for field, column in zip(layout.fields, columns, strict=True)})
     text = text_of(unit(E4M3))
     ports = [StreamPort("i", 8 * len(names), True), StreamPort("o", 8, False)]
-    campaign = stream_campaign(text, "unit", ports, {"i": Items.of(pack(columns, list(operands.values())))},
+    campaign = stream_campaign(text, "unit", ports, {"i": Items.of(payload)},
                                {"o": np.array([len(columns[0])])}, count=40, stalls={"i": 0.2, "o": 0.3})
     assert campaign.score >= 0.85, "\n".join(map(str, [campaign, *campaign.of("undecided")]))
 

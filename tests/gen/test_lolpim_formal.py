@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""The dispatcher's control, proved: its sequencer for any words and for all time, the whole unit for a bounded time."""
+"""The dispatcher's control: its sequencer proved for any words and for all time; a bounded proof of the whole unit, of the
+first 16 clocks from reset."""
 
 import importlib.util
 from pathlib import Path
@@ -12,6 +13,7 @@ from bankside.constraints.program_encoding import DispatchError, Host
 from bankside.constraints.units.dpa_dispatcher import DpaDispatcherConfig
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.lolpim import DpaDispatcher
+from bankside.gen.lolpim import dispatcher as dispatcher_module
 from bankside.gen.lolpim import sequencer as sequencer_module
 from bankside.gen.lolpim.sequencer import ItemKind, LoopSequencer
 
@@ -127,10 +129,26 @@ def test_planted_error_in_the_sequencer(old, new):
     assert result.status == "counterexample", str(result)
 
 
+#: A prefix word, a level, a slot and four lines: enough for a program with a loop, a lookup and an error.
+LEAST = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_words": 2, "slots": 1, "nesting": 1,
+                               "token_bits": 1, "count_bits": 1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "failing"), [
+    ("refused.eq(does & names[Host.START] & failed)", "refused.eq(does & names[Host.CLEAR])", "no end without a start"),
+    ("ends = over & ~command_out.o.valid & done_out.i.ready", "ends = over & done_out.i.ready",
+     "all commands are taken before the end is told"),
+])
+def test_planted_error_in_the_dispatcher(old, new, failing):
+    """A CLEAR that is answered as a START; an end that overtakes the last command."""
+    copy = planted(dispatcher_module, old, new)
+    result = prove(DispatcherContract(copy.DpaDispatcher(LEAST)), induction=1, timeout_s=900)
+    assert result.status == "counterexample", str(result)
+    assert any(failing in one for one in result.failing), str(result)
+
+
 @pytest.mark.slow
 def test_dispatcher_for_a_bounded_time():
-    """A prefix word, a level, a slot and four lines: enough for a program with a loop, a lookup and an error."""
-    least = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_words": 2, "slots": 1, "nesting": 1,
-                                   "token_bits": 1, "count_bits": 1})
-    result = prove(DispatcherContract(DpaDispatcher(least)), induction=1, timeout_s=900)
+    result = prove(DispatcherContract(DpaDispatcher(LEAST)), induction=1, timeout_s=900)
     assert result.status in ("proved", "bounded") and result.depth >= 16 and not result.unreached, str(result)

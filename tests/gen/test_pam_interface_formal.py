@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""``pam-interface`` proved for small memories, within so many cycles of reset: the stream rules, and that every byte of any
-token is written once, at the address of the destination's map, before its tag is given."""
+"""A bounded proof of ``pam-interface`` for small memories, of the first 20 clocks from reset: the stream rules, and
+that every byte of any token is written once, at the address of the destination's map, before its tag is given."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,10 @@ from amaranth.hdl import Assert, Assume, Cover
 
 from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceConfig
 from bankside.gen.formal import StreamProtocol, prove
+from bankside.gen.pam import interface as interface_module
 from bankside.gen.pam.interface import PamInterface
+
+from .test_pam_pu_formal import planted
 
 
 def side(**fields):
@@ -175,15 +178,21 @@ class InterfaceContract(StreamProtocol):
         return m
 
 
+#: Two chips that every command reaches, so that two tokens at the same slot are a bundle.
+RANK = side(groups=2, lockstep=2, chips=2, split=False, access_bytes=2)
+
 CONFIGS = {
     "bytes-to-run": config(side(), RUN),
+    "run-to-rank": config(RUN, RANK),
+    "rank-to-run": config(RANK, RUN),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_bounded_proof(name):
-    result = prove(InterfaceContract(PamInterface(CONFIGS[name])), depth=20, induction=1)
+    """Tokens by themselves; bundles at the receiver; bundles at the sender."""
+    result = prove(InterfaceContract(PamInterface(CONFIGS[name])), depth=20, induction=1, timeout_s=900)
     assert result.status in ("bounded", "proved") and result.depth >= 20, result
     assert not result.unreached
 
@@ -196,3 +205,17 @@ def test_a_wrong_row_is_found():
     result = prove(InterfaceContract(PamInterface(CONFIGS["bytes-to-run"]), right), depth=20, induction=1)
     assert result.status == "counterexample", result
     assert any("what is written are the token's bytes" in one for one in result.failing)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new", "failing"), [
+    ("run-to-rank", "self.write.p.chips.eq(held[receiver.o.p.ref.place.bundle])", "self.write.p.chips.eq(-1)",
+     "nothing is written where no token goes"),
+    ("rank-to-run", "[following.chip.eq(chip), complete", "[complete", ""),
+])
+def test_errors_in_bundles_are_found(name, old, new, failing):
+    """Chips that are written though the bundle has no token for them; tokens of a bundle that all go where one does."""
+    unit = planted(interface_module, old, new).PamInterface(CONFIGS[name])
+    result = prove(InterfaceContract(unit), depth=20, induction=1, timeout_s=900)
+    assert result.status == "counterexample", result
+    assert any(failing in one for one in result.failing), result

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""The reduction unit's control, proved to a bounded depth: its ports against the contract, its places and its lanes.
+"""A bounded proof of the reduction unit's control, of the first 28 clocks from reset: its ports against the contract,
+its places and its lanes.
 
 The unit in the proof is the generated one with the arithmetic cut off: what the lanes, the sum and the weight unit put out
 is free in every cycle, and the weight unit and the sum keep their order of events with fewer cycles. Dispatcher, queues,

@@ -138,6 +138,36 @@ def test_elementwise_copies_activation():
         assert (model.results[-1] == interpolate(word[0], config.tables[function])).all()
 
 
+@pytest.mark.parametrize(("before", "operation", "message"), [
+    ([], "MAC_ABK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+    ([], "MAC_SBK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+    (["WR_GB", "WR_BIAS", "MAC_ABK", "WR_GB"], "RD_MAC", None),
+    (["WR_GB"], "RD_MAC", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+    (["WR_BIAS"], "AF", "register 0 of set 0 was never written; WR_BIAS begins every sum"),  # the set of the last product
+    (["WR_BIAS"], "MAC_ABK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
+    (["WR_GB", "WR_BIAS", "MAC_ABK", "COPY_BKGB", "WR_BIAS"], "MAC_ABK", None),
+    ([], "COPY_GBBK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
+    (["WR_GB", "WR_BIAS", "MAC_ABK"], "RD_AF", "no activation was computed; AF does that"),
+    (["WR_GB", "WR_BIAS", "MAC_ABK", "AF"], "RD_AF", None),
+])
+def test_what_nothing_has_written_is_not_used(before, operation, message):
+    """It holds anything after power-up."""
+    config = PRESETS["aim-ping-pong"]
+    model = ChannelModel(config)
+
+    def execute_one(op):
+        one = Operation(op)
+        model.execute(one, np.zeros((one.accesses, 16, 16), np.int64), np.zeros((one.words, 16), np.int64))
+
+    for op in before:
+        execute_one(op)
+    if message is None:
+        execute_one(operation)
+    else:
+        with pytest.raises(ConfigError, match=f"^{operation}: {message}$"):
+            execute_one(operation)
+
+
 @pytest.mark.parametrize(("operation", "message"), [
     (Operation("MAC_ABC"), r"^unknown command of a channel 'MAC_ABC'.*MAC_ABK"),
     (Operation("RD_MAC", register=2), r"^RD_MAC: register must be 0 to 1, not 2$"),

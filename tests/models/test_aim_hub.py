@@ -64,6 +64,17 @@ def test_registers_and_transfers():
     assert (np.array(model.given) == model.registers[12:14]).all()
 
 
+@pytest.mark.parametrize("command", [
+    HubCommand("WR_GB", 2, 3, mask=1), HubCommand("WR_BIAS", 1, 4), HubCommand("RD_GPR", 1, 4),
+    HubCommand("EWADD", 2, 3, 2), HubCommand("EWADD", 1, 2, 4), HubCommand("SOFTMAX", 5, 3), HubCommand("LAYERNORM", 4, 4)])
+def test_registers_that_nothing_has_written_are_not_used(command):
+    """They hold anything after power-up."""
+    model = HubModel(SMALL)
+    model.execute(HubCommand("WR_GPR", 2, 2), np.zeros((2, 4), np.int64))
+    with pytest.raises(ConfigError, match=f"^{command.op}: register 4 was never written$"):
+        model.execute(command)
+
+
 @pytest.mark.parametrize(("command", "message"), [
     (HubCommand("SOFTMIN"), r"^unknown command of the hub 'SOFTMIN'.*SOFTMAX"),
     (HubCommand("SOFTMAX", 65), r"^SOFTMAX: opsize must be 0 to 64, not 65$"),

@@ -1,7 +1,9 @@
 """Claims as data, the comparison of values, and that every claim of PAM has a value of ours or a reason why not."""
 
+import ast
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +15,17 @@ from bankside.constraints.document import parse, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import Measurement, Outcome, Record, RecordError
 from bankside.constraints.units.pam_pu import PRESETS
+from bankside.models import papers
 from bankside.models.papers import (
     VERDICTS,
     Claim,
     Evidence,
+    Figure,
     Finding,
     NotCheckable,
     Paper,
+    PaperPackage,
+    SeriesPanel,
     check_claims,
     checks_of,
     judge,
@@ -363,6 +369,78 @@ def test_reasons():
     endless.count = 0
     assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
     assert made(endless, measurer=Measurer())["verdict"] == "not-measured" and endless.count > 64
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_checks_are_of_claims_and_never_given_the_value_that_they_are_compared_with(name):
+    paper, checks = load_paper(name), checks_of(name)
+    claims = {claim.id for claim in paper.claims}
+    assert set(checks) <= claims
+    for identifier, inputs in checks.inputs.items():
+        assert set(inputs) <= claims - {identifier}
+
+
+@pytest.mark.parametrize("module", sorted(Path(papers.__file__).parent.glob("*/*.py")),
+                         ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_modules_of_checks_reach_no_claims(module):
+    """They import neither claims nor what runs checks on them, and read no files; ``inputs`` is the only way."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            assert node.level != 2 or node.module in ("evidence", "figures", "package"), ast.unparse(node)
+            assert not (names | set((node.module or "").split("."))) & {"papers", "claims", "yaml"}
+            assert "Path" not in names or module.name == "__init__.py"
+        elif isinstance(node, ast.Import):
+            assert not {alias.name for alias in node.names} & {"yaml", "pathlib", "importlib", "os", "io"}
+        elif isinstance(node, ast.Name):
+            assert node.id not in ("open", "__import__", "eval", "exec")
+
+
+@pytest.mark.parametrize("name, count", [("pam", 80), ("lol-pim", 40)])
+def test_checks_find_our_values_with_the_claims_out_of_reach(monkeypatch, name, count):
+    """Findings of quick claims, with every value locked; what a check names as its input is the only way to one."""
+    checks, stated = checks_of(name), {claim.id: claim.value for claim in load_paper(name).claims}
+    quick = [i for i in checks if not re.search(r"thr|energy|abl|scale|lpim-ssd|migr|mot-att|-t\d+b|dpa-|par-|lat-|hyb", i)]
+    monkeypatch.setattr(Claim, "value", property(lambda self: pytest.fail(f"the value of {self.id} was read")),
+                        raising=False)
+    with pytest.raises(pytest.fail.Exception):
+        load_paper(name).claims[0].value  # noqa: B018  (what a check would do)
+    memory = {"name": "query_buffer.memory", "area_um2_estimate": 4800.0, "bits": 1 << 14, "width": 256, "read_ports": 1,
+              "write_ports": 1}
+    records, found = Records(memory_ge_estimate=10_000.0, memories=[memory]), 0
+    for identifier in quick:
+        evidence = Evidence(records, stated={i: stated[i] for i in checks.inputs.get(identifier, ())})
+        try:
+            found += isinstance(checks[identifier](evidence, identifier), Finding)
+        except (NotCheckable, ConfigError):
+            pass
+    assert found >= count
+
+
+def test_only_the_inputs_of_a_check_are_stated():
+    """Evidence has no more of the paper than the values that the check names; after it, those of the next."""
+    checks, seen = Checks(), {}
+
+    @checks.of("pam-hbm-tRP", inputs=("pam-hbm-tREFI",))
+    def derived(evidence, claim):
+        seen[claim] = dict(evidence.stated)
+        return Finding(1, "")
+
+    @checks.of("pam-hbm-tBL")
+    def plain(evidence, claim):
+        seen[claim] = dict(evidence.stated)
+        return Finding(1, "")
+
+    rows("pam-hbm-tRP", "pam-hbm-tBL", checks=checks)
+    assert seen == {"pam-hbm-tRP": {"pam-hbm-tREFI": 5070}, "pam-hbm-tBL": {}}
+    with pytest.raises(ValueError, match=r"^the check of claim 'a' must not see its value$"):
+        checks.of("a", "b", inputs=("a",))
+
+
+def test_a_figure_shows_series_that_are_there():
+    figure = Figure("x", (SeriesPanel("x", "x", "line", "n"),))
+    with pytest.raises(ValueError, match=r"^figure '1' shows series 'line', which is not in the package$"):
+        PaperPackage(Path("x.yaml"), figures={"1": figure})
 
 
 def test_a_claim_has_one_check():

@@ -1,7 +1,13 @@
-"""Our value for each claim of LoL-PIM."""
+"""Claims of LoL-PIM, our value for each of them, and its figures."""
 
+from pathlib import Path
+
+from ..package import PaperPackage
 from . import area, buffers, results, settings
 from .common import CHECKS
+from .figures import FIGURES
 from .series import SERIES
 
-__all__ = ["CHECKS", "SERIES", "area", "buffers", "results", "settings"]
+__all__ = ["PAPER", "area", "buffers", "results", "settings"]
+
+PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES, series=SERIES)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from ...llm import load_model
 from ...lolpim.allocation import decode
 from ...lolpim.search import legal_splits, sized, utilisation, with_features
-from ..claims import load_paper
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, TECHNIQUES, decoded, splits
 
 #: Model and nodes of the rows of Table 8.
 TABLE_8 = {"lolpim-t7b": ("qwen1.5-7b", 4), "lolpim-t14b": ("qwen1.5-14b", 5), "lolpim-t72b": ("qwen1.5-72b", 16)}
+
+#: Scores by task, Table 9.
+TABLE_9 = ("lolpim-table9-musique", "lolpim-table9-qmsum", "lolpim-table9-hotpot")
 
 #: Mean input of Musique, as Table 2 has it.
 CONTEXT = 16362
@@ -32,11 +34,11 @@ def table_8(evidence: Evidence, claim: str) -> Finding:
                    "host time, latency of links and the output matrix are not part of ours", tolerance=0.25)
 
 
-@CHECKS.of("lolpim-util-formula")
+@CHECKS.of("lolpim-util-formula", inputs=TABLE_8)
 def formula(evidence: Evidence, claim: str) -> Finding:
     worst = 0.0
     for identifier, (model, nodes) in TABLE_8.items():
-        for name, value in load_paper("lol-pim").claim(identifier).value.items():
+        for name, value in evidence.stated[identifier].items():
             if name != "nodes":
                 worst = max(worst, abs(100 * utilisation(load_model(model), value[0], nodes, CONTEXT) - value[1]))
     return Finding({"max_error_points": worst, "context": CONTEXT}, "rates of Table 8 through the formula")
@@ -128,15 +130,12 @@ def hybrid_gap(evidence: Evidence, claim: str) -> Finding:
                    "an all-reduce of our GPUs takes microseconds; twice the room for keys and values gives larger batches")
 
 
-@CHECKS.of("lolpim-acc-drop")
+@CHECKS.of("lolpim-acc-drop", inputs=TABLE_9)
 def accuracy_drop(evidence: Evidence, claim: str) -> Finding:
-    paper = load_paper("lol-pim")
-    drops = [100 * (1 - scores[-1] / scores[0]) for task in ("musique", "qmsum", "hotpot")
-             for scores in paper.claim(f"lolpim-table9-{task}").value.values()]
+    drops = [100 * (1 - scores[-1] / scores[0]) for table in evidence.stated.values() for scores in table.values()]
     return Finding([min(drops), max(drops)], "from the scores of Table 9 at 32K and 4K", tolerance=0.01)
 
 
-@CHECKS.of("lolpim-acc-mistral", "lolpim-acc-qwen", "lolpim-table9-musique", "lolpim-table9-qmsum", "lolpim-table9-hotpot",
-           "lolpim-motsec3")
+@CHECKS.of("lolpim-acc-mistral", "lolpim-acc-qwen", *TABLE_9, "lolpim-motsec3")
 def needs_more(evidence: Evidence, claim: str) -> Finding:
     raise NotCheckable("needs the GPUs of that study" if claim == "lolpim-motsec3" else "needs the trained model")

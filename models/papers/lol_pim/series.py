@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 from ...lolpim.partition import Gemv, Module
 from ..evidence import Evidence, NotCheckable
+from ..package import Series
 from .buffers import SHAPES, timers
 from .common import TECHNIQUES, decoded, splits
 
-__all__ = ["SERIES", "Series"]
-
-#: Value by place on the axis, by name; None where there is nothing.
-Series = dict[str, dict[str, float | None]]
+__all__ = ["SERIES"]
 
 #: Systems of the throughput figures, and sizes in GB.
 SYSTEMS = ("gpu-hbm", "gpu-gddr", "gpu-aimx-pim", "gpu-lol-pim", "aimx-pim", "lol-pim")

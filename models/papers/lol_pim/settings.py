@@ -19,7 +19,6 @@ from ...lolpim.search import legal_splits, sized
 from ...program import Program
 from ...program.encoding import encode_program
 from ...program.nodes import Tokens
-from ..claims import load_paper
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MODELS, system_of
 
@@ -106,13 +105,10 @@ def models(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("lolpim-ctx-lim")
 def contexts(evidence: Evidence, claim: str) -> Finding:
-    """Told as the paper tells them where its thousands, of 1000 or 1024, are the card's."""
-    told = load_paper("lol-pim").claim(claim).value
-    out = {}
-    for name, file in MODELS.items():
-        most = load_model(file).max_context
-        out[name] = told[name] if told[name] in (f"{most // 1024}K", f"{most // 1000}K") else f"{most // 1024}K"
-    return Finding(out, "max_position_embeddings of the built-in shapes")
+    """MPT's name has 65k for 65536; the other cards count in 1024."""
+    thousand = {name: 1000 if name == "MPT-7B-story" else 1024 for name in MODELS}
+    return Finding({name: f"{load_model(file).max_context // thousand[name]}K" for name, file in MODELS.items()},
+                   "max_position_embeddings of the built-in shapes")
 
 
 @CHECKS.of("lolpim-task-qmsum", "lolpim-task-hotpot", "lolpim-task-musique", "lolpim-ctxrange")

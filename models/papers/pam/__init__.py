@@ -1,6 +1,12 @@
-"""Our value for each claim of PAM (MICRO 2025)."""
+"""Claims of PAM (MICRO 2025), our value for each of them, and its figures."""
 
+from pathlib import Path
+
+from ..package import PaperPackage
 from . import algorithm, area, memory, placement, platform, results, settings, units
 from .common import CHECKS
+from .figures import FIGURES
 
-__all__ = ["CHECKS", "algorithm", "area", "memory", "placement", "platform", "results", "settings", "units"]
+__all__ = ["PAPER", "algorithm", "area", "memory", "placement", "platform", "results", "settings", "units"]
+
+PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES)

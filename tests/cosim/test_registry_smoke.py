@@ -1,0 +1,70 @@
+"""Every unit that is registered, at its smallest: it elaborates, lints flat, runs bit-exact, and an error in it is found.
+
+No unit is named here: a new one is tested as soon as it is found.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from amaranth.hdl import Shape
+from amaranth.lib import data, stream
+
+from bankside import generate
+from bankside.constraints.errors import CheckFailed
+from bankside.measure import run_bench
+from bankside.registry import UNITS
+from bankside.selection import select
+
+from .planted import planted
+
+
+def trial(unit):
+    return select(unit.name, sets=unit.trial.sets)
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
+def test_unit_is_right_and_is_found_broken(unit, lint):
+    selection = trial(unit)
+    text = generate.verilog(selection)
+    assert lint(text, unit.module) == []
+    workload = unit.workload(**unit.trial.workload)
+    result = run_bench(selection, workload)
+    assert result.mismatches == 0 and result.vectors > 0, result.first_mismatch
+    assert unit.result.model_validate(result.recorded()).vectors == result.vectors
+    assert all(len(name) and len(shown) for name, shown in result.rows(workload.model_dump(), None))
+    for broken in planted(text):
+        try:
+            if run_bench(selection, workload, verilog=broken).mismatches:
+                return
+        except CheckFailed:  # it hung, or broke a rule of streams
+            return
+    pytest.fail("none of the planted errors was found")
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
+def test_ports_of_the_contract_are_those_of_the_generator(unit):
+    for config in {**dict(list(unit.presets.items())[:1]), "trial": trial(unit).config}.values():
+        component = unit.load_generator()(config)
+        component._MustUse__silence = True  # looked at, not built
+        found = dict(component.signature.members.items())
+        assert list(found) == [port.name for port in config.ports()]
+        for port in config.ports():
+            member = found[port.name]
+            assert (member.flow.name == "In") == port.is_input
+            if port.stream:
+                assert isinstance(member.signature, stream.Signature)
+                shape = member.signature.members["payload"].shape
+            else:
+                shape = member.shape
+            assert Shape.cast(shape).width == port.layout.bits
+            if isinstance(shape, data.StructLayout) and not port.layout.is_plain:
+                assert {key: (field.offset, Shape.cast(field.shape).width) for key, field in shape} == \
+                    {field.name: (low, field.bits) for low, field in port.layout.items()}
+            assert port.meaning and all(field.meaning for field in port.layout.fields if field.name)
+
+
+def test_units_are_told_by_their_names():
+    assert all(name == unit.name and unit.presets and unit.page for name, unit in UNITS.items())
+    assert subprocess is not None

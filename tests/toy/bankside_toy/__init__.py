@@ -1,0 +1,1 @@
+"""A unit and a system that are not of Bankside."""
