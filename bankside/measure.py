@@ -54,11 +54,12 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     asked: Any
     if isinstance(unit.workload, type):
         asked = validate(workload, unit.workload, f"sim {unit.name}")
+        asked.check(selection.config)  # tell before the long part
         workload = asked.model_dump()
     else:
         asked = workload = {**unit.workload, **workload}
     if "memory" in workload:
-        load_memory(workload["memory"])  # tell before the long part
+        load_memory(workload["memory"])
     simulator_environment()
     RecordFolder(records).prepare()
     wave_file = None

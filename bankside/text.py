@@ -23,37 +23,8 @@ def _title(result: dict[str, Any]) -> str:
 
 def simulation_text(r: dict[str, Any]) -> str:
     kind = unit(r["unit"]).result
-    if kind is not None:
-        result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
-        return _title(r) + "\n" + _block(result.rows(r, r["record"]))
-    return _composition_text(r)
-
-
-def _composition_text(r: dict[str, Any]) -> str:
-    verdict = "bit-exact" if not r["mismatches"] else f"{r['mismatches']} MISMATCHES"
-    rows = [("compared", f"{r['vectors']} results in {len(r['runs'])} runs: {verdict}")]
-    if "max_abs_error" in r:
-        rows.append(("error", f"max {r['max_abs_error']:.3g}, rms {r['rms_error']:.3g} against binary64"))
-    if "start_cycles" in r:
-        rows.append(("commands", f"{r['commands']} in {r['cycles']} cycles, the first {r['start_cycles']} cycles after "
-                                 f"START; {r['commands_per_clock']:g} a clock from there"))
-        rows.append(("errors seen", ", ".join(r["errors_seen"])))
-    if "full_rate_cycles" in r:
-        rows.append(("attention", f"{r['cycles']} cycles at the memory's pace ({r['time_ns']:.0f} ns; its commands alone "
-                                  f"take {r['memory_time_ns']:.0f} ns), {r['full_rate_cycles']} with a memory that is "
-                                  "always ready"))
-    elif "utilisation" in r:
-        rows.append(("data at every clock", f"{r['cycles']} cycles, ideal {r['ideal_cycles']}, utilisation "
-                                            f"{r['utilisation']:.4f}"))
-    for name, c in r["commands"].items() if isinstance(r.get("commands"), dict) else ():
-        rows.append((name, f"{c['cycles']} cycles for {c['words']} words, {c['clocks_per_word']:g} for each more"))
-    for name, work in r.get("works", {}).items():
-        paced = r["memory_timing"][name]
-        rows.append((name, f"{work['cycles']} cycles, ideal {work['ideal_cycles']}; at the pace of {r['memory']} "
-                           f"{paced['cycles']} cycles, {paced['memory_cycles']} of the memory's"))
-    return _title(r) + "\n" + _block([
-        *rows, ("speed", f"{r['clocks']} clocks at {r['clocks_per_second']} per second"),
-        ("record", r["record"] or "not written"), *([("waveform", r["waves"])] if r["waves"] else [])])
+    result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
+    return _title(r) + "\n" + _block(result.rows(r, r["record"]))
 
 
 def synthesis_text(r: dict[str, Any]) -> str:

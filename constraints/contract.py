@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
@@ -99,6 +100,11 @@ class Layout:
     @property
     def payload_bytes(self) -> int:
         return -(-self.bits // 8)
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Bits of every field by name, the lowest first."""
+        return {field.name: field.bits for field in self.fields}
 
     def offset(self, name: str) -> int:
         """Lowest bit of a field."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..constraints.contract import Layout
 from ..constraints.formats import FloatFormat
 from ..constraints.memory import load_memory
-from ..constraints.units.aim_channel import CODES, GROUP, AimChannelConfig
+from ..constraints.units.aim_channel import CODES, GROUP, AimChannelConfig, AimChannelResult, AimPacedWork, AimWork
 from ..models.aim.channel import BANK_COMMANDS, ChannelModel, Operation, Write
 from ..models.aim.program import Step, gemv, memory_program
 from ..models.memory.aim import FrontEnd
@@ -19,11 +19,12 @@ from ..models.memory.aim_pingpong import PingPong
 from ..models.memory.issue_log import LoggedFrontEnd, Recorder
 from ..models.numerics import from_float64, to_float64
 from ..models.numerics.vectors import corners
+from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "first_writes",
-           "integer_rows", "number_rows", "numbers", "ports", "random_steps", "simulate", "stress"]
+__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "command_rows", "first_writes",
+           "number_rows", "numbers", "random_steps", "simulate", "stimulus", "stress"]
 
 #: Kinds of random data, see :func:`numbers`.
 KINDS = ("normal", "bits", "corners", "small", "large", "cancel")
@@ -39,17 +40,11 @@ class Arrival:
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a simulation of episodes (lists of steps, one after the other on the same channel) showed."""
 
-    config: AimChannelConfig
-    episodes: list[list[Step]]
-    run: StreamRun
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    results: list[np.ndarray]
-    notes: list[str] = field(default_factory=list)
+    episodes: Sequence[Sequence[Step]] = field(kw_only=True)
+    results: list[np.ndarray] = field(kw_only=True)
 
     def cycles(self, number: int) -> int:
         """Of an episode: from its first accepted command to its last output, both included."""
@@ -66,56 +61,61 @@ def _gives(step: Step) -> bool:
     return step.operation.op in ("RD_MAC", "RD_AF", "RD_SBK") and step.operation.opsize > 0
 
 
-def ports(config: AimChannelConfig) -> list[StreamPort]:
-    """The unit's streams (widths follow from the configuration as in the generator's layouts)."""
-    word = config.word_bits
-    return [StreamPort("command", sum(config.field_bits().values()), True), StreamPort("bank", config.banks * word, True),
-            StreamPort("data", word, True),
-            StreamPort("write", config.groups * word + config.banks + 1 + config.field_bits()["element"], False),
-            StreamPort("result", word, False)]
+def number_rows(layout: Layout, arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """Payloads of numbers alone; each array holds the numbers of any number of payloads."""
+    count = layout.fields[0].count
+    return layout.pack({"": np.concatenate([np.zeros((0, count), np.int64), *(one.reshape(-1, count) for one in arrays)])})
 
 
-def number_rows(elements: np.ndarray) -> np.ndarray:
-    """Rows of 16-bit numbers as rows of bytes."""
-    flat = elements.reshape(len(elements), int(np.prod(elements.shape[1:])))
-    return np.ascontiguousarray(flat.astype("<u2")).view(np.uint8)
+def command_rows(layout: Layout, codes: Mapping[str, int], commands: Sequence[Any]) -> np.ndarray:
+    """Payloads of commands, which have the fields as attributes, and the name of the operation in ``op``."""
+    columns = {name: [codes[one.op] if name == "op" else getattr(one, name) for one in commands] for name in layout.widths}
+    return layout.pack({name: np.array(column, np.int64) for name, column in columns.items()})
 
 
-def integer_rows(values: Sequence[int], size: int) -> np.ndarray:
-    raw = b"".join(value.to_bytes(size, "little") for value in values)
-    return np.frombuffer(raw, np.uint8).reshape(len(values), size)
+def write_rows(config: AimChannelConfig, writes: Sequence[Write]) -> np.ndarray:
+    """Payloads of writes into the banks."""
+    data = np.zeros((len(writes), config.groups, config.lanes), np.int64)
+    for words, write in zip(data, writes, strict=True):
+        if write.element >= 0:
+            # Element b of the lowest word goes to bank b.
+            words[:, :config.banks] = write.words[:, write.element]
+        elif write.banks.bit_count() == 1:
+            words[:] = write.words[write.banks.bit_length() - 1]
+        else:
+            words[:] = write.words[2::GROUP]
+    elements = np.array([write.element for write in writes], np.int64)
+    return config.write_layout.pack(data=data, banks=np.array([write.banks for write in writes], np.int64),
+                                    scatter=elements >= 0, element=np.maximum(elements, 0))
 
 
-def command_word(config: AimChannelConfig, operation: Operation) -> int:
-    """Bits of a command."""
-    word, low = 0, 0
-    for name, width in config.field_bits().items():
-        value = CODES.get(operation.op, 0) if name == "op" else getattr(operation, name)
-        word |= value << low
-        low += width
-    return word
-
-
-def _write_word(config: AimChannelConfig, write: Write) -> int:
-    if write.element >= 0:
-        # Element b of the lowest word goes to bank b.
-        low = np.zeros(config.lanes, np.int64)
-        low[:config.banks] = write.words[:, write.element]
-        groups = [low] * config.groups
-    elif write.banks.bit_count() == 1:
-        groups = [write.words[write.banks.bit_length() - 1]] * config.groups
-    else:
-        groups = list(write.words[2::GROUP])
-    word = int.from_bytes(number_rows(np.concatenate(groups)[None])[0].tobytes(), "little")
-    word |= write.banks << (config.groups * config.word_bits)
-    if write.element >= 0:
-        word |= (1 | write.element << 1) << (config.groups * config.word_bits + config.banks)
-    return word
+def stimulus(config: AimChannelConfig, model: ChannelModel, episodes: Sequence[Sequence[Step]],
+             arrival: Sequence[Arrival | None] | None = None) -> Stimulus:
+    """Commands and data of episodes; results and writes of ``model``, which executes them."""
+    blocks: dict[str, list[Items]] = {name: [] for name in ("command", "bank", "data")}
+    ends = [(0, 0)]
+    for number, steps in enumerate(episodes):
+        when = arrival[number] if arrival else None
+        for step in steps:
+            model.execute(step.operation, step.accesses, step.words)
+        payloads = {
+            "command": command_rows(config.command_layout, CODES, [step.operation for step in steps]),
+            "bank": number_rows(config.column_layout, [step.accesses for step in steps
+                                                       if step.operation.accesses and step.accesses is not None]),
+            "data": number_rows(config.word_layout, [step.words for step in steps
+                                                     if step.operation.words and step.words is not None])}
+        cycles: tuple[Any, ...] = (when.commands, when.accesses, when.words) if when else (0, 0, 0)
+        for (name, payload), cycle in zip(payloads.items(), cycles, strict=True):
+            blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
+        ends.append((len(model.results), len(model.writes)))
+    results, writes = np.diff(np.array(ends), axis=0).T
+    return Stimulus({name: Items.join(parts) for name, parts in blocks.items()},
+                    {"result": number_rows(config.word_layout, model.results), "write": write_rows(config, model.writes)},
+                    {"result": results, "write": writes})
 
 
 def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence[Step]], *, top: str = "aim_channel",
-             arrival: Sequence[Arrival | None] | None = None, stalls: float = 0.0, lazy: bool = False, seed: int = 1,
-             waves: Path | None = None, **options: Any) -> Outcome:
+             arrival: Sequence[Arrival | None] | None = None, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every result and every write with the functional model.
 
     Parameters
@@ -123,48 +123,11 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other on one channel; each must end with RD_MAC
     arrival : when commands and data of an episode are there; None: from the beginning
-    stalls : probability that an input is withheld, or an output refused, in a clock
-    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
+    options : and errors as of :func:`play_stimulus`
     """
-    sizes = {port.name: port.payload_bytes for port in ports(config)}
     model = ChannelModel(config)
-    blocks: dict[str, list[Items]] = {name: [] for name in ("command", "bank", "data")}
-    targets: dict[str, list[int]] = {"result": [], "write": []}
-    for number, steps in enumerate(episodes):
-        before = len(model.results), len(model.writes)
-        when = arrival[number] if arrival else None
-        parts: dict[str, list[np.ndarray]] = {"bank": [np.zeros((0, sizes["bank"]), np.uint8)],
-                                              "data": [np.zeros((0, sizes["data"]), np.uint8)]}
-        for step in steps:
-            model.execute(step.operation, step.accesses, step.words)
-            if step.operation.accesses and step.accesses is not None:
-                parts["bank"].append(number_rows(step.accesses))
-            if step.operation.words and step.words is not None:
-                parts["data"].append(number_rows(step.words))
-        commands = integer_rows([command_word(config, step.operation) for step in steps], sizes["command"])
-        cycles: tuple[Any, ...] = (when.commands, when.accesses, when.words) if when else (0, 0, 0)
-        for name, payload, cycle in zip(blocks, (commands, *(np.concatenate(parts[n]) for n in ("bank", "data"))), cycles,
-                                        strict=True):
-            blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
-        targets["result"].append(len(model.results) - before[0])
-        targets["write"].append(len(model.writes) - before[1])
-    items = {name: Items.join(parts) for name, parts in blocks.items()}
-    expected = {"result": number_rows(np.array(model.results, np.int64).reshape(-1, config.lanes)),
-                "write": integer_rows([_write_word(config, w) for w in model.writes], sizes["write"])}
-    work = sum(len(block.payload) for block in items.values())
-    latest = max(int(block.cycle.max(initial=0)) for block in items.values())
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    run = play(verilog, top, ports(config), items, {name: np.array(count) for name, count in targets.items()},
-               stalls={port.name: stalls for port in ports(config)}, lazy=lazy, seed=seed,
-               limit=int(latest + work * 12 * slack + 100_000), waves=waves, **options)
-    mismatches, first, notes = compare(run, items, expected, targets)
-    return Outcome(config, [list(e) for e in episodes], run, len(expected["result"]) + len(expected["write"]), mismatches,
-                   first, model.results, notes)
+    played = play_stimulus(config, verilog, top, stimulus(config, model, episodes, arrival), **options)
+    return Outcome(**vars(played), episodes=episodes, results=model.results)
 
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
@@ -290,61 +253,44 @@ def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tu
 # Bench ----------------------------------------------------------------------------------------------------------------
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> AimChannelResult:
     """Run the whole bench of ``aim-channel``.
 
     Q K^T, S V, and a matrix-vector product whose inputs fill the buffer twice, at full rate and with commands and data at
     the cycles of the memory; random commands with all kinds of data and stalls on every stream; the same with outputs that
     become ready only after they were asked to.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles`` and ``utilisation``
-    are of the attention of the head at full rate: column accesses of the products, one a clock.
     """
-    config, rng = request.config, np.random.default_rng(request.seed)
-    tokens, head_dim = request.workload["tokens"], request.workload["head_dim"]
-    scores, values, *exact = attention_steps(config, tokens, head_dim, rng)
+    config, workload, rng = request.config, request.workload, np.random.default_rng(request.seed)
+    scores, values, *exact = attention_steps(config, workload.tokens, workload.head_dim, rng)
     fill = config.lanes * config.columns
     shape = (4 * config.banks, 2 * fill)
     product = gemv(config, numbers(config.fmt, shape, "normal", rng), numbers(config.fmt, shape[1:], "normal", rng))
     works = {"q_k": scores, "s_v": values, "gemv": product}
 
-    def run(name: str, episodes: list[list[Step]], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
+    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
+                                                                      top=request.module, **options))
+    full = campaign.run("full_rate", list(works.values()), waves=True)
+    timed = {name: arrivals(config, steps, workload.memory) for name, steps in works.items()}
+    paced = campaign.run("memory", list(works.values()), arrival=[t[0] for t in timed.values()])
+    campaign.stress(lambda count: stress(config, rng, count), 12)
 
-    request.progress("building the Verilated model")
-    full = run("commands and data at every clock", list(works.values()), waves=request.waves)
-    timed = {name: arrivals(config, steps, request.workload["memory"]) for name, steps in works.items()}
-    paced = run("commands and data at the memory's cycles", list(works.values()), arrival=[t[0] for t in timed.values()])
-    outcomes = {"full_rate": full, "memory": paced}
-    outcomes["stalls"] = run("random stalls and back-pressure", stress(config, rng, 12), stalls=0.35)
-    outcomes["lazy_outputs"] = run("outputs that wait to be asked", stress(config, rng, 6), stalls=0.1, lazy=True)
     cycles = {name: full.cycles(n) for n, name in enumerate(works)}
     ideal = {name: sum(step.operation.accesses for step in steps) for name, steps in works.items()}
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    attention = cycles["q_k"] + cycles["s_v"]
+    attention, products = cycles["q_k"] + cycles["s_v"], ideal["q_k"] + ideal["s_v"]
     errors = _errors(config, full, exact)
-    return {
-        **verdict(outcomes),
-        "cycles": attention,
-        "ideal_cycles": ideal["q_k"] + ideal["s_v"],
-        "stall_cycles": attention - ideal["q_k"] - ideal["s_v"],
-        "utilisation": round((ideal["q_k"] + ideal["s_v"]) / attention, 6),
-        "works": {name: {"cycles": cycles[name], "ideal_cycles": ideal[name],
-                         "utilisation": round(ideal[name] / cycles[name], 6)} for name in works},
-        "memory_timing": {name: {"memory_cycles": memory, "cycles": paced.cycles(n),
-                                 "read_to_result": int((paced.result_cycles(n) - reads).max())}
-                          for n, (name, (_, reads, memory)) in enumerate(timed.items())},
-        "max_abs_error": float(errors.max(initial=0.0)),
-        "rms_error": float(np.sqrt(np.mean(errors**2))),
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(full.run.waves) if full.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        AimChannelResult,
+        cycles=attention,
+        ideal_cycles=products,
+        stall_cycles=attention - products,
+        utilisation=round(products / attention, 6),
+        works={name: AimWork(cycles=cycles[name], ideal_cycles=ideal[name],
+                             utilisation=round(ideal[name] / cycles[name], 6)) for name in works},
+        memory_timing={name: AimPacedWork(memory_cycles=memory, cycles=paced.cycles(n),
+                                          read_to_result=int((paced.result_cycles(n) - reads).max()))
+                       for n, (name, (_, reads, memory)) in enumerate(timed.items())},
+        max_abs_error=float(errors.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(errors**2))))
 
 
 def _errors(config: AimChannelConfig, outcome: Outcome, exact: Sequence[np.ndarray]) -> np.ndarray:

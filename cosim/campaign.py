@@ -7,7 +7,7 @@ from random registers with resets at random clocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -32,9 +32,26 @@ class Contracted(Protocol):
 
 
 def streams(config: Contracted) -> list[StreamPort]:
-    """The unit's streams as the player of items takes them."""
+    """The unit's streams as the player of items takes them, inputs first."""
     return [StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
-            for port in config.ports() if port.stream]
+            for port in sorted(config.ports(), key=lambda port: not port.is_input) if port.stream]
+
+
+def streams_alone(config: Contracted, verilog: str, top: str) -> tuple[str, str]:
+    """Text and top module of a unit with its streams alone, which are what the player connects."""
+    signals = [port for port in config.ports() if not port.stream]
+    if not signals:
+        return verilog, top
+    declared = ["input clk", "input rst"]
+    pins = [".clk(clk)", ".rst(rst)", *(f".{one.name}({one.name})" for one in signals)]
+    for port in streams(config):
+        here, there = ("input", "output") if port.is_input else ("output", "input")
+        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
+                     f"{there} {port.name}__ready"]
+        pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
+    wires = "".join(f"  wire [{one.layout.bits - 1}:0] {one.name};\n" for one in signals)
+    around = f"\nmodule {top}_streams ({', '.join(declared)});\n{wires}  {top} dut ({', '.join(pins)});\nendmodule\n"
+    return verilog + around, f"{top}_streams"
 
 
 def layouts(config: Contracted) -> dict[str, Layout]:
@@ -63,6 +80,7 @@ class Stimulus:
     targets : for every output stream, how many payloads end each epoch
     work : items that the longest epoch moves, at most; by default all of them together
     part : names a payload for people: called with the stream, the epoch and the payload's number in it
+    held : streams that random stalls hold up; by default all of them
     """
 
     items: Mapping[str, Items]
@@ -70,6 +88,7 @@ class Stimulus:
     targets: Mapping[str, np.ndarray]
     work: int | None = None
     part: Callable[[str, int, int], str] | None = None
+    held: Sequence[str] | None = None
 
     def limit(self, stalls: float) -> int:
         """Clocks after which an epoch counts as hung."""
@@ -89,6 +108,12 @@ class Played:
     mismatches: int
     first_mismatch: str | None
     notes: list[str] = field(default_factory=list)
+
+    def require(self, right: bool, otherwise: str) -> None:
+        """A check of the run beside the comparison; ``otherwise`` tells what is wrong if it fails."""
+        if not right:
+            self.mismatches += 1
+            self.first_mismatch = self.first_mismatch or otherwise
 
     def run_figures(self) -> dict[str, int]:
         """Figures of the unit beside those of every run (keys of :class:`Run`)."""
@@ -111,8 +136,9 @@ def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus
         If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
     """
     ports = streams(config)
-    run = play(verilog, top, ports, stimulus.items, stimulus.targets, stalls={port.name: stalls for port in ports},
-               limit=stimulus.limit(stalls), **options)
+    held = [port.name for port in ports] if stimulus.held is None else stimulus.held
+    run = play(*streams_alone(config, verilog, top), ports, stimulus.items, stimulus.targets,
+               stalls=dict.fromkeys(held, stalls), limit=stimulus.limit(stalls), **options)
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, stimulus.targets, part=stimulus.part)
     return Played(run, sum(len(rows) for rows in stimulus.expected.values()), mismatches, first, notes)
 

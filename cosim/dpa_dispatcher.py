@@ -6,38 +6,28 @@ the run is under way, and the model, which ends a run at once, says what is issu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..constraints.errors import ConfigError
 from ..constraints.program_encoding import COMMANDS, DispatchError, Host, bits, pack
-from ..constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..constraints.units.dpa_dispatcher import TOKENS_PER_ROW, DpaDispatcherConfig, DpaDispatcherResult, Shape
 from ..models.lolpim import Dispatcher
 from ..models.lolpim.host import Write, load, map_rows, release, set_layer, set_request, set_size, set_tokens, start
 from ..models.program import Affine, Command, Loop, Newest, Node, Program, Tokens, Wait
 from ..models.program.encoding import encode_program
+from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, play, verdict
+from .streams import Items, StreamRun
 
-__all__ = ["Outcome", "TOKENS_PER_ROW", "bench", "clear", "damaged", "expanded", "ports", "random_program", "score_program",
-           "shapes", "simulate", "worked_example"]
-
-#: Tokens that one virtual row stands for (LoL-PIM section 5.1).
-TOKENS_PER_ROW = 256
+__all__ = ["Outcome", "bench", "clear", "damaged", "expanded", "random_program", "score_program", "shapes", "simulate",
+           "stimulus", "worked_example"]
 
 #: Tags of the host's writes.
 WRITE, START = range(2)
-
-
-def ports(config: DpaDispatcherConfig) -> list[StreamPort]:
-    """The unit's streams (widths as in the generator's layouts)."""
-    return [StreamPort("host", config.address_bits + 32, True),
-            StreamPort("command", sum(config.command_fields.values()), False),
-            StreamPort("done", sum(config.done_fields.values()), False)]
 
 
 def clear(config: DpaDispatcherConfig) -> Write:
@@ -181,7 +171,7 @@ def expanded(config: DpaDispatcherConfig, program: Program, requests: Sequence[t
 
     ``requests``: name, tokens and physical rows of each, from the slot that the run is started with.
     """
-    fields = list(config.command_fields)
+    fields = list(config.command_layout.widths)
     out = []
     for item in program.bind([tokens for _, tokens, _ in requests]).expand():
         assert not isinstance(item, Wait)
@@ -223,97 +213,74 @@ def damaged(config: DpaDispatcherConfig, words: np.ndarray, rng: np.random.Gener
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What a simulation showed.
 
     ``runs``: for every run the clocks from the acceptance of its start (by the port) to its first command, from its first
-    to its last command, and from that to ``done``; commands. Without commands all but the last are 0.
+    to its last command, and from that to ``done``; commands. Without commands all but the last are 0. An outcome
+    with mismatches has none.
     """
 
-    config: DpaDispatcherConfig
-    run: StreamRun
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    runs: list[dict[str, int]]
-    codes: list[DispatchError]
-    notes: list[str] = field(default_factory=list)
+    runs: list[dict[str, int]] = field(kw_only=True)
+    codes: list[DispatchError] = field(kw_only=True)
 
 
-def _payload(values: np.ndarray, fields: dict[str, int]) -> np.ndarray:
-    """Rows of field values as little-endian payloads."""
-    size = -(-sum(fields.values()) // 8)
-    words = [pack(fields, **dict(zip(fields, row, strict=True))).to_bytes(size, "little") for row in values.tolist()]
-    return np.frombuffer(b"".join(words), np.uint8).reshape(-1, size)
+def stimulus(config: DpaDispatcherConfig, model: Dispatcher, epochs: Sequence[Sequence[Write]]) -> Stimulus:
+    """Writes of a host; commands and ends of runs of ``model``, which gets them.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If writes of an epoch do not end with a start.
+    """
+    first = config.host_address(Host.START)
+    counts = [(0, 0)]
+    for writes in epochs:
+        if not writes or writes[-1][0] != first:
+            raise ConfigError("writes of an epoch must end with a start")
+        for write in writes:
+            model.write(*write)
+        counts.append((len(model.issued), len(model.done)))
+    address, data = np.array([write for writes in epochs for write in writes], np.int64).T
+    items = Items.of(config.host_layout.pack(address=address, data=data), tag=np.where(address == first, START, WRITE),
+                     epoch=np.repeat(np.arange(len(epochs)), [len(writes) for writes in epochs]))
+    layout = config.command_layout
+    commands = np.array(model.issued, np.int64).reshape(-1, len(layout.fields))
+    done = config.done_layout.pack(code=np.array([end.code for end in model.done], np.int64),
+                                   line=np.array([end.line for end in model.done], np.int64))
+    issued, ended = np.diff(np.array(counts), axis=0).T
+    # A line without a command takes a clock too, and so does an entry of the table that is cleared.
+    columns = dict(zip(layout.widths, commands.T, strict=True))
+    return Stimulus({"host": items}, {"command": layout.pack(columns), "done": done}, {"command": issued, "done": ended},
+                    work=len(address) + 4 * len(commands) + config.table_entries)
 
 
 def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequence[Write]], *, top: str = "dpa_dispatcher",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
+             expansion: np.ndarray | None = None, **options: Any) -> Outcome:
     """Let a host make its writes; compare every command and every end of a run with the model.
 
     Parameters
     ----------
     epochs : lists of writes. The next list begins when the runs of the one before are over, so each must end with a start
-    stalls : chance that a write is withheld, or an output refused, in a clock
-    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong commands do not raise: see ``mismatches``.
+    expansion : what programs must issue by :func:`expanded`, which the model is compared with
+    options : and errors as of :func:`play_stimulus`
     """
     model = Dispatcher(config)
-    counts = []
-    for writes in epochs:
-        if not writes or writes[-1][0] != config.host_address(Host.START):
-            raise ConfigError("writes of an epoch must end with a start")
-        for address, data in writes:
-            model.write(address, data)
-        counts.append((len(model.issued), len(model.done)))
-    flat = np.array([write for writes in epochs for write in writes], np.int64)
-    commands = np.array(model.issued, np.int64).reshape(-1, len(config.command_fields))
-    ends = np.array([(int(end.code), end.line) for end in model.done], np.int64)
-    expected = {"command": _payload(commands, config.command_fields), "done": _payload(ends, config.done_fields)}
-    payload = _payload(flat, {"address": config.address_bits, "data": 32})
-    items = Items.of(payload, epoch=np.repeat(np.arange(len(epochs)), [len(writes) for writes in epochs]),
-                     tag=np.where(flat[:, 0] == config.host_address(Host.START), START, WRITE))
-    targets = np.diff(np.array([(0, 0), *counts]), axis=0)
-    slack = 1.0 if not stalls else 6.0 / (1.0 - stalls) ** 2
-    run = play(verilog + _without_status(config, top), f"{top}_streams", ports(config), {"host": items},
-               {"command": targets[:, 0], "done": targets[:, 1]}, stalls={port.name: stalls for port in ports(config)},
-               lazy=lazy, seed=seed, waves=waves,
-               limit=int((len(flat) + 4 * len(commands) + config.table_entries) * slack + 100_000), **options)
-    notes, wrong, first = list(run.faults), len(run.faults), None
-    for name, want in expected.items():
-        got = run.outputs[name]
-        size = min(len(got), len(want))
-        bad = np.flatnonzero((got[:size] != want[:size]).any(axis=1))
-        wrong += len(bad) + abs(len(got) - len(want))
-        if len(bad) or len(got) != len(want):
-            at = int(bad[0]) if len(bad) else size
-            shown = ["0x" + bytes(rows[at][::-1]).hex() if at < len(rows) else "nothing" for rows in (got, want)]
-            first = first or f"{name} {at}: got {shown[0]}, expected {shown[1]}"
-    return Outcome(config, run, len(commands) + len(ends), wrong, first or (notes[0] if notes else None),
-                   [] if wrong else _runs(run, model, targets), [end.code for end in model.done], notes)
+    given = stimulus(config, model, epochs)
+    played = play_stimulus(config, verilog, top, given, **options)
+    if expansion is not None:
+        issued = np.array(model.issued, np.int64).reshape(-1, len(config.command_layout.fields))
+        played.require(np.array_equal(issued[:, :-1], expansion[:, :-1]),
+                       "what was issued is not the programs' expansion")
+    runs = [] if played.mismatches else _runs(played.run, given.targets)
+    return Outcome(**vars(played), runs=runs, codes=[end.code for end in model.done])
 
 
-def _without_status(config: DpaDispatcherConfig, top: str) -> str:
-    """The unit with its streams alone, which are what the bench connects."""
-    declared, pins = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)", ".status(status)"]
-    for port in ports(config):
-        here, there = ("input", "output") if port.is_input else ("output", "input")
-        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
-                     f"{there} {port.name}__ready"]
-        pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
-    return (f"\nmodule {top}_streams ({', '.join(declared)});\n  wire [2:0] status;\n"
-            f"  {top} dut ({', '.join(pins)});\nendmodule\n")
-
-
-def _runs(run: StreamRun, model: Dispatcher, targets: np.ndarray) -> list[dict[str, int]]:
+def _runs(run: StreamRun, targets: Mapping[str, np.ndarray]) -> list[dict[str, int]]:
     """Clocks of the runs of epochs with one run each."""
     out = []
     at = ended = 0
-    for log, (commands, ends) in zip(run.epochs, targets.tolist(), strict=True):
+    for log, commands, ends in zip(run.epochs, targets["command"].tolist(), targets["done"].tolist(), strict=True):
         cycles = run.output_cycles["command"][at:at + commands]
         if ends == 1:
             begin, end = int(log.first["host"][START]), int(run.output_cycles["done"][ended])
@@ -387,7 +354,8 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
                     trial.write(*write)
             except ConfigError:  # runs for too long
                 continue
-        expected.append(np.empty((0, len(config.command_fields)), np.int64) if bad else expanded(config, program, seen))
+        nothing = np.empty((0, len(config.command_layout.fields)), np.int64)
+        expected.append(nothing if bad else expanded(config, program, seen))
         epochs[-1] += [*load(config, words, line), *([clear(config)] if damage else []), start(config, line, slot)]
         epochs.append([])
     return epochs[:-1], expected
@@ -476,73 +444,50 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
     return epochs
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> DpaDispatcherResult:
     """Run the whole bench of ``dpa-dispatcher``.
 
     Scores of a request of ``tokens`` at full speed; the shapes of :func:`shapes`; the paper's worked example; random
     programs for random requests with random stalls, and with an output that waits to be asked; a request that grows over
     the border of a chunk while it runs; every error, and random damage to programs. All is compared with the model, random
     programs also with their own expansion.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``utilisation`` are of the scores,
-    from the acceptance of the start to ``done``.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    tokens = request.workload["tokens"]
-    rows = -(-tokens // TOKENS_PER_ROW)
-    if tokens >= 1 << config.token_bits or rows > config.table_entries:
-        most = min((1 << config.token_bits) - 1, config.table_entries * TOKENS_PER_ROW)
-        raise ConfigError(f"tokens must be at most {most} for this configuration, not {tokens}")
+    tokens = request.workload.tokens
     heads = max(1, min(8, (1 << config.gpr_bits) // 2))
-    requests = set_request(config, 0, 1, tokens, 0, rng.integers(0, 1 << config.row_bits, rows).tolist())
+    rows = rng.integers(0, 1 << config.row_bits, -(-tokens // TOKENS_PER_ROW)).tolist()
+    requests = set_request(config, 0, 1, tokens, 0, rows)
     main = [[*requests, *load(config, encode_program(score_program(config, heads), config.encoding)), start(config)]]
     names = shapes(config)
     main += [[*load(config, encode_program(program, config.encoding)), start(config)] for program in names.values()]
 
-    def run(name: str, epochs: list[list[Write]], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, epochs, top=request.module, seed=request.seed, **options)
-
-    request.progress("building the Verilated model")
-    full = run("scores and shapes at full speed", main, waves=request.waves)
+    campaign = Campaign(request, lambda epochs, **options: simulate(config, request.verilog, epochs, top=request.module,
+                                                                    **options))
+    full = campaign.run("full_rate", main, "scores and shapes at full speed", waves=True)
     random, expected = random_runs(config, rng, 60)
     # In one epoch: the host writes the next program while one runs.
-    outcomes = {"full_rate": full, "stalls": run("random programs with stalls", [sum(random, [])], stalls=0.35)}
-    outcomes["lazy_output"] = run("outputs that wait to be asked", random_runs(config, rng, 20)[0], stalls=0.1, lazy=True)
-    outcomes["growth"] = run("a request that grows", [growth(config, rng, 8)], stalls=0.2)
-    outcomes["errors"] = run("errors", every_error(config), stalls=0.2)
-    outcomes["damaged"] = run("damaged programs", random_runs(config, rng, 60, damage=1.0)[0], stalls=0.1)
-    outcomes["worked_example"] = run("the worked example", [_worked_writes(config)])
-    told = verdict(outcomes)
-    by_expansion = np.concatenate(expected)
-    issued = _columns(outcomes["stalls"].run.outputs["command"], config)
-    if not outcomes["stalls"].mismatches and (len(issued) != len(by_expansion)
-                                              or (issued[:, :-1] != by_expansion[:, :-1]).any()):
-        told["mismatches"] += 1
-        told["first_mismatch"] = told["first_mismatch"] or "random programs: what was issued is not the programs' expansion"
+    campaign.run("stalls", [sum(random, [])], "random programs with stalls", expansion=np.concatenate(expected))
+    campaign.run("lazy_output", random_runs(config, rng, 20)[0])
+    campaign.run("growth", [growth(config, rng, 8)], "a request that grows", stalls=0.2)
+    campaign.run("errors", every_error(config), stalls=0.2)
+    campaign.run("damaged", random_runs(config, rng, 60, damage=1.0)[0], "damaged programs", stalls=0.1)
+    campaign.run("power_up", random_runs(config, rng, 10)[0])
+    campaign.run("worked_example", [_worked_writes(config)], "the worked example")
+
     score, *others = full.runs or [{"commands": 0, "start": 0, "commands_clocks": 0, "end": 0}] * (1 + len(names))
     cycles = score["start"] + score["commands_clocks"] + score["end"]
-    clocks = sum(o.run.clocks for o in outcomes.values())
-    return {
-        **told,
-        "commands": score["commands"],
-        "cycles": cycles,
-        "ideal_cycles": score["commands"],
-        "utilisation": round(score["commands"] / cycles, 6) if cycles else 0.0,
-        "commands_per_clock": round(score["commands"] / score["commands_clocks"], 6) if cycles else 0.0,
-        "start_cycles": score["start"],
-        "end_cycles": score["end"],
-        "shapes": {name: {"commands": r["commands"], "clocks": r["commands_clocks"]}
-                   for name, r in zip(names, others, strict=True)},
-        "errors_seen": sorted({code.name for o in outcomes.values() for code in o.codes if code}),
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(full.run.waves) if full.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        DpaDispatcherResult,
+        commands=score["commands"],
+        cycles=cycles,
+        ideal_cycles=score["commands"],
+        utilisation=round(score["commands"] / cycles, 6) if cycles else 0.0,
+        commands_per_clock=round(score["commands"] / score["commands_clocks"], 6) if cycles else 0.0,
+        start_cycles=score["start"],
+        end_cycles=score["end"],
+        shapes={name: Shape(commands=r["commands"], clocks=r["commands_clocks"])
+                for name, r in zip(names, others, strict=True)},
+        errors_seen=sorted({code.name for one in campaign.outcomes.values() for code in one.codes if code}))
 
 
 def _worked_writes(config: DpaDispatcherConfig) -> list[Write]:
@@ -550,14 +495,3 @@ def _worked_writes(config: DpaDispatcherConfig) -> list[Write]:
     second = min(1, config.slots - 1)
     mine = [*load(config, encode_program(worked_example(), config.encoding)), *set_request(config, 0, 1, 256, 0, [22])]
     return [*mine, start(config, 0, 0), *set_request(config, second, 2, 300, 1, [33, 34]), start(config, 0, second)]
-
-
-def _columns(payloads: np.ndarray, config: DpaDispatcherConfig) -> np.ndarray:
-    out = []
-    for row in payloads:
-        word, values = int.from_bytes(row.tobytes(), "little"), []
-        for width in config.command_fields.values():
-            values.append(word & ((1 << width) - 1))
-            word >>= width
-        out.append(values)
-    return np.array(out, np.int64).reshape(-1, len(config.command_fields))

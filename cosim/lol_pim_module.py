@@ -8,19 +8,20 @@ functional model, every command also with the programs' own expansion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..constraints.contract import Field, Layout, Port
 from ..constraints.errors import ConfigError
 from ..constraints.memory import Memory, load_memory
-from ..constraints.program_encoding import COMMANDS, HUB_CODES, channels_of, pack
-from ..constraints.units.lol_pim_module import LolPimModuleConfig
+from ..constraints.program_encoding import COMMANDS, HUB_CODES, channels_of
+from ..constraints.units.lol_pim_module import DecodeCase, LolPimModuleConfig, LolPimModuleResult
 from ..models.aim.channel import BANK_COMMANDS
 from ..models.lolpim.allocation import Allocator
 from ..models.lolpim.device import WRITING, Access, ModuleModel
@@ -31,11 +32,12 @@ from ..models.memory.issue_log import LoggedFrontEnd, Recorder
 from ..models.numerics import from_float64, to_float64
 from ..models.program import Program, Wait
 from ..models.program.encoding import encode_program
-from .aim_channel import integer_rows, number_rows
+from .aim_channel import number_rows
+from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["KINDS", "Decoded", "Outcome", "Session", "bench", "cases", "decode_steps", "ports", "simulate"]
+__all__ = ["KINDS", "Decoded", "Outcome", "Rig", "Session", "bench", "cases", "decode_steps", "simulate", "stimulus"]
 
 #: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 60000.
 KINDS = ("normal", "equal", "dominant", "extreme")
@@ -138,7 +140,7 @@ class Session:
         """Start a program, and say what it must issue by its own expansion."""
         line, program = self._programs[number]
         tokens = self.model.dispatcher.slots[slot].tokens
-        fields = list(self.config.dispatcher.command_fields)
+        fields = list(self.config.dispatcher.command_layout.widths)
         for item in program.bind(tokens).expand():
             assert not isinstance(item, Wait)
             op, operands = item
@@ -265,7 +267,7 @@ def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], ste
 
 def memory_program(config: LolPimModuleConfig, issued: Sequence[Sequence[int]]) -> Program:
     """What was issued as the instructions of an AiM host, without those of the hub alone."""
-    program, fields = Program(), list(config.dispatcher.command_fields)
+    program, fields = Program(), list(config.dispatcher.command_layout.widths)
     for values in issued:
         command = dict(zip(fields, values, strict=True))
         op = _NAMES[command["op"]]
@@ -287,7 +289,7 @@ def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
     log = recorder.log(timing.cycles, config.channels)
     names = np.array(list(memory.commands))[log.commands]
     cycles = np.ceil(log.cycles * memory.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
-    fields = list(config.dispatcher.command_fields)
+    fields = list(config.dispatcher.command_layout.widths)
     out = []
     for n in range(config.channels):
         mine = log.channel(n)
@@ -309,72 +311,76 @@ def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
 # Simulation --------------------------------------------------------------------------------------------------------------
 
 
-def _sizes(config: LolPimModuleConfig, rows: int) -> dict[str, int]:
-    """Widths of what the memories of the bench and the module exchange."""
-    channel, word = config.channel, config.word_bits
-    row_bits, column_bits = max(1, (rows - 1).bit_length()), config.dispatcher.column_bits
-    return {"data_bits": channel.banks * word, "place_bits": row_bits + column_bits,
-            "row_bits": row_bits, "column_bits": column_bits,
-            "write_bits": channel.groups * word + channel.banks + 1 + channel.field_bits()["element"],
-            "element_bits": channel.field_bits()["element"], "bank_bits": (channel.banks - 1).bit_length(),
-            "command_bits": sum(config.memory_fields.values()), "opsize_bits": config.memory_fields["opsize"],
-            "issued_bits": sum(config.issued_fields.values()), "banks": channel.banks, "groups": channel.groups,
-            "word": word, "width": channel.fmt.width, "columns": channel.columns}
+@dataclass(frozen=True)
+class Rig:
+    """The module with a memory at each channel, of ``rows`` rows: what the bench plays to."""
+
+    config: LolPimModuleConfig
+    rows: int
+
+    @cached_property
+    def column_layout(self) -> Layout:
+        """A column of all banks, and its place in them."""
+        channel = self.config.channel
+        return Layout.of(Field("data", channel.column_layout.bits, "a word of every bank", channel.banks * channel.lanes),
+                         Field("column", self.config.dispatcher.column_bits, "column of the row"),
+                         Field("row", max(1, (self.rows - 1).bit_length()), "row"))
+
+    @cached_property
+    def stored_layout(self) -> Layout:
+        """A column after a write."""
+        return Layout.of(*self.column_layout.fields, Field("banks", self.config.channel.banks, "banks that were written"))
+
+    def ports(self) -> tuple[Port, ...]:
+        unit = {port.name: port for port in self.config.ports()}
+        channels = range(self.config.channels)
+        return (
+            unit["host"], unit["host_in"],
+            *(Port(f"load_{n}", "in", self.column_layout, "a column to begin with") for n in channels),
+            *(Port(f"pace_{n}", "in", Layout.plain(32), "clocks from the step before") for n in channels),
+            Port("issued", "out", self.config.dispatcher.command_layout, "a command of the dispatcher, seen"),
+            unit["done"], unit["host_out"],
+            *(Port(f"beat_{n}", "out", self.column_layout, "a column that was read, seen") for n in channels),
+            *(Port(f"stored_{n}", "out", self.stored_layout, "a column that was written, seen") for n in channels),
+        )
+
+    def verilog(self, unit: str, top: str) -> str:
+        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it."""
+        import jinja2
+
+        text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
+        template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+                                      keep_trailing_newline=True).from_string(text)
+        config, channel, place = self.config, self.config.channel, self.column_layout.widths
+        fields = [(field.name, min(field.bits, place["row"]) if field.name == "row" else field.bits, low)
+                  for low, field in config.memory_layout.items()]
+        return unit + template.render(
+            top=top, ports=streams(self), channels=config.channels, rows=1 << place["row"], fields=fields,
+            data_bits=place["data"], row_bits=place["row"], column_bits=place["column"],
+            place_bits=place["row"] + place["column"], load_bits=self.column_layout.bits,
+            write_bits=channel.write_layout.bits, element_bits=channel.write_layout.widths["element"],
+            command_bits=config.memory_layout.bits, opsize_bits=config.memory_layout.widths["opsize"],
+            issued_bits=config.issued_layout.bits, banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
+            groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
+            reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
+            direct=["host", "host_in", "done", "host_out"],
+            inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
 
 
-def ports(config: LolPimModuleConfig, rows: int) -> list[StreamPort]:
-    """Streams of the module with its memories. ``issued``, ``beat_N`` and ``stored_N`` are seen, not held."""
-    dispatcher, word, size = config.dispatcher, config.word_bits, _sizes(config, rows)
-    channels = range(config.channels)
-    beat = size["data_bits"] + size["place_bits"]
-    return [StreamPort("host", dispatcher.address_bits + 32, True), StreamPort("host_in", word, True),
-            *(StreamPort(f"load_{n}", beat, True) for n in channels),
-            *(StreamPort(f"pace_{n}", 32, True) for n in channels),
-            StreamPort("issued", sum(dispatcher.command_fields.values()), False),
-            StreamPort("done", sum(dispatcher.done_fields.values()), False), StreamPort("host_out", word, False),
-            *(StreamPort(f"beat_{n}", beat, False) for n in channels),
-            *(StreamPort(f"stored_{n}", beat + config.channel.banks, False) for n in channels)]
-
-
-def bench_verilog(config: LolPimModuleConfig, verilog: str, top: str, rows: int) -> str:
-    """The module with a memory at each channel, as module ``top``_bench."""
-    import jinja2
-
-    text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
-    template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                                  keep_trailing_newline=True).from_string(text)
-    size, low, fields = _sizes(config, rows), 0, []
-    for name, width in config.memory_fields.items():
-        fields.append((name, min(width, size["row_bits"]) if name == "row" else width, low))
-        low += width
-    size["load_bits"] = size["data_bits"] + size["place_bits"]
-    return verilog + template.render(
-        **size, top=top, rows=1 << size["row_bits"], fields=fields, channels=config.channels, ports=ports(config, rows),
-        reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
-        direct=["host", "host_in", "done", "host_out"],
-        inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
-
-
-def _columns(accesses: Sequence[Access], size: Mapping[str, int], *, stored: bool = False) -> np.ndarray:
-    """Rows of bytes: words of all banks, place, and banks of a write."""
-    count, bits = len(accesses), size["place_bits"] + (size["banks"] if stored else 0)
-    words = np.array([access.words for access in accesses], np.int64).reshape(count, size["data_bits"] // size["width"])
-    places = [access.row << size["column_bits"] | access.column | (access.banks << size["place_bits"] if stored else 0)
-              for access in accesses]
-    return np.concatenate([number_rows(words), integer_rows(places, -(-bits // 8))], axis=1)
+def _column_rows(layout: Layout, accesses: Sequence[Access]) -> np.ndarray:
+    """Payloads of columns with their places, and with the banks of a write where the layout has them."""
+    count = layout.fields[0].count
+    columns = {"data": np.array([one.words for one in accesses], np.int64).reshape(len(accesses), count)}
+    for name in list(layout.widths)[1:]:
+        columns[name] = np.array([getattr(one, name) for one in accesses], np.int64)
+    return layout.pack(columns)
 
 
 @dataclass
-class Outcome:
+class Outcome(Played):
     """What the simulation of a session showed."""
 
-    config: LolPimModuleConfig
-    session: Session
-    run: StreamRun
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    notes: list[str] = field(default_factory=list)
+    session: Session = field(kw_only=True)
 
     def cycles(self, one: Decoded) -> int:
         """Clocks of the attention of a decode step: from its first command to its last result, both included."""
@@ -383,83 +389,71 @@ class Outcome:
 
     def errors(self, one: Decoded) -> np.ndarray:
         """Absolute errors of a decode step's result against attention in binary64 on the same bits."""
-        got = self.run.outputs["host_out"][one.results].copy().view("<u2").astype(np.int64).reshape(-1)
-        return np.abs(to_float64(got, self.config.channel.fmt) - one.exact)
+        hub = self.session.config.hub
+        got = hub.word_layout.unpack(self.run.outputs["host_out"][one.results])[""]
+        return np.abs(to_float64(got.reshape(-1), hub.fmt) - one.exact)
+
+
+def stimulus(session: Session, memory: Memory | None) -> Stimulus:
+    """Everything that a session's host did, and the pace of the memories (see :func:`simulate`); all that its model did."""
+    session._close()
+    config, model, rig = session.config, session.model, Rig(session.config, session.rows)
+    channels, dispatcher, word = range(config.channels), config.dispatcher, config.hub.word_layout
+    blocks: dict[str, list[Items]] = {port.name: [] for port in rig.ports() if port.is_input}
+    ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
+    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
+        loaded = 4 + max(len(loads) for loads in episode.loads)
+        address, data = np.array(episode.writes, np.int64).reshape(-1, 2).T
+        host = dispatcher.host_layout.pack(address=address, data=data)
+        blocks["host"].append(Items.of(host, epoch=number, cycle=loaded))
+        blocks["host_in"].append(Items.of(number_rows(word, episode.words), epoch=number))
+        issued = model.dispatcher.issued[before["issued"]:after["issued"]]
+        if memory is None:
+            gaps = [np.zeros(sum(_steps(config, values, n) for values in issued), np.int64) for n in channels]
+        else:
+            gaps = [np.diff(times, prepend=times[:1]) for times in step_cycles(config, issued, memory)[0]]
+        for n in channels:
+            columns = [Access(row, column, words) for row, column, words in episode.loads[n]]
+            blocks[f"load_{n}"].append(Items.of(_column_rows(rig.column_layout, columns), epoch=number))
+            blocks[f"pace_{n}"].append(Items.of(Layout.plain(32).pack({"": gaps[n]}), epoch=number))
+    layout = dispatcher.command_layout
+    commands = np.array(model.dispatcher.issued, np.int64).reshape(-1, len(layout.fields))
+    expected = {
+        "issued": layout.pack(dict(zip(layout.widths, commands.T, strict=True))),
+        "done": dispatcher.done_layout.pack(code=np.array([end.code for end in model.dispatcher.done], np.int64),
+                                            line=np.array([end.line for end in model.dispatcher.done], np.int64)),
+        "host_out": number_rows(word, model.given),
+        **{f"beat_{n}": _column_rows(rig.column_layout, model.read[n]) for n in channels},
+        **{f"stored_{n}": _column_rows(rig.stored_layout, model.written[n]) for n in channels}}
+    items = {name: Items.join(parts) for name, parts in blocks.items()}
+    pace = sum(int(Layout.plain(32).unpack(items[f"pace_{n}"].payload)[""].sum()) for n in channels)
+    return Stimulus(items, expected, {name: np.diff([end[name] for end in ends]) for name in expected},
+                    work=sum(len(block.payload) for block in items.values()) + int(commands[:, 1].sum()) + pace,
+                    held=["host", "host_in", "done", "host_out"])
 
 
 def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
-             stalls: float = 0.0, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
-    """Simulate everything that a session's host did; compare with its model.
+             **options: Any) -> Outcome:
+    """Simulate everything that a session's host did; compare with its model, whose commands are compared with the programs'
+    own expansion.
 
     Parameters
     ----------
     verilog : text of the unit, generated for the session's configuration
     memory : its timing gives the pace of the channels' memories; None: a step in every clock
-    stalls : probability that an input is withheld, or an output refused, in a clock
-    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
+    options : and errors as of :func:`play_stimulus`
     """
-    session._close()
-    config, model, size = session.config, session.model, _sizes(session.config, session.rows)
-    streams = ports(config, session.rows)
-    sizes = {port.name: port.payload_bytes for port in streams}
-    channels, dispatcher = range(config.channels), config.dispatcher
-    blocks: dict[str, list[Items]] = {port.name: [] for port in streams if port.is_input}
-    ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
-    latest = 0
-    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
-        loaded = 4 + max(len(loads) for loads in episode.loads)
-        host = [address | data << dispatcher.address_bits for address, data in episode.writes]
-        blocks["host"].append(Items.of(integer_rows(host, sizes["host"]), epoch=number, cycle=loaded))
-        words = np.array(episode.words, np.int64).reshape(-1, session.head.lanes)
-        blocks["host_in"].append(Items.of(number_rows(words), epoch=number))
-        issued = model.dispatcher.issued[before["issued"]:after["issued"]]
-        for n in channels:
-            columns = [Access(row, column, words) for row, column, words in episode.loads[n]]
-            blocks[f"load_{n}"].append(Items.of(_columns(columns, size), epoch=number))
-        if memory is None:
-            gaps = [np.zeros(sum(_steps(config, values, n) for values in issued), np.int64) for n in channels]
-        else:
-            times, _ = step_cycles(config, issued, memory)
-            gaps = [np.diff(t, prepend=t[:1]) for t in times]
-            latest = max(latest, *(int(t[-1]) if len(t) else 0 for t in times))
-        for n in channels:
-            blocks[f"pace_{n}"].append(Items.of(integer_rows(gaps[n].tolist(), 4), epoch=number))
-    items = {name: Items(*(np.concatenate([getattr(part, f) for part in parts])
-                           for f in ("payload", "epoch", "cycle", "tag"))) for name, parts in blocks.items()}
-    done = [pack(dispatcher.done_fields, code=int(end.code), line=end.line) for end in model.dispatcher.done]
-    fields = dispatcher.command_fields
-    commands = [pack(fields, **dict(zip(fields, values, strict=True))) for values in model.dispatcher.issued]
-    expected = {
-        "issued": integer_rows(commands, sizes["issued"]),
-        "done": integer_rows(done, sizes["done"]),
-        "host_out": number_rows(np.array(model.given, np.int64).reshape(-1, session.head.lanes)),
-        **{f"beat_{n}": _columns(model.read[n], size) for n in channels},
-        **{f"stored_{n}": _columns(model.written[n], size, stored=True) for n in channels}}
-    targets = {name: np.diff([end[name] for end in ends]) for name in expected}
-    held = ["host", "host_in", "done", "host_out"]
-    work = sum(len(block.payload) for block in items.values()) + sum(
-        values[1] for values in model.dispatcher.issued)
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    run = play(bench_verilog(config, verilog, top, session.rows), f"{top}_bench", streams, items, targets,
-               stalls=dict.fromkeys(held, stalls), seed=seed, limit=int(latest + work * 12 * slack + 100_000), waves=waves,
-               **options)
-    mismatches, first, notes = compare(run, items, expected, targets)
-    by_model = np.array(model.dispatcher.issued, np.int64)[:, :-1]
-    by_expansion = np.array(session.expanded, np.int64)[:, :-1]
-    if by_model.shape != by_expansion.shape or (by_model != by_expansion).any():
-        mismatches += 1
-        first = first or "what was issued is not the programs' expansion"
-    return Outcome(config, session, run, sum(len(rows) for rows in expected.values()), mismatches, first, notes)
+    rig = Rig(session.config, session.rows)
+    played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench", stimulus(session, memory), **options)
+    by_model, by_expansion = (np.array(issued, np.int64)[:, :-1]
+                              for issued in (session.model.dispatcher.issued, session.expanded))
+    played.require(np.array_equal(by_model, by_expansion), "what was issued is not the programs' expansion")
+    return Outcome(**vars(played), session=session)
 
 
 def _steps(config: LolPimModuleConfig, values: Sequence[int], channel: int) -> int:
     """Steps of a command in the memory of a channel."""
-    command = dict(zip(config.dispatcher.command_fields, values, strict=True))
+    command = dict(zip(config.dispatcher.command_layout.widths, values, strict=True))
     op = _NAMES[command["op"]]
     if command["op"] >= HUB_CODES or INSTRUCTIONS[op].command is None:
         return 0
@@ -483,64 +477,51 @@ def cases(head: Head, slots: int, tokens: int) -> dict[str, tuple[list[tuple[int
     return {"measured": ([(tokens - 1, 1, "normal")], 1), "several": (several, 4), "corners": (corners, 1)}
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> LolPimModuleResult:
     """Run the whole bench of ``lol-pim-module``: :func:`cases` at the pace of the memory's timing, with a memory that never
-    makes the units wait, and with random stalls on every stream of the host.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit, see the page. ``cycles`` are of the attention of
-    the measured step at the memory's pace, ``ideal_cycles`` the column accesses of its products, one a clock.
+    makes the units wait, and with random stalls on every stream of the host; the last of them also from random registers,
+    with resets.
     """
-    config, tokens = request.config, request.workload["tokens"]
-    if tokens < 1:
-        raise ConfigError("tokens must be at least 1: the new token is one of them")
-    memory = load_memory(request.workload["memory"])
-    head = Head(config, request.workload["head_dim"])
-    work = cases(head, config.dispatcher.slots, tokens)
+    config, workload = request.config, request.workload
+    memory = load_memory(workload.memory)
+    head = Head(config, workload.head_dim)
+    work = cases(head, config.dispatcher.slots, workload.tokens)
     chunks = max(sum(-(-(before + new) // head.chunk) for before, new, _ in requests) for requests, _ in work.values())
     rows = 1 << (ROWS * chunks + 2).bit_length()
     if rows > 1 << config.dispatcher.row_bits:
-        raise ConfigError(f"{tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
+        raise ConfigError(f"{workload.tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
                           f"{1 << config.dispatcher.row_bits}")
 
-    def run(name: str, **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        session = Session(config, request.workload["head_dim"], rows, np.random.default_rng(request.seed))
-        for requests, steps in work.values():
-            decode_steps(session, requests, steps)
-        return simulate(session, request.verilog, top=request.module, seed=request.seed, **options)
+    def session(episodes: Sequence[str] = tuple(work)) -> Session:
+        made = Session(config, workload.head_dim, rows, np.random.default_rng(request.seed))
+        for name in episodes:
+            decode_steps(made, *work[name])
+        return made
 
-    request.progress("building the Verilated model")
-    outcomes = {"memory": run("data at the cycles of the memory", memory=memory, waves=request.waves),
-                "full_rate": run("a memory that is always ready"),
-                "stalls": run("random stalls of the host", stalls=0.35)}
-    paced, full = outcomes["memory"], outcomes["full_rate"]
+    campaign = Campaign(request, lambda made, **options: simulate(made(), request.verilog, top=request.module, **options))
+    paced = campaign.run("memory", session, memory=memory, waves=True)
+    full = campaign.run("full_rate", session, "a memory that is always ready")
+    campaign.run("stalls", session, "random stalls of the host")
+    campaign.run("power_up", lambda: session(["corners"]))
+
     main = paced.session.decoded[0]
     issued = paced.session.model.dispatcher.issued[main.commands]
     _, memory_cycles = step_cycles(config, issued, memory)
     accesses = sum(values[1] for values in issued if _NAMES[values[0]] == "MAC_ABK")
     errors = [paced.errors(one) for one in paced.session.decoded]
-    clocks = sum(o.run.clocks for o in outcomes.values())
     cycles = paced.cycles(main)
-    return {
-        **verdict(outcomes),
-        "commands": len(issued),
-        "cycles": cycles,
-        "ideal_cycles": accesses,
-        "stall_cycles": cycles - accesses,
-        "utilisation": round(accesses / cycles, 6),
-        "time_ns": round(cycles / config.clock_mhz * 1e3, 3),
-        "memory_time_ns": round(memory_cycles * memory.clock_ps * 1e-3, 3),
-        "full_rate_cycles": full.cycles(full.session.decoded[0]),
-        "max_abs_error": float(errors[0].max()),
-        "rms_error": float(np.sqrt(np.mean(errors[0]**2))),
-        "cases": [{"tokens": one.tokens, "slot": one.slot, "data": one.kind, "cycles": paced.cycles(one),
-                   "full_rate_cycles": full.cycles(one), "max_abs_error": float(error.max())}
-                  for one, error in zip(paced.session.decoded, errors, strict=True)],
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(paced.run.waves) if paced.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    return campaign.result(
+        LolPimModuleResult,
+        commands=len(issued),
+        cycles=cycles,
+        ideal_cycles=accesses,
+        stall_cycles=cycles - accesses,
+        utilisation=round(accesses / cycles, 6),
+        time_ns=round(cycles / config.clock_mhz * 1e3, 3),
+        memory_time_ns=round(memory_cycles * memory.clock_ps * 1e-3, 3),
+        full_rate_cycles=full.cycles(full.session.decoded[0]),
+        max_abs_error=float(errors[0].max()),
+        rms_error=float(np.sqrt(np.mean(errors[0]**2))),
+        cases=[DecodeCase(tokens=one.tokens, slot=one.slot, data=one.kind, cycles=paced.cycles(one),
+                          full_rate_cycles=full.cycles(one), max_abs_error=float(error.max()))
+               for one, error in zip(paced.session.decoded, errors, strict=True)])

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..constraints.program_encoding import channels_of
-from ..constraints.units.pim_hub import CODES, EPU_COMMANDS, RECEIVING, PimHubConfig
+from ..constraints.units.pim_hub import (
+    CODES,
+    EPU_COMMANDS,
+    RECEIVING,
+    EpuCommand,
+    EpuVectorCommand,
+    PimHubConfig,
+    PimHubResult,
+)
 from ..models.aim.hub import HubCommand, HubModel
 from ..models.numerics import to_float64
-from .aim_channel import KINDS, integer_rows, number_rows, numbers
+from .aim_channel import KINDS, command_rows, number_rows, numbers
+from .campaign import Campaign, Played, Stimulus, layouts, play_stimulus, streams
 from .request import SimRequest
-from .streams import Items, StreamPort, StreamRun, compare, play, verdict
+from .streams import Items
 
-__all__ = ["HubStep", "Outcome", "bench", "error", "exact", "ports", "random_steps", "simulate", "vector_steps"]
+__all__ = ["HubStep", "Outcome", "bench", "error", "exact", "random_steps", "simulate", "stimulus", "vector_steps"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +37,10 @@ class HubStep:
 
 
 @dataclass
-class Outcome:
-    """What a simulation of episodes (lists of steps) showed."""
+class Outcome(Played):
+    """What a simulation of episodes (lists of steps) showed; ``given``: registers that the host got."""
 
-    config: PimHubConfig
-    episodes: list[list[HubStep]]
-    run: StreamRun
-    vectors: int
-    mismatches: int
-    first_mismatch: str | None
-    given: list[np.ndarray]
-    notes: list[str] = field(default_factory=list)
+    given: list[np.ndarray] = field(kw_only=True)
 
     def cycles(self, number: int) -> int:
         """Of an episode: from its first accepted command to its last output, both included."""
@@ -47,73 +48,58 @@ class Outcome:
         return log.end_cycle - int(log.first["command"][0]) + 1
 
 
-def ports(config: PimHubConfig) -> list[StreamPort]:
-    """The unit's streams."""
-    word = config.word_bits
-    return [StreamPort("command", sum(config.field_bits().values()), True), StreamPort("host_in", word, True),
-            *(StreamPort(f"result_{n}", word, True) for n in range(config.channels)), StreamPort("host_out", word, False),
-            *(StreamPort(f"data_{n}", word, False) for n in range(config.channels))]
+#: Clocks that a command of the EPU may take beside its words, over those of an item.
+SCALAR_WORK = 20
 
 
-def command_word(config: PimHubConfig, command: HubCommand) -> int:
-    """Bits of a command."""
-    word, low = 0, 0
-    for name, width in config.field_bits().items():
-        word |= (CODES[command.op] if name == "op" else getattr(command, name)) << low
-        low += width
-    return word
+def stimulus(config: PimHubConfig, model: HubModel, episodes: Sequence[Sequence[HubStep]]) -> Stimulus:
+    """Commands and words of episodes; words to host and channels of ``model``, which executes them."""
+    inputs = [port.name for port in streams(config) if port.is_input]
+    outputs = [port.name for port in streams(config) if not port.is_input]
+    layout = layouts(config)
+    blocks: dict[str, list[Items]] = {name: [] for name in inputs}
 
+    def ends() -> list[int]:
+        return [len(model.given), *(len(words) for words in model.sent)]
 
-def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
-             stalls: float = 0.0, lazy: bool = False, seed: int = 1, waves: Path | None = None, **options: Any) -> Outcome:
-    """Run episodes through the RTL and compare every word to host and channels with the functional model.
-
-    Parameters
-    ----------
-    verilog : text of the unit, generated for ``config``
-    episodes : lists of steps that follow each other; each must end with RD_GPR
-    stalls : probability that an input is withheld, or an output refused, in a clock
-    options : ``power_up`` and ``resets`` of :func:`~.streams.play`
-
-    Raises
-    ------
-    :exc:`CheckFailed`
-        If the simulation crashed or hung. Wrong results do not raise: see ``mismatches``.
-    """
-    streams = ports(config)
-    sizes = {port.name: port.payload_bytes for port in streams}
-    names = [port.name for port in streams if not port.is_input]
-    model = HubModel(config)
-    blocks: dict[str, list[Items]] = {port.name: [] for port in streams if port.is_input}
-    targets = []
+    counts = [ends()]
     for number, steps in enumerate(episodes):
-        parts: dict[str, list[np.ndarray]] = {name: [np.zeros((0, size), np.uint8)] for name, size in sizes.items()}
-        before = [len(model.given), *(len(words) for words in model.sent)]
+        words: dict[str, list[np.ndarray]] = {name: [] for name in inputs}
         for step in steps:
             model.execute(step.command, step.words)
             if step.words is None or not step.command.opsize:
                 continue
             if step.command.op in RECEIVING:
                 for channel, word in zip(channels_of(step.command.mask, config.channels), step.words, strict=True):
-                    parts[f"result_{channel}"].append(number_rows(word[None]))
+                    words[f"result_{channel}"].append(word)
             else:
-                parts["host_in"].append(number_rows(step.words))
-        parts["command"].append(integer_rows([command_word(config, step.command) for step in steps], sizes["command"]))
+                words["host_in"].append(step.words)
         for name, block in blocks.items():
-            block.append(Items.of(np.concatenate(parts[name]), epoch=number))
-        targets.append(np.array([len(model.given), *(len(words) for words in model.sent)]) - before)
+            payload = (command_rows(config.command_layout, CODES, [step.command for step in steps]) if name == "command"
+                       else number_rows(layout[name], words[name]))
+            block.append(Items.of(payload, epoch=number))
+        counts.append(ends())
     items = {name: Items.join(parts) for name, parts in blocks.items()}
-    expected = {name: number_rows(np.array(words, np.int64).reshape(-1, config.lanes))
-                for name, words in zip(names, [model.given, *model.sent], strict=True)}
-    work = sum(len(block.payload) for block in items.values()) + sum(step.command.opsize for e in episodes for step in e)
-    slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
-    run = play(verilog, top, streams, items, {name: np.array([t[n] for t in targets]) for n, name in enumerate(names)},
-               stalls={port.name: stalls for port in streams}, lazy=lazy, seed=seed,
-               limit=int(work * 12 * slack + 200 * sum(len(e) for e in episodes) + 100_000), waves=waves,
-               **options)
-    mismatches, first, notes = compare(run, items, expected, dict(zip(names, np.transpose(targets), strict=True)))
-    return Outcome(config, [list(e) for e in episodes], run, sum(len(rows) for rows in expected.values()), mismatches,
-                   first, model.given, notes)
+    expected = {name: number_rows(layout[name], sent)
+                for name, sent in zip(outputs, [model.given, *model.sent], strict=True)}
+    work = sum(len(block.payload) for block in items.values()) + sum(
+        step.command.opsize + SCALAR_WORK for steps in episodes for step in steps)
+    return Stimulus(items, expected, dict(zip(outputs, np.diff(np.array(counts), axis=0).T, strict=True)), work=work)
+
+
+def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
+             **options: Any) -> Outcome:
+    """Run episodes through the RTL and compare every word to host and channels with the functional model.
+
+    Parameters
+    ----------
+    verilog : text of the unit, generated for ``config``
+    episodes : lists of steps that follow each other; each must end with RD_GPR
+    options : and errors as of :func:`play_stimulus`
+    """
+    model = HubModel(config)
+    return Outcome(**vars(play_stimulus(config, verilog, top, stimulus(config, model, episodes), **options)),
+                   given=model.given)
 
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
@@ -208,21 +194,15 @@ def error(config: PimHubConfig, op: str, x: np.ndarray, got: np.ndarray) -> np.n
 PASSES = {"SOFTMAX": 3, "LAYERNORM": 3, "RMSNORM": 2, "EWADD": 2, "GPR_MUL": 2}
 
 
-def bench(request: SimRequest) -> dict[str, Any]:
+def bench(request: SimRequest) -> PimHubResult:
     """Run the whole bench of ``pim-hub``.
 
     Each command of the EPU on a vector of ``tokens`` elements and on one of half of them; the EPU beside transfers; random
     commands with all kinds of data and stalls on every stream; the same with outputs that become ready only after they were
     asked to.
-
-    Returns
-    -------
-    dict with the keys of ``bankside sim --json`` that depend on the unit. ``cycles``, ``ideal_cycles`` and ``utilisation``
-    are of the softmax alone: words of its three passes, one a clock. Of each command, ``clocks_per_word`` are the clocks of
-    a further word: the difference of both vectors.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
-    tokens = request.workload["tokens"]
+    tokens = request.workload.tokens
     count = -(-tokens // config.lanes)
     vectors = {op: numbers(config.fmt, (tokens,), "normal", rng) for op in PASSES}
 
@@ -240,43 +220,33 @@ def bench(request: SimRequest) -> dict[str, Any]:
     episodes = [steps(op, x[:size]) for size in (tokens, half * config.lanes) for op, x in vectors.items()]
     plain = [alone(vectors["EWADD"][:size]) for size in (tokens, half * config.lanes)]
 
-    def run(name: str, episodes: list[list[HubStep]], **options: Any) -> Outcome:
-        request.progress(f"simulating: {name}")
-        return simulate(config, request.verilog, episodes, top=request.module, seed=request.seed, **options)
+    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
+                                                                      top=request.module, **options))
+    full = campaign.run("full_rate", [*episodes, *plain], "every command of the EPU", waves=True)
+    campaign.run("overlapped", [overlapped_steps(config, rng)], "EPU beside transfers")
+    campaign.stress(lambda count: stress(config, rng, count), 12)
 
-    request.progress("building the Verilated model")
-    full = run("every command of the EPU", [*episodes, *plain], waves=request.waves)
-    outcomes = {"full_rate": full, "overlapped": run("EPU beside transfers", [overlapped_steps(config, rng)]),
-                "stalls": run("random stalls and back-pressure", stress(config, rng, 12), stalls=0.35),
-                "lazy_outputs": run("outputs that wait to be asked", stress(config, rng, 6), stalls=0.1, lazy=True)}
     kinds = len(vectors)
-    long, short = ({op: full.cycles(n + which * kinds) - full.cycles(2 * kinds + which) for n, op in enumerate(vectors)}
-                   for which in (0, 1))
-    cycles = long
-    slope = {op: (long[op] - short[op]) / (count - half) if count > half else None for op in vectors}
-    errors = {}
-    at = 0
-    for op, x in vectors.items():
-        got = np.concatenate(full.given[at:at + count])[:tokens]
-        at += count
-        if op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
-            e = error(config, op, x, got)
-            errors[op] = {"max_abs_error": float(e.max()), "rms_error": float(np.sqrt(np.mean(e**2)))}
-    clocks = sum(o.run.clocks for o in outcomes.values())
+    cycles, short = ({op: full.cycles(n + which * kinds) - full.cycles(2 * kinds + which) for n, op in enumerate(vectors)}
+                     for which in (0, 1))
     ideal = {op: passes * count for op, passes in PASSES.items()}
-    return {
-        **verdict(outcomes),
-        "cycles": cycles["SOFTMAX"],
-        "ideal_cycles": ideal["SOFTMAX"],
-        "stall_cycles": cycles["SOFTMAX"] - ideal["SOFTMAX"],
-        "utilisation": round(ideal["SOFTMAX"] / cycles["SOFTMAX"], 6),
-        "commands": {op: {"words": count, "cycles": cycles[op], "ideal_cycles": ideal[op],
-                          "clocks_per_word": slope[op], **errors.get(op, {})} for op in PASSES},
-        "max_abs_error": errors["SOFTMAX"]["max_abs_error"],
-        "rms_error": errors["SOFTMAX"]["rms_error"],
-        "runs": {name: {"vectors": o.vectors, "mismatches": o.mismatches, "clocks": o.run.clocks}
-                 for name, o in outcomes.items()},
-        "waves": str(full.run.waves) if full.run.waves else None,
-        "clocks": clocks,
-        "clocks_per_second": round(clocks / sum(o.run.seconds for o in outcomes.values())),
-    }
+    commands: dict[str, EpuCommand] = {}
+    for n, (op, x) in enumerate(vectors.items()):
+        known = {"words": count, "cycles": cycles[op], "ideal_cycles": ideal[op],
+                 "clocks_per_word": (cycles[op] - short[op]) / (count - half) if count > half else None}
+        if op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
+            e = error(config, op, x, np.concatenate(full.given[n * count:(n + 1) * count])[:tokens])
+            commands[op] = EpuVectorCommand(**known, max_abs_error=float(e.max()), rms_error=float(np.sqrt(np.mean(e**2))))
+        else:
+            commands[op] = EpuCommand(**known)
+    softmax = commands["SOFTMAX"]
+    assert isinstance(softmax, EpuVectorCommand)
+    return campaign.result(
+        PimHubResult,
+        cycles=softmax.cycles,
+        ideal_cycles=softmax.ideal_cycles,
+        stall_cycles=softmax.cycles - softmax.ideal_cycles,
+        utilisation=round(softmax.ideal_cycles / softmax.cycles, 6),
+        commands=commands,
+        max_abs_error=softmax.max_abs_error,
+        rms_error=softmax.rms_error)

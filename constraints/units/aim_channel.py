@@ -7,18 +7,22 @@ bit). Accumulator, rounding, widths of fields and the order within a set are thi
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field as Key
+from pydantic import field_validator, model_validator
 
 from ..activation import ACTIVATIONS, TableInterpolation
 from ..arithmetic import DotWindow, dot_window
+from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Trial, Unit, memory_port, verdict_text
 from ..document import Strict
 from ..errors import ConfigError, nearest
 from ..formats import FORMATS, FloatFormat
 from ..program_encoding import COMMANDS
 
-__all__ = ["CHANNEL_COMMANDS", "CODES", "PRESETS", "AimChannelConfig"]
+__all__ = ["CHANNEL_COMMANDS", "CODES", "PRESETS", "UNIT", "AimAttention", "AimChannelConfig", "AimChannelResult"]
 
 #: Commands of a channel, by name; those of the host and of the hub (EWADD, SYNC, EOC, GPR, CFR, W_MEM, R_MEM) are none.
 CHANNEL_COMMANDS = ("WR_GB", "WR_BIAS", "MAC_ABK", "MAC_SBK", "RD_MAC", "AF", "RD_AF", "EWMUL", "COPY_BKGB", "COPY_GBBK",
@@ -35,25 +39,25 @@ class AimChannelConfig(Strict):
     With ``buffering`` ``ping-pong`` there are two global buffers, and the registers are two sets of half as many.
     """
 
-    banks: int = Field(default=16, ge=4, le=16, description="banks, each with a processing unit; a multiple of 4")
-    lanes: int = Field(default=16, ge=2, le=32, description="multipliers of a processing unit; elements of a column access")
-    format: Literal["bf16", "fp16"] = Field(default="bf16", description="format of all operands and results")
-    acc_format: Literal["fp32", "fp16", "bf16"] = Field(
+    banks: int = Key(default=16, ge=4, le=16, description="banks, each with a processing unit; a multiple of 4")
+    lanes: int = Key(default=16, ge=2, le=32, description="multipliers of a processing unit; elements of a column access")
+    format: Literal["bf16", "fp16"] = Key(default="bf16", description="format of all operands and results")
+    acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="the aligned accumulator keeps the precision of this format and three bits more")
-    registers: int = Field(default=2, ge=1, le=64, description="accumulation registers of a unit, both sets together")
-    buffering: Literal["single", "ping-pong"] = Field(
+    registers: int = Key(default=2, ge=1, le=64, description="accumulation registers of a unit, both sets together")
+    buffering: Literal["single", "ping-pong"] = Key(
         default="single", description="ping-pong: a second global buffer, and registers in two sets (I/O-aware buffering)")
-    buffer_bytes: int = Field(default=2048, ge=32, le=1 << 16, description="a global buffer")
-    activations: str = Field(default="sigmoid", description="functions of AF, by number from 0, with commas between them")
-    table_entries: int = Field(default=128, ge=2, le=1024, description="chords of an activation function's table")
-    table_limit: int = Field(default=8, ge=1, le=64, description="the table covers -limit to limit, a power of two")
-    max_beats: int = Field(default=8192, ge=16, le=1 << 20,
+    buffer_bytes: int = Key(default=2048, ge=32, le=1 << 16, description="a global buffer")
+    activations: str = Key(default="sigmoid", description="functions of AF, by number from 0, with commas between them")
+    table_entries: int = Key(default=128, ge=2, le=1024, description="chords of an activation function's table")
+    table_limit: int = Key(default=8, ge=1, le=64, description="the table covers -limit to limit, a power of two")
+    max_beats: int = Key(default=8192, ge=16, le=1 << 20,
                            description="column accesses that one sum may have without overflow of the accumulator")
-    depth: int = Field(default=6, ge=2, le=16, description="registers of the multiplier tree, one of them the accumulator")
-    multiply_depth: int = Field(default=2, ge=1, le=6, description="registers of the element-wise multipliers")
-    activation_depth: int = Field(default=3, ge=1, le=6, description="registers of the activation function")
-    opsize_bits: int = Field(default=12, ge=4, le=24, description="width of opsize")
-    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+    depth: int = Key(default=6, ge=2, le=16, description="registers of the multiplier tree, one of them the accumulator")
+    multiply_depth: int = Key(default=2, ge=1, le=6, description="registers of the element-wise multipliers")
+    activation_depth: int = Key(default=3, ge=1, le=6, description="registers of the activation function")
+    opsize_bits: int = Key(default=12, ge=4, le=24, description="width of opsize")
+    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @field_validator("activations")
     @classmethod
@@ -128,13 +132,52 @@ class AimChannelConfig(Strict):
         return [TableInterpolation(name, self.fmt, self.table_entries, self.table_limit)
                 for name in self.activations.split(",")]
 
-    def field_bits(self) -> dict[str, int]:
-        """Fields of a command, the lowest first."""
-        return {
-            "op": 6, "opsize": self.opsize_bits, "column": max((self.columns - 1).bit_length(), 1),
-            "bank": (self.banks - 1).bit_length(), "register": max((self.registers_per_set - 1).bit_length(), 1),
-            "element": max((self.lanes - 1).bit_length(), 1), "function": 3, "neighbour": 1,
-        }
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def command_layout(self) -> Layout:
+        """A command: its code and operands."""
+        return Layout.of(
+            Field("op", 6, "code of the program encoding; one that is none of a channel does nothing"),
+            Field("opsize", self.opsize_bits, "column accesses, or words of WR_GB; 0: nothing is done"),
+            Field("column", max((self.columns - 1).bit_length(), 1),
+                  "first word of the global buffer; what runs over begins anew"),
+            Field("bank", (self.banks - 1).bit_length(), "MAC_SBK, COPY_BKGB, COPY_GBBK, WR_SBK, RD_SBK: bank"),
+            Field("register", max((self.registers_per_set - 1).bit_length(), 1), "register of the set"),
+            Field("element", max((self.lanes - 1).bit_length(), 1), "WR_ABK: element of the word that is written"),
+            Field("function", 3, "AF: number of the function"),
+            Field("neighbour", 1, "MAC_ABK: the other factors are those of the next bank, in the units of even banks only"))
+
+    @property
+    def column_layout(self) -> Layout:
+        """A column access of every bank."""
+        return Layout.numbers(self.fmt, self.banks * self.lanes)
+
+    @property
+    def word_layout(self) -> Layout:
+        """A column access of one bank."""
+        return Layout.numbers(self.fmt, self.lanes)
+
+    @property
+    def write_layout(self) -> Layout:
+        """What is written into the banks in one column access."""
+        return Layout.of(
+            Field("data", self.groups * self.word_bits, "a word for each bank group, group 0 lowest",
+                  self.groups * self.lanes, self.fmt),
+            Field("banks", self.banks, "banks that are written, a bit each"),
+            Field("scatter", 1, "bank b gets element b of the lowest word alone, as element `element` of its own"),
+            Field("element", self.command_layout.widths["element"], "see scatter"))
+
+    def ports(self) -> tuple[Port, ...]:
+        return (
+            Port("command", "in", self.command_layout, "a command"),
+            Port("bank", "in", self.column_layout, "a column access of every bank, bank 0 lowest"),
+            Port("data", "in", self.word_layout,
+                 "a word: for the global buffer; a number for each register, unit 0 lowest; or for the banks"),
+            Port("write", "out", self.write_layout, "a write into the banks"),
+            Port("result", "out", self.word_layout,
+                 "RD_MAC, RD_AF: a number of each unit, unit 0 lowest, then zeros; RD_SBK: the bank's word"),
+        )
 
 
 #: LoL-PIM section 6 (two 2-byte registers; ping-pong sets) and CENT section 4.1 (32 registers, BF16).
@@ -144,3 +187,59 @@ PRESETS: dict[str, AimChannelConfig] = {
     "cent": AimChannelConfig(registers=32),
     "aim-fp16": AimChannelConfig(format="fp16"),
 }
+
+
+class AimAttention(AttentionWorkload):
+    """Attention of a head on AiM memories."""
+
+    memory: str = memory_port("gddr6-aim")
+    tokens: int = Key(default=512, ge=1, le=1 << 30, description="tokens of the head's keys and values")
+
+
+class AimWork(Strict):
+    """A product at full rate."""
+
+    cycles: int = Key(description="from the first accepted command to the last output")
+    ideal_cycles: int = Key(description="column accesses of the products, one a clock")
+    utilisation: float
+
+
+class AimPacedWork(Strict):
+    """A product with commands and data at the cycles of the memory."""
+
+    memory_cycles: int
+    cycles: int
+    read_to_result: int = Key(description="longest time from the memory's read of a result to the result")
+
+
+class AimChannelResult(SimResult):
+    """What the bench of ``aim-channel`` measured: Q K^T, S V and a matrix-vector product; attention is the first two."""
+
+    cycles: int = Key(description="of attention at full rate")
+    ideal_cycles: int = Key(description="column accesses of attention, one a clock")
+    stall_cycles: int
+    utilisation: float
+    works: dict[str, AimWork]
+    memory_timing: dict[str, AimPacedWork]
+    max_abs_error: float = Key(description="of Q K^T and S V against binary64 on the same bits")
+    rms_error: float
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        paced = self.memory_timing
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+            *((name, f"{work.cycles} cycles, ideal {work.ideal_cycles}; at the pace of {workload['memory']} "
+                     f"{paced[name].cycles} cycles, {paced[name].memory_cycles} of the memory's")
+              for name, work in self.works.items()),
+        ]
+
+
+UNIT = Unit("aim-channel", "near-bank processing units of an AiM channel, global buffers, ping-pong sets",
+            "CENT (ASPLOS 2025) section 4.1, LoL-PIM section 6", module="aim_channel", config=AimChannelConfig,
+            presets=PRESETS, generator="bankside.gen.aim.channel:AimChannel",
+            model="bankside.models.aim.channel:ChannelModel", bench="bankside.cosim.aim_channel:bench",
+            page="docs/aim-channel.md", workload=AimAttention, result=AimChannelResult, published=("aim",),
+            trial=Trial({"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16, "depth": 4,
+                         "acc_format": "bf16", "buffering": "ping-pong"}, {"tokens": 16, "head_dim": 8}))

@@ -6,42 +6,49 @@ Source: LoL-PIM section 5.3 and Table 5 (96 KB each of command buffer and Va2Pa 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
-from ..program_encoding import WORD_BITS, Fields, Host, ProgramEncoding, Slot, bits
+from ..program_encoding import OPERANDS, WORD_BITS, Host, ProgramEncoding, Slot, bits
 
-__all__ = ["PRESETS", "DpaDispatcherConfig"]
+__all__ = ["PRESETS", "TOKENS_PER_ROW", "UNIT", "DpaDispatcherConfig", "DpaDispatcherResult", "ScoreWorkload", "Shape"]
+
+#: Tokens that one virtual row stands for in the measured program (LoL-PIM section 5.1).
+TOKENS_PER_ROW = 256
 
 
 class DpaDispatcherConfig(Strict):
     """Parameters of the generator ``dpa-dispatcher``."""
 
-    command_bytes: int = Field(default=96 << 10, ge=32, le=1 << 22, description="command buffer")
-    table_entries: int = Field(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
-    entry_bits: int = Field(default=16, ge=2, le=32,
+    command_bytes: int = Key(default=96 << 10, ge=32, le=1 << 22, description="command buffer")
+    table_entries: int = Key(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
+    entry_bits: int = Key(default=16, ge=2, le=32,
                             description="entry of the table: a row, and whether there is one (top bit)")
-    table_banks: int = Field(default=4, ge=1, le=64, description="memories that the table is made of, for a faster access")
-    slots: int = Field(default=16, ge=1, le=256, description="requests in the configuration")
-    nesting: int = Field(default=4, ge=1, le=8, description="loops within each other")
-    line_words: int = Field(default=8, ge=2, le=32,
+    table_banks: int = Key(default=4, ge=1, le=64, description="memories that the table is made of, for a faster access")
+    slots: int = Key(default=16, ge=1, le=256, description="requests in the configuration")
+    nesting: int = Key(default=4, ge=1, le=8, description="loops within each other")
+    line_words: int = Key(default=8, ge=2, le=32,
                             description="words of 32 bits that are decoded in a clock: a command, its loops and modifiers")
-    row_bits: int = Field(default=14, ge=1, le=24, description="physical row")
-    column_bits: int = Field(default=6, ge=1, le=16, description="column")
-    bank_bits: int = Field(default=4, ge=1, le=8, description="bank")
-    mask_bits: int = Field(default=32, ge=1, le=64, description="channel mask")
-    gpr_bits: int = Field(default=14, ge=1, le=24, description="register of the hub (512 KB of 32 bytes)")
-    register_bits: int = Field(default=5, ge=1, le=8, description="accumulation register of the processing units")
-    opsize_bits: int = Field(default=18, ge=1, le=24, description="accesses of a command, elements of the hub's vectors")
-    request_bits: int = Field(default=16, ge=1, le=31, description="name of a request")
-    token_bits: int = Field(default=20, ge=1, le=31, description="number of tokens of a request")
-    layer_bits: int = Field(default=8, ge=1, le=16, description="number of layers, and current layer")
-    count_bits: int = Field(default=16, ge=1, le=24, description="a loop has at most 2**count_bits iterations")
-    stride_bits: int = Field(default=18, ge=2, le=24, description="stride of an operand, signed")
-    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+    row_bits: int = Key(default=14, ge=1, le=24, description="physical row")
+    column_bits: int = Key(default=6, ge=1, le=16, description="column")
+    bank_bits: int = Key(default=4, ge=1, le=8, description="bank")
+    mask_bits: int = Key(default=32, ge=1, le=64, description="channel mask")
+    gpr_bits: int = Key(default=14, ge=1, le=24, description="register of the hub (512 KB of 32 bytes)")
+    register_bits: int = Key(default=5, ge=1, le=8, description="accumulation register of the processing units")
+    opsize_bits: int = Key(default=18, ge=1, le=24, description="accesses of a command, elements of the hub's vectors")
+    request_bits: int = Key(default=16, ge=1, le=31, description="name of a request")
+    token_bits: int = Key(default=20, ge=1, le=31, description="number of tokens of a request")
+    layer_bits: int = Key(default=8, ge=1, le=16, description="number of layers, and current layer")
+    count_bits: int = Key(default=16, ge=1, le=24, description="a loop has at most 2**count_bits iterations")
+    stride_bits: int = Key(default=18, ge=2, le=24, description="stride of an operand, signed")
+    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> DpaDispatcherConfig:
@@ -101,23 +108,97 @@ class DpaDispatcherConfig(Strict):
         """Address of a word of a line of the command buffer."""
         return (2 << self.address_bits - 2) + (line << bits(self.line_words)) + word
 
-    # ---- Answers ---------------------------------------------------------------------------------------------------
+    # ---- Ports -----------------------------------------------------------------------------------------------------
 
-    @property
-    def command_fields(self) -> Fields:
+    @cached_property
+    def host_layout(self) -> Layout:
+        """A write of the host."""
+        return Layout.of(
+            Field("address", self.address_bits, "register, entry of the Va2Pa table, or word of the command buffer"),
+            Field("data", WORD_BITS, "what is written"))
+
+    @cached_property
+    def command_layout(self) -> Layout:
         """Command that is issued: its code, its operands, the request that a virtual row was of, and its line."""
-        encoding = self.encoding
-        operands = {name: self.row_bits if name == "row" else width for name, width in encoding.operands.items()
-                    if name != "slot"}
-        return {"op": encoding.command_fields["op"], **operands, "request": self.request_bits, "line": bits(self.lines + 1)}
+        meanings = {**OPERANDS, "row": "physical row"}
+        widths = {**self.encoding.operands, "row": self.row_bits}
+        return Layout.of(
+            Field("op", self.encoding.command_fields["op"], "operation code"),
+            *(Field(name, widths[name], meanings[name]) for name in OPERANDS if name != "slot"),
+            Field("request", self.request_bits, "name of the request whose row it is, 0 if the row was not virtual"),
+            Field("line", bits(self.lines + 1), "line of the command buffer that it came from"))
+
+    @cached_property
+    def done_layout(self) -> Layout:
+        """End of a run: code of :class:`DispatchError`, and line."""
+        return Layout.of(Field("code", 4, "0, or what was wrong"),
+                         Field("line", bits(self.lines + 1), "line of the end, or where it was wrong"))
 
     @property
-    def done_fields(self) -> Fields:
-        """End of a run: code of :class:`DispatchError`, and line."""
-        return {"code": 4, "line": bits(self.lines + 1)}
+    def status_port(self) -> Port:
+        return Port("status", "out", Layout.plain(3),
+                    "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are being "
+                    "invalidated", stream=False)
+
+    def ports(self) -> tuple[Port, ...]:
+        return (
+            Port("host", "in", self.host_layout, "a write of the host"),
+            Port("command", "out", self.command_layout, "a command"),
+            Port("done", "out", self.done_layout, "a run is over and its commands are taken"),
+            self.status_port,
+        )
 
 
 PRESETS: dict[str, DpaDispatcherConfig] = {
     # Table 5: 96 KB of commands; 96 KB of table, 49,152 entries of 16 bits: a row of 14, and whether there is one.
     "lol-pim": DpaDispatcherConfig(),
 }
+
+
+class ScoreWorkload(Workload):
+    """Scores of a request."""
+
+    tokens: int = Key(default=32_768, ge=0, le=1 << 31, description="tokens of the request")
+
+    def check(self, config: DpaDispatcherConfig) -> None:
+        if self.tokens >= 1 << config.token_bits or -(-self.tokens // TOKENS_PER_ROW) > config.table_entries:
+            most = min((1 << config.token_bits) - 1, config.table_entries * TOKENS_PER_ROW)
+            raise ConfigError(f"tokens must be at most {most} for this configuration, not {self.tokens}")
+
+
+class Shape(Strict):
+    """A program of the bench at full rate."""
+
+    commands: int
+    clocks: int = Key(description="from the first command to the last")
+
+
+class DpaDispatcherResult(SimResult):
+    """What the bench of ``dpa-dispatcher`` measured; scores of a request are the measured program."""
+
+    commands: int
+    cycles: int = Key(description="from the acceptance of the start to the run's end")
+    ideal_cycles: int = Key(description="commands, one a clock")
+    utilisation: float
+    commands_per_clock: float = Key(description="from the first command to the last")
+    start_cycles: int = Key(description="from the acceptance of the start to the first command")
+    end_cycles: int = Key(description="from the last command to the run's end")
+    shapes: dict[str, Shape] = Key(description="programs that show what a line, a loop and a modifier cost")
+    errors_seen: list[str] = Key(description="codes that runs ended with")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("commands", f"{self.commands} in {self.cycles} cycles, the first {self.start_cycles} cycles after START; "
+                         f"{self.commands_per_clock:g} a clock from there"),
+            ("errors seen", ", ".join(self.errors_seen)),
+            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+        ]
+
+
+UNIT = Unit("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
+            "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher", config=DpaDispatcherConfig, presets=PRESETS,
+            generator="bankside.gen.lolpim.dispatcher:DpaDispatcher", model="bankside.models.lolpim:dispatch",
+            bench="bankside.cosim.dpa_dispatcher:bench", page="docs/dpa-dispatcher.md", workload=ScoreWorkload,
+            result=DpaDispatcherResult,
+            trial=Trial({"command_bytes": 4096, "table_entries": 256, "slots": 3}, {"tokens": 3000}))

@@ -6,19 +6,24 @@ and instruction sequencer, 16 channels. How commands reach channels and hub is t
 
 from __future__ import annotations
 
-from typing import Literal
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, verdict_text
 from ..document import Strict
-from ..program_encoding import Fields
 from .aim_channel import CODES as CHANNEL_CODES
-from .aim_channel import AimChannelConfig
+from .aim_channel import AimAttention, AimChannelConfig
 from .dpa_dispatcher import DpaDispatcherConfig
 from .pim_hub import CODES as HUB_COMMANDS
 from .pim_hub import PimHubConfig
 
-__all__ = ["CHANNEL_CODES", "HUB_COMMANDS", "PLAIN", "PRESETS", "LolPimModuleConfig"]
+__all__ = ["CHANNEL_CODES", "HUB_COMMANDS", "PLAIN", "PRESETS", "UNIT", "DecodeCase", "LolPimModuleConfig",
+           "LolPimModuleResult"]
 
 #: Plain accesses of the host: for the memory of one channel alone.
 PLAIN = ("W_MEM", "R_MEM")
@@ -30,12 +35,12 @@ class LolPimModuleConfig(Strict):
     All three units read the same words, so operands must be as wide in each that has them.
     """
 
-    dispatcher: DpaDispatcherConfig = Field(default=DpaDispatcherConfig(register_bits=1), description="dispatcher")
-    channel: AimChannelConfig = Field(default=AimChannelConfig(buffering="ping-pong", opsize_bits=18),
+    dispatcher: DpaDispatcherConfig = Key(default=DpaDispatcherConfig(register_bits=1), description="dispatcher")
+    channel: AimChannelConfig = Key(default=AimChannelConfig(buffering="ping-pong", opsize_bits=18),
                                       description="each channel")
-    hub: PimHubConfig = Field(default=PimHubConfig(), description="registers, EPU; `channels` of the module")
-    queue: int = Field(default=8, ge=1, le=64, description="commands that wait for the hub")
-    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+    hub: PimHubConfig = Key(default=PimHubConfig(), description="registers, EPU; `channels` of the module")
+    queue: int = Key(default=8, ge=1, le=64, description="commands that wait for the hub")
+    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> LolPimModuleConfig:
@@ -48,7 +53,8 @@ class LolPimModuleConfig(Strict):
         if dispatcher.mask_bits < hub.channels:
             raise ValueError(f"dispatcher.mask_bits must be at least the hub's channels, {hub.channels}, not "
                              f"{dispatcher.mask_bits}")
-        own, of_channel, of_hub = dispatcher.encoding.operands, channel.field_bits(), hub.field_bits()
+        own = dispatcher.encoding.operands
+        of_channel, of_hub = channel.command_layout.widths, hub.command_layout.widths
         for name in ("column", "bank", "register"):
             if own[name] != of_channel[name]:
                 raise ValueError(f"dispatcher.{name}_bits must be {of_channel[name]}, as wide as the channel's {name}, not "
@@ -73,16 +79,38 @@ class LolPimModuleConfig(Strict):
         """Bits of a register of the hub, and of a column access of a bank."""
         return self.hub.word_bits
 
-    @property
-    def memory_fields(self) -> Fields:
-        """What the memory of a channel is told of a command, the lowest field first."""
-        fields = self.dispatcher.command_fields
-        return {name: fields[name] for name in ("op", "opsize", "row", "column", "bank")}
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def memory_layout(self) -> Layout:
+        """What the memory of a channel is told of a command."""
+        widths = self.dispatcher.command_layout.widths
+        meanings = {"op": "operation code",
+                    "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
+                    "row": "physical row", "column": "first column of the row", "bank": "bank"}
+        return Layout.of(*(Field(name, widths[name], meaning) for name, meaning in meanings.items()))
 
     @property
-    def issued_fields(self) -> Fields:
-        """What is seen of the dispatcher's commands."""
-        return {"valid": 1, **self.dispatcher.command_fields}
+    def issued_layout(self) -> Layout:
+        """A command as it leaves the dispatcher."""
+        return Layout.of(Field("valid", 1, "a command leaves the dispatcher in this clock"),
+                         *self.dispatcher.command_layout.fields)
+
+    def ports(self) -> tuple[Port, ...]:
+        dispatcher = {port.name: port for port in self.dispatcher.ports()}
+        channel = {port.name: port for port in self.channel.ports()}
+        word, channels = self.hub.word_layout, range(self.channels)
+        return (
+            dispatcher["host"], dispatcher["done"], dispatcher["status"],
+            Port("host_in", "in", word, "WR_GPR: a register of the hub"),
+            Port("host_out", "out", word, "RD_GPR: a register of the hub"),
+            Port("issued", "out", self.issued_layout,
+                 "bit 0: a command leaves the dispatcher in this clock; above: the command", stream=False),
+            *(Port(f"memory_{n}", "out", self.memory_layout,
+                   f"a command for the memory of channel {n}, which issues it when it takes it") for n in channels),
+            *(dataclasses.replace(channel["bank"], name=f"bank_{n}") for n in channels),
+            *(dataclasses.replace(channel["write"], name=f"write_{n}") for n in channels),
+        )
 
 
 def _preset(channels: int, buffering: Literal["single", "ping-pong"]) -> LolPimModuleConfig:
@@ -96,3 +124,52 @@ PRESETS: dict[str, LolPimModuleConfig] = {
     # Table 5: 16 channels, 512 KB of registers, buffers of 96 KB.
     "lol-pim": _preset(16, "ping-pong"),
 }
+
+
+class DecodeCase(Strict):
+    """Attention of a decode step of a request."""
+
+    tokens: int
+    slot: int
+    data: str = Key(description="kind of data")
+    cycles: int = Key(description="at the memory's pace")
+    full_rate_cycles: int
+    max_abs_error: float
+
+
+class LolPimModuleResult(SimResult):
+    """What the bench of ``lol-pim-module`` measured: attention of one head from programs to results."""
+
+    commands: int = Key(description="of the measured attention")
+    cycles: int = Key(description="at the memory's pace, from its first command to its last result")
+    ideal_cycles: int = Key(description="column accesses of its products, one a clock")
+    stall_cycles: int
+    utilisation: float
+    time_ns: float
+    memory_time_ns: float = Key(description="of the memory's commands alone")
+    full_rate_cycles: int = Key(description="with a memory that is always ready")
+    max_abs_error: float = Key(description="against attention in binary64 on the same bits")
+    rms_error: float
+    cases: list[DecodeCase]
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            ("attention", f"{self.cycles} cycles at the memory's pace ({self.time_ns:.0f} ns; its commands alone take "
+                          f"{self.memory_time_ns:.0f} ns), {self.full_rate_cycles} with a memory that is always ready"),
+        ]
+
+
+UNIT = Unit("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
+            "LoL-PIM section 2.2", module="lol_pim_module", config=LolPimModuleConfig, presets=PRESETS,
+            generator="bankside.gen.lolpim.module:LolPimModule", model="bankside.models.lolpim.device:ModuleModel",
+            bench="bankside.cosim.lol_pim_module:bench", page="docs/lol-pim-module.md", workload=AimAttention,
+            result=LolPimModuleResult, published=(),
+            trial=Trial({"dispatcher.command_bytes": 4096, "dispatcher.table_entries": 64, "dispatcher.slots": 3,
+                         "dispatcher.row_bits": 6, "dispatcher.entry_bits": 8, "dispatcher.mask_bits": 1,
+                         "dispatcher.column_bits": 3, "dispatcher.bank_bits": 2, "dispatcher.gpr_bits": 7,
+                         "dispatcher.opsize_bits": 9, "channel.banks": 4, "channel.lanes": 4, "channel.buffer_bytes": 64,
+                         "channel.max_beats": 1024, "channel.table_entries": 16, "channel.opsize_bits": 9,
+                         "channel.acc_format": "bf16", "channel.depth": 4, "hub.channels": 1, "hub.lanes": 4,
+                         "hub.gpr_bytes": 1024, "hub.max_elements": 256}, {"tokens": 10, "head_dim": 8}))

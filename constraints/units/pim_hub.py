@@ -7,16 +7,22 @@ broadcast path to the channels). Lanes, number formats, passes and encodings are
 from __future__ import annotations
 
 import struct
-from typing import Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field as Key
+from pydantic import model_validator
 
 from ..arithmetic import ExpTable
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
 from ..document import Strict
+from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, float_format
 from ..program_encoding import COMMANDS
 
-__all__ = ["CODES", "EPU_COMMANDS", "INNER", "PRESETS", "PimHubConfig", "RECEIVING", "SENDING"]
+__all__ = ["CODES", "EPU_COMMANDS", "INNER", "PRESETS", "RECEIVING", "SENDING", "UNIT", "EpuCommand", "EpuVectorCommand",
+           "PimHubConfig", "PimHubResult", "VectorWorkload"]
 
 #: Commands that send registers to channels, and those that put results of channels into registers.
 SENDING = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
@@ -32,16 +38,16 @@ INNER: FloatFormat = float_format("e8m13")
 class PimHubConfig(Strict):
     """Parameters of the generator ``pim-hub``."""
 
-    channels: int = Field(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
-    lanes: int = Field(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
-    format: Literal["bf16", "fp16"] = Field(default="bf16", description="format of the registers")
-    gpr_bytes: int = Field(default=512 << 10, ge=8, le=1 << 24, description="the registers together")
-    max_elements: int = Field(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
-    epsilon: float = Field(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
-    lane_depth: int = Field(default=6, ge=1, le=12, description="registers of the multiply-adds")
-    sum_depth: int = Field(default=6, ge=2, le=16, description="registers of the adder of all lanes")
-    scalar_depth: int = Field(default=4, ge=1, le=12, description="registers of reciprocal and reciprocal square root")
-    clock_mhz: float = Field(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
+    channels: int = Key(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
+    lanes: int = Key(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
+    format: Literal["bf16", "fp16"] = Key(default="bf16", description="format of the registers")
+    gpr_bytes: int = Key(default=512 << 10, ge=8, le=1 << 24, description="the registers together")
+    max_elements: int = Key(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
+    epsilon: float = Key(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
+    lane_depth: int = Key(default=6, ge=1, le=12, description="registers of the multiply-adds")
+    sum_depth: int = Key(default=6, ge=2, le=16, description="registers of the adder of all lanes")
+    scalar_depth: int = Key(default=4, ge=1, le=12, description="registers of reciprocal and reciprocal square root")
+    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> PimHubConfig:
@@ -81,11 +87,92 @@ class PimHubConfig(Strict):
         """Registers of the longest vector."""
         return -(-self.max_elements // self.lanes)
 
-    def field_bits(self) -> dict[str, int]:
-        """Fields of a command, the lowest first."""
+    # Ports ------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def command_layout(self) -> Layout:
+        """A command: its code and operands."""
         register = (self.registers - 1).bit_length()
-        return {"op": 6, "opsize": self.max_elements.bit_length(), "gpr": register, "gpr1": register, "mask": self.channels,
-                "overlap": 1}
+        return Layout.of(
+            Field("op", 6, "code of the program encoding; one that is none of the hub does nothing"),
+            Field("opsize", self.max_elements.bit_length(),
+                  "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and RMSNORM; 0: "
+                  "nothing is done"),
+            Field("gpr", register, "first register; of EWADD and GPR_MUL first operand and destination"),
+            Field("gpr1", register, "EWADD, GPR_MUL: second operand; SOFTMAX, LAYERNORM, RMSNORM: destination"),
+            Field("mask", self.channels, "channels; the highest bit is channel 0"),
+            Field("overlap", 1, "it may begin while commands before it are under way"))
+
+    @property
+    def word_layout(self) -> Layout:
+        """A register."""
+        return Layout.numbers(self.fmt, self.lanes)
+
+    def ports(self) -> tuple[Port, ...]:
+        word, channels = self.word_layout, range(self.channels)
+        return (
+            Port("command", "in", self.command_layout, "a command"),
+            Port("host_in", "in", word, "WR_GPR: a register"),
+            Port("host_out", "out", word, "RD_GPR: a register"),
+            *(Port(f"result_{n}", "in", word, f"result of channel {n}") for n in channels),
+            *(Port(f"data_{n}", "out", word, f"data for channel {n}") for n in channels),
+        )
 
 
 PRESETS: dict[str, PimHubConfig] = {"lol-pim": PimHubConfig(), "lol-pim-fp16": PimHubConfig(format="fp16")}
+
+
+class VectorWorkload(Workload):
+    """Vectors of the measured commands."""
+
+    tokens: int = Key(default=512, ge=1, le=1 << 24, description="elements of the vectors")
+
+    def check(self, config: PimHubConfig) -> None:
+        most = min(config.max_elements, config.registers * config.lanes)
+        if self.tokens > most:
+            raise ConfigError(f"tokens must be at most {most} for this configuration, not {self.tokens}")
+
+
+class EpuCommand(Strict):
+    """A command of the EPU, at full rate."""
+
+    words: int = Key(description="of a vector")
+    cycles: int = Key(description="of the command alone: a run with it less one without")
+    ideal_cycles: int = Key(description="words of all passes, one a clock")
+    clocks_per_word: float | None = Key(description="clocks of a further word; None for a vector of one word")
+
+
+class EpuVectorCommand(EpuCommand):
+    """A command whose elements depend on the whole vector."""
+
+    max_abs_error: float = Key(description="against binary64 on the same bits")
+    rms_error: float
+
+
+class PimHubResult(SimResult):
+    """What the bench of ``pim-hub`` measured."""
+
+    cycles: int = Key(description="of SOFTMAX")
+    ideal_cycles: int = Key(description="words of the three passes of SOFTMAX, one a clock")
+    stall_cycles: int
+    utilisation: float
+    commands: dict[str, EpuVectorCommand | EpuCommand]
+    max_abs_error: float = Key(description="of SOFTMAX against binary64 on the same bits")
+    rms_error: float
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [
+            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+            *((name, f"{one.cycles} cycles for {one.words} words"
+               + ("" if one.clocks_per_word is None else f", {one.clocks_per_word:g} for each more"))
+              for name, one in self.commands.items()),
+        ]
+
+
+UNIT = Unit("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
+            module="pim_hub", config=PimHubConfig, presets=PRESETS, generator="bankside.gen.aim.hub:PimHub",
+            model="bankside.models.aim.hub:HubModel", bench="bankside.cosim.pim_hub:bench", page="docs/pim-hub.md",
+            workload=VectorWorkload, result=PimHubResult, published=(),
+            trial=Trial({"channels": 2, "lanes": 2, "gpr_bytes": 128, "max_elements": 64}, {"tokens": 20}))

@@ -5,27 +5,16 @@ from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.aim_channel import CODES, GROUP, AimChannelConfig
+from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .pu import AimPu, ElementwiseMultiplier
 
-__all__ = ["AimChannel", "command_layout", "write_layout"]
-
-
-def command_layout(config):
-    """A command: its code and operands."""
-    return data.StructLayout(config.field_bits())
-
-
-def write_layout(config):
-    """What is written into the banks in one column access."""
-    return data.StructLayout({"data": config.groups * config.word_bits, "banks": config.banks, "scatter": 1,
-                              "element": config.field_bits()["element"]})
+__all__ = ["AimChannel"]
 
 
 class _Buffer(NamedTuple):
@@ -170,59 +159,22 @@ class AimChannel(wiring.Component):
 
     Members
     -------
-    command : ``In(stream.Signature(command_layout(config)))``
+    command : ``In(stream.Signature(payload(config.command_layout)))``
     bank : ``In(stream.Signature(banks * word))``
         A column access of all banks; of a bank that the command does not read the data do not matter.
     data : ``In(stream.Signature(word))``
-    write : ``Out(stream.Signature(write_layout(config)))``
+    write : ``Out(stream.Signature(payload(config.write_layout)))``
     result : ``Out(stream.Signature(word))``
     """
 
     #: Results that wait for the reader.
     RESULTS = 4
 
-    PORTS = {
-        "command": {
-            "payload": "a command",
-            "fields": {
-                "op": "code of the program encoding; one that is none of a channel does nothing",
-                "opsize": "column accesses, or words of WR_GB; 0: nothing is done",
-                "column": "first word of the global buffer; what runs over begins anew",
-                "bank": "MAC_SBK, COPY_BKGB, COPY_GBBK, WR_SBK, RD_SBK: bank",
-                "register": "register of the set",
-                "element": "WR_ABK: element of the word that is written",
-                "function": "AF: number of the function",
-                "neighbour": "MAC_ABK: the other factors are those of the next bank, in the units of even banks only",
-            },
-        },
-        "bank": {"payload": "a column access of every bank, bank 0 lowest", "fields": {}},
-        "data": {"payload": "a word: for the global buffer; a number for each register, unit 0 lowest; or for the banks",
-                 "fields": {}},
-        "write": {
-            "payload": "a write into the banks",
-            "fields": {
-                "data": "a word for each bank group, group 0 lowest",
-                "banks": "banks that are written, a bit each",
-                "scatter": "bank b gets element b of the lowest word alone, as element `element` of its own",
-                "element": "see scatter",
-            },
-        },
-        "result": {"payload": "RD_MAC, RD_AF: a number of each unit, unit 0 lowest, then zeros; RD_SBK: the bank's word",
-                   "fields": {}},
-    }
-
     def __init__(self, config):
         if not isinstance(config, AimChannelConfig):
             raise TypeError(f"Configuration must be an AimChannelConfig, not {config!r}")
         self._config = config
-        word = config.word_bits
-        super().__init__({
-            "command": In(stream.Signature(command_layout(config))),
-            "bank": In(stream.Signature(config.banks * word)),
-            "data": In(stream.Signature(word)),
-            "write": Out(stream.Signature(write_layout(config))),
-            "result": Out(stream.Signature(word)),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -284,7 +236,7 @@ class AimChannel(wiring.Component):
 
     def _queues(self, m):
         """Commands as they come, and those that are dispatched with their buffer and set of registers."""
-        layout = command_layout(self._config)
+        layout = payload(self._config.command_layout)
         m.submodules.commands = commands = StreamRegister(layout)
         m.submodules.host_queue = host_queue = StreamRegister(_queued_layout(self._config))
         m.submodules.product_queue = product_queue = StreamRegister(_queued_layout(self._config))
@@ -409,7 +361,7 @@ class AimChannel(wiring.Component):
         config = self._config
         m.submodules.results = results = StreamFIFO(config.word_bits, self.RESULTS)
         write_places = config.multiply_depth + 6
-        m.submodules.writes = writes = StreamFIFO(write_layout(config), write_places)
+        m.submodules.writes = writes = StreamFIFO(payload(config.write_layout), write_places)
         wiring.connect(m, results=results.o, result=wiring.flipped(self.result))
         wiring.connect(m, writes=writes.o, write=wiring.flipped(self.write))
         result_places = Signal(range(self.RESULTS + 1), init=self.RESULTS)
@@ -554,7 +506,7 @@ class AimChannel(wiring.Component):
             m.d.comb += [part.a.eq(self.bank.payload.word_select(first, width)),
                          part.b.eq(self.bank.payload.word_select(first + config.lanes, width))]
         stored, from_gb, stored_gb = Signal(), Signal(), Signal()
-        direct = Signal(write_layout(config), reset_less=True)
+        direct = Signal(payload(config.write_layout), reset_less=True)
         own = Signal(word)
         m.d.sync += [
             stored.eq(go & host.stores & ~multiplies), from_gb.eq(_is_op(op, "COPY_GBBK")), stored_gb.eq(host.command.gb),
@@ -623,7 +575,7 @@ class AimChannel(wiring.Component):
 
 def _queued_layout(config):
     """A command that is dispatched, with its buffer and set of registers."""
-    return data.StructLayout({"command": command_layout(config), "gb": 1, "set": 1})
+    return data.StructLayout({"command": payload(config.command_layout), "gb": 1, "set": 1})
 
 
 def _is_op(command, *names):

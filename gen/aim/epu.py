@@ -107,7 +107,7 @@ class Epu(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        bits = config.field_bits()
+        bits = config.command_layout.widths
         super().__init__({
             "start": In(1), "op": In(bits["op"]), "opsize": In(bits["opsize"]), "gpr": In(bits["gpr"]),
             "gpr1": In(bits["gpr"]),

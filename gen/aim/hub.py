@@ -3,21 +3,16 @@
 
 from amaranth import *
 from amaranth.hdl import Assert
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pim_hub import CODES, EPU_COMMANDS, RECEIVING, SENDING, PimHubConfig
 from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.ports import members, payload
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .epu import Epu, EpuLane
 
-__all__ = ["PimHub", "hub_command_layout"]
-
-
-def hub_command_layout(config):
-    """A command: its code and operands."""
-    return data.StructLayout(config.field_bits())
+__all__ = ["PimHub"]
 
 
 class PimHub(wiring.Component):
@@ -39,7 +34,7 @@ class PimHub(wiring.Component):
 
     Members
     -------
-    command : ``In(stream.Signature(hub_command_layout(config)))``
+    command : ``In(stream.Signature(payload(config.command_layout)))``
     host_in : ``In(stream.Signature(word))``
     host_out : ``Out(stream.Signature(word))``
     result_0 ... : ``In(stream.Signature(word))``
@@ -53,32 +48,7 @@ class PimHub(wiring.Component):
         if not isinstance(config, PimHubConfig):
             raise TypeError(f"Configuration must be a PimHubConfig, not {config!r}")
         self._config = config
-        channels, word = range(config.channels), config.word_bits
-        self.PORTS = {
-            "command": {
-                "payload": "a command",
-                "fields": {
-                    "op": "code of the program encoding; one that is none of the hub does nothing",
-                    "opsize": "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and "
-                              "RMSNORM; 0: nothing is done",
-                    "gpr": "first register; of EWADD and GPR_MUL first operand and destination",
-                    "gpr1": "EWADD, GPR_MUL: second operand; SOFTMAX, LAYERNORM, RMSNORM: destination",
-                    "mask": "channels; the highest bit is channel 0",
-                    "overlap": "it may begin while commands before it are under way",
-                },
-            },
-            "host_in": {"payload": "WR_GPR: a register", "fields": {}},
-            "host_out": {"payload": "RD_GPR: a register", "fields": {}},
-            **{f"result_{n}": {"payload": f"result of channel {n}", "fields": {}} for n in channels},
-            **{f"data_{n}": {"payload": f"data for channel {n}", "fields": {}} for n in channels},
-        }
-        super().__init__({
-            "command": In(stream.Signature(hub_command_layout(config))),
-            "host_in": In(stream.Signature(word)),
-            "host_out": Out(stream.Signature(word)),
-            **{f"result_{n}": In(stream.Signature(word)) for n in channels},
-            **{f"data_{n}": Out(stream.Signature(word)) for n in channels},
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -94,7 +64,7 @@ class PimHub(wiring.Component):
         m = Module()
         config = self._config
         word, channels = config.word_bits, config.channels
-        layout = hub_command_layout(config)
+        layout = payload(config.command_layout)
 
         def is_op(command, *names):
             return Cat(command.op == CODES[name] for name in names).any()

@@ -4,37 +4,22 @@
 from typing import Any, NamedTuple
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ..blocks.ports import members, payload
 from ..blocks.stream import StreamRegister
 from .banks import BankedMemory
 from .lines import slot_layout
 from .sequencer import ItemKind, LoopSequencer, item_layout
 
-__all__ = ["DpaDispatcher", "command_layout", "done_layout", "host_layout"]
+__all__ = ["DpaDispatcher"]
 
 
 #: Bits of an index that are multiplied with a stride in a clock; the products of its parts are added up in the next.
 PART = 7
-
-
-def host_layout(config):
-    """A write of the host."""
-    return data.StructLayout({"address": config.address_bits, "data": 32})
-
-
-def command_layout(config):
-    """A command with all its operands."""
-    return data.StructLayout(config.command_fields)
-
-
-def done_layout(config):
-    """How a run ended, and at which line."""
-    return data.StructLayout(config.done_fields)
 
 
 class _Memories(NamedTuple):
@@ -169,51 +154,21 @@ class DpaDispatcher(wiring.Component):
 
     Members
     -------
-    host : ``In(stream.Signature(host_layout(config)))``
+    host : ``In(stream.Signature(payload(config.host_layout)))``
         Writes, executed in order.
-    command : ``Out(stream.Signature(command_layout(config)))``
+    command : ``Out(stream.Signature(payload(config.command_layout)))``
         Commands.
-    done : ``Out(stream.Signature(done_layout(config)))``
+    done : ``Out(stream.Signature(payload(config.done_layout)))``
         Ends of runs.
     status : ``Out(3)``
         Registers: a run is under way; an error is to be cleared; a released slot's entries are being invalidated.
     """
 
-    #: What each port is for.
-    PORTS = {
-        "host": {
-            "payload": "a write of the host",
-            "fields": {"address": "register, entry of the Va2Pa table, or word of the command buffer",
-                       "data": "what is written"},
-        },
-        "command": {
-            "payload": "a command",
-            "fields": {
-                "op": "operation code",
-                **{name: meaning for name, meaning in OPERANDS.items() if name not in ("row", "slot")},
-                "row": "physical row",
-                "request": "name of the request whose row it is, 0 if the row was not virtual",
-                "line": "line of the command buffer that it came from",
-            },
-        },
-        "done": {
-            "payload": "a run is over and its commands are taken",
-            "fields": {"code": "0, or what was wrong", "line": "line of the end, or where it was wrong"},
-        },
-        "status": {"payload": "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are "
-                              "being invalidated"},
-    }
-
     def __init__(self, config):
         if not isinstance(config, DpaDispatcherConfig):
             raise TypeError(f"Configuration must be a DpaDispatcherConfig, not {config!r}")
         self._config = config
-        super().__init__({
-            "host": In(stream.Signature(host_layout(config))),
-            "command": Out(stream.Signature(command_layout(config))),
-            "done": Out(stream.Signature(done_layout(config))),
-            "status": Out(3),
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -268,8 +223,8 @@ class DpaDispatcher(wiring.Component):
         """A write of the host: what it is, and whether it can be done now. Starts runs."""
         config = self._config
         low = config.address_bits - 2
-        m.submodules.host_in = host_in = StreamRegister(host_layout(config))
-        m.submodules.done_out = done_out = StreamRegister(done_layout(config))
+        m.submodules.host_in = host_in = StreamRegister(payload(config.host_layout))
+        m.submodules.done_out = done_out = StreamRegister(payload(config.done_layout))
         wiring.connect(m, outside=wiring.flipped(self.host), host_in=host_in.i)
         wiring.connect(m, done_out=done_out.o, outside=wiring.flipped(self.done))
         write = host_in.o
@@ -475,7 +430,7 @@ class DpaDispatcher(wiring.Component):
     def _issue(self, m, sequencer, pipeline, state, host, found, looked_up, request):
         """A command leaves, or the run ends; anything else that stands at the end of the pipeline holds all of it."""
         config, line, done_out = self._config, found.line, host.done_out
-        m.submodules.command_out = command_out = StreamRegister(command_layout(config))
+        m.submodules.command_out = command_out = StreamRegister(payload(config.command_layout))
         wiring.connect(m, command_out=command_out.o, outside=wiring.flipped(self.command))
         issues, over, code = Signal(), Signal(), Signal(4)
         m.d.comb += code.eq(line.code)

@@ -2,29 +2,18 @@
 """A LoL-PIM module: what its dispatcher issues goes to the channels and to the hub, data between hub and channels."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from ...constraints.program_encoding import COMMANDS
 from ...constraints.units.lol_pim_module import CHANNEL_CODES, HUB_COMMANDS, PLAIN, LolPimModuleConfig
 from ..aim import AimChannel, PimHub
-from ..aim.channel import write_layout
 from ..blocks.broadcast import StreamBroadcast, link
+from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
-from .dispatcher import DpaDispatcher, command_layout, done_layout, host_layout
+from .dispatcher import DpaDispatcher
 
-__all__ = ["LolPimModule", "issued_layout", "memory_layout"]
-
-
-def memory_layout(config):
-    """What the memory of a channel is told of a command."""
-    return data.StructLayout(config.memory_fields)
-
-
-def issued_layout(config):
-    """A command as it leaves the dispatcher."""
-    return data.StructLayout(config.issued_fields)
+__all__ = ["LolPimModule"]
 
 
 class LolPimModule(wiring.Component):
@@ -47,45 +36,21 @@ class LolPimModule(wiring.Component):
 
     Members
     -------
-    host : ``In(stream.Signature(host_layout(config.dispatcher)))``
-    done : ``Out(stream.Signature(done_layout(config.dispatcher)))``
+    host : ``In(stream.Signature(payload(config.dispatcher.host_layout)))``
+    done : ``Out(stream.Signature(payload(config.dispatcher.done_layout)))``
     status : ``Out(3)``
     host_in, host_out : ``In`` and ``Out(stream.Signature(word))``
-    issued : ``Out(issued_layout(config))``
-    memory_0 ... : ``Out(stream.Signature(memory_layout(config)))``
+    issued : ``Out(payload(config.issued_layout))``
+    memory_0 ... : ``Out(stream.Signature(payload(config.memory_layout)))``
     bank_0 ... : ``In(stream.Signature(banks * word))``
-    write_0 ... : ``Out(stream.Signature(write_layout(config.channel)))``
+    write_0 ... : ``Out(stream.Signature(payload(config.channel.write_layout)))``
     """
 
     def __init__(self, config):
         if not isinstance(config, LolPimModuleConfig):
             raise TypeError(f"Configuration must be a LolPimModuleConfig, not {config!r}")
         self._config = config
-        dispatcher, channel, word, channels = config.dispatcher, config.channel, config.word_bits, range(config.channels)
-        self.PORTS = {
-            **{name: DpaDispatcher.PORTS[name] for name in ("host", "done", "status")},
-            "host_in": {"payload": "WR_GPR: a register of the hub", "fields": {}},
-            "host_out": {"payload": "RD_GPR: a register of the hub", "fields": {}},
-            "issued": {"payload": "bit 0: a command leaves the dispatcher in this clock; above: the command"},
-            **{f"memory_{n}": {"payload": f"a command for the memory of channel {n}, which issues it when it takes it",
-                               "fields": {"op": "operation code",
-                                          "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
-                                          "row": "physical row", "column": "first column of the row", "bank": "bank"}}
-               for n in channels},
-            **{f"bank_{n}": AimChannel.PORTS["bank"] for n in channels},
-            **{f"write_{n}": AimChannel.PORTS["write"] for n in channels},
-        }
-        super().__init__({
-            "host": In(stream.Signature(host_layout(dispatcher))),
-            "done": Out(stream.Signature(done_layout(dispatcher))),
-            "status": Out(3),
-            "host_in": In(stream.Signature(word)),
-            "host_out": Out(stream.Signature(word)),
-            "issued": Out(issued_layout(config)),
-            **{f"memory_{n}": Out(stream.Signature(memory_layout(config))) for n in channels},
-            **{f"bank_{n}": In(stream.Signature(channel.banks * word)) for n in channels},
-            **{f"write_{n}": Out(stream.Signature(write_layout(channel))) for n in channels},
-        })
+        super().__init__(members(config.ports()))
 
     @property
     def config(self):
@@ -111,12 +76,12 @@ class LolPimModule(wiring.Component):
         m.d.comb += self.status.eq(dispatcher.status)
 
         # ---- Whom a command is for -----------------------------------------------------------------------------------
-        layout = command_layout(config.dispatcher)
+        layout = payload(config.dispatcher.command_layout)
         command = dispatcher.command.p
         m.submodules.broadcast = broadcast = StreamBroadcast(layout.size, 1 + config.channels)
         m.d.comb += [
             self.issued.valid.eq(dispatcher.command.valid & dispatcher.command.ready),
-            *(self.issued[name].eq(command[name]) for name in config.dispatcher.command_fields),
+            *(self.issued[name].eq(command[name]) for name in config.dispatcher.command_layout.widths),
         ]
 
         def is_op(command, names):
@@ -154,7 +119,7 @@ class LolPimModule(wiring.Component):
                 given.eq(source.payload),
                 alone.eq(is_op(given, PLAIN)),
                 memory.valid.eq(source.valid & (alone | commands.i.ready)),
-                *(memory.p[name].eq(given[name]) for name in config.memory_fields),
+                *(memory.p[name].eq(given[name]) for name in config.memory_layout.widths),
                 commands.i.valid.eq(source.valid & ~alone & memory.ready),
                 commands.i.payload.eq(given),
                 source.ready.eq(memory.ready & (alone | commands.i.ready)),

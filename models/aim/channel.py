@@ -25,7 +25,7 @@ _MANY = ("WR_GB", "MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "COPY_GBBK")
 
 @dataclass(frozen=True)
 class Operation:
-    """A command with its operands, see ``AimChannel.PORTS``."""
+    """A command with its operands, see ``AimChannelConfig.command_layout``."""
 
     op: str
     opsize: int = 1

@@ -31,7 +31,7 @@ ONE, MINUS_ZERO = np.int64(FP32.bias << FP32.fraction_bits), np.int64(FP32.sign_
 
 @dataclass(frozen=True)
 class HubCommand:
-    """A command with its operands, see ``PimHub.PORTS``."""
+    """A command with its operands, see ``PimHubConfig.command_layout``."""
 
     op: str
     opsize: int = 1

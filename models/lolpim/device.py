@@ -88,7 +88,7 @@ class ModuleModel:
         before = len(self.dispatcher.issued)
         self.dispatcher.write(address, data)
         for values in self.dispatcher.issued[before:]:
-            self._execute(dict(zip(self.config.dispatcher.command_fields, values, strict=True)))
+            self._execute(dict(zip(self.config.dispatcher.command_layout.widths, values, strict=True)))
 
     def _execute(self, command: dict[str, int]) -> None:
         config, op = self.config, _NAMES[command["op"]]

@@ -270,7 +270,7 @@ class Dispatcher:
         elif values["row"] >> config.row_bits:
             raise _Ends(DispatchError.RANGE, line)
         known = {"op": fields["op"], "request": request, "line": line, **values}
-        self.issued.append(tuple(known[name] for name in config.command_fields))
+        self.issued.append(tuple(known[name] for name in config.command_layout.widths))
 
 
 def dispatch(config: DpaDispatcherConfig, writes: Iterable[tuple[int, int]]) -> tuple[Issued, list[Done]]:
@@ -278,5 +278,5 @@ def dispatch(config: DpaDispatcherConfig, writes: Iterable[tuple[int, int]]) -> 
     unit = Dispatcher(config)
     for address, data in writes:
         unit.write(address, data)
-    fields = tuple(config.command_fields)
+    fields = tuple(config.command_layout.widths)
     return Issued(fields, np.array(unit.issued, np.int64).reshape(-1, len(fields))), unit.done

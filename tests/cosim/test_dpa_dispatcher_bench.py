@@ -36,9 +36,8 @@ def test_worked_example(unit):
     outcome = simulate(config, text, [writes])
     assert outcome.mismatches == 0, outcome.first_mismatch
     seen = []
-    for raw in outcome.run.outputs["command"]:
-        word = int.from_bytes(raw.tobytes(), "little")
-        op, row, gpr = word & 63, word >> 56 & 0x3fff, word >> 80 & 0x3fff
+    fields = config.command_layout.unpack(outcome.run.outputs["command"])
+    for op, row, gpr in zip(fields["op"], fields["row"], fields["gpr"], strict=True):
         seen.append(("DOT-PROD", row) if op == 10 else ("RD-OUT", gpr))
     assert seen == [("DOT-PROD", 22), ("RD-OUT", 16), ("DOT-PROD", 33), ("RD-OUT", 16), ("DOT-PROD", 34), ("RD-OUT", 17)]
 
@@ -91,7 +90,7 @@ def test_a_wrong_expectation_is_reported(unit, monkeypatch):
               start(config)]
     outcome = simulate(config, text, [writes])
     assert outcome.mismatches == 1
-    assert re.match(r"command 0: got 0x[0-9a-f]+, expected 0x[0-9a-f]+$", outcome.first_mismatch)
+    assert re.match(r"command 0 \(episode 0\): got 0x[0-9a-f]+, expected 0x[0-9a-f]+$", outcome.first_mismatch)
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ class Bench:
                 _, _, valid, ready, payload, ends, taken, end = await ctx.tick().sample(
                     dut.command.valid, dut.command.ready, dut.command.payload,
                     dut.done.valid, dut.done.ready, dut.done.payload)
-                now = tuple(payload[name] for name in config.command_fields) if valid else None
+                now = tuple(payload[name] for name in config.command_layout.widths) if valid else None
                 assert held is None or now == held
                 held = None if ready else now
                 if valid and ready:

@@ -28,8 +28,6 @@ CONFIG = LolPimModuleConfig.model_validate({
 def hollow(unit, made):
     """A unit with nothing in it; the instances that are made are kept."""
     class Hollow(wiring.Component):
-        PORTS = getattr(unit, "PORTS", None)
-
         def __init__(self, config):
             self.config = config
             super().__init__(unit(config).signature)
@@ -49,9 +47,10 @@ def run(monkeypatch, epochs, stall):
     dut, rng, runs = LolPimModule(CONFIG), random.Random(1), len(epochs)
     simulator = Simulator(dut)
     hub, ends = hubs[0], []
-    streams = {"hub": (hub.command, CONFIG.hub.field_bits()),
-               **{f"channel_{n}": (unit.command, CONFIG.channel.field_bits()) for n, unit in enumerate(channels)},
-               **{f"memory_{n}": (getattr(dut, f"memory_{n}"), CONFIG.memory_fields) for n in range(CONFIG.channels)}}
+    streams = {"hub": (hub.command, CONFIG.hub.command_layout.widths),
+               **{f"channel_{n}": (unit.command, CONFIG.channel.command_layout.widths) for n, unit in enumerate(channels)},
+               **{f"memory_{n}": (getattr(dut, f"memory_{n}"), CONFIG.memory_layout.widths)
+                  for n in range(CONFIG.channels)}}
     seen = {name: [] for name in streams}
 
     async def host(ctx):
@@ -108,7 +107,7 @@ def test_who_gets_a_command(monkeypatch, stall):
         for n in range(CONFIG.channels):
             addressed = bool(c["mask"] & mask_of([n], 5)) if op in CHANNEL_CODES else op in PLAIN and c["gpr1"] == n
             if addressed:
-                expected[f"memory_{n}"].append({name: c[name] for name in CONFIG.memory_fields})
+                expected[f"memory_{n}"].append({name: c[name] for name in CONFIG.memory_layout.widths})
             if addressed and op in CHANNEL_CODES:
                 expected[f"channel_{n}"].append({
                     **{name: c[name] for name in ("op", "opsize", "bank", "register")},
