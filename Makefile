@@ -6,18 +6,26 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 FULL   := $(VENV)/.ready-full
 
-.PHONY: demo test test-full bench rtl lint setup lock clean
+.PHONY: demo test test-full bench records rtl lint setup lock clean
 demo: $(READY)
 	$(BIN)/bankside demo
 
+# Files vary in cost from nothing to minutes, so a process that has no tests left takes half of those the other has; what
+# is left of a file stays together, and so do its fixtures.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
 test: $(READY) lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" --hypothesis-profile=repeatable $(PYTEST_ARGS)
 
 test-full: $(FULL) lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 bench: $(READY)
 	$(BIN)/bankside bench
+
+# Makes every measurement that comes with the package again: hours.
+records: $(READY)
+	$(BIN)/bankside records --remake --records bankside/measured
 
 rtl: $(READY)
 	$(BIN)/bankside rtl

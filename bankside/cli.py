@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bankside import __version__
-from bankside.constraints.errors import BanksideError, ConfigError, nearest
+from bankside.constraints.errors import BanksideError, CheckFailed, ConfigError, nearest
 
 __all__ = ["main"]
 
@@ -105,17 +105,6 @@ def entry() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be text
     sys.exit(main())
-
-
-def run_arguments(command: str) -> None:
-    """Run another command of this tool, its result discarded (errors are raised)."""
-    import contextlib
-    import shlex
-
-    words = shlex.split(command)[1:]
-    arguments = _parser(words).parse_args(words)
-    with contextlib.redirect_stdout(io.StringIO()):
-        arguments.run(arguments)
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -329,16 +318,16 @@ def _gen(arguments: argparse.Namespace) -> int:
 
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the workload are the unit's where the command names one, else those of all units."""
-    from .registry import UNITS, workload_options
+    from .registry import UNITS
 
     _selection_arguments(parser)
     named = UNITS.get(next((word for word in getattr(parser, "words", ()) if word in UNITS), ""))
     group = parser.add_argument_group(f"what the bench of {named.name} simulates" if named else
                                       "what is simulated (bankside sim UNIT --help: the unit's own, with defaults)")
-    mine = workload_options(named) if named else {}
+    mine = named.workload.options() if named else {}
     others: dict[str, Any] = {}
     for unit in UNITS.values():
-        for name, option in workload_options(unit).items():
+        for name, option in unit.workload.options().items():
             others.setdefault(name, option)
     for name, option in {**others, **mine}.items():
         text = option.description if name in mine or not named else argparse.SUPPRESS
@@ -786,6 +775,7 @@ def _repro(arguments: argparse.Namespace) -> int:
             emit(drawn)
         else:
             print(drawn["figure"])
+        repro.require_measured(drawn)
         return 0
     if arguments.list:
         paper = load_paper(arguments.paper)
@@ -801,6 +791,7 @@ def _repro(arguments: argparse.Namespace) -> int:
         emit(result)
     else:
         print(repro.repro_text(result))
+    repro.require_measured(result)
     return 0
 
 
@@ -845,6 +836,45 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     else:
         verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; the nearest"
         print(f"x {result['x']:g}, y {result['y']:g}: {verdict} ({result['conditions']})")
+    return 0
+
+
+# ---- records --------------------------------------------------------------------------------------------------------
+
+
+def _record_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*", help="only units whose names match: 'pam-*'")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--make", action="store_true", help="make those that are missing, stale or refused")
+    what.add_argument("--remake", action="store_true", help="make all of them")
+    what.add_argument("--check", action="store_true", help="measure again and compare: exit code 1 if anything differs")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _record_inventory(arguments: argparse.Namespace) -> int:
+    from . import inventory
+    from .records import RecordFolder
+
+    folder = RecordFolder(arguments.records)
+    differ: list[dict[str, Any]] = []
+    if arguments.make or arguments.remake:
+        rows = inventory.make_records(folder, pattern=arguments.pattern, everything=arguments.remake, tell=log)
+    else:
+        rows = inventory.inventory(folder, inventory.wanted(folder, arguments.pattern))
+        if arguments.check:
+            differ = inventory.check_records(folder, [row.measurement for row in rows if row.state in ("own", "shipped")],
+                                             log)
+    if arguments.json:
+        emit({"schema": 1, "folder": str(folder.folder), "shipped": str(folder.shipped),
+              "measurements": [{"command": row.measurement.command, "state": row.state, "record": row.name, "why": row.why}
+                               for row in rows], "differ": differ if arguments.check else None})
+    else:
+        print(inventory.inventory_text(rows))
+        for one in differ:
+            print(f"differs  {one['command']}  ({', '.join(one['differs'])})")
+    if differ:
+        raise CheckFailed(f"{len(differ)} records differ from what is measured now; the first: {differ[0]['record']}")
     return 0
 
 
@@ -942,6 +972,8 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
                   _calibrate),
     "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
+    "records": ("measurement records: which the package comes with, which are missing; make or check them",
+                _record_arguments, _record_inventory),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),
 }
 

@@ -30,15 +30,18 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     from bankside.models.lolpim.compiler import compile_model
     from bankside.models.program.encoding import encode_program
     from bankside.models.program.encoding import listing as lines_of
-    from bankside.models.systems import MissingRecord, load_system
+    from bankside.models.systems import MissingRecord, kinds, load_system, system_names
+    from bankside.models.systems.lol_pim import LolPimSystem
+    from bankside.models.systems.registry import read_spec
 
     from .records import RecordFolder
 
     shape = load_model(model)
-    loaded: Any = load_system(system, changes)
-    if loaded.kind != "lol-pim":
-        raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: lol-pim, "
-                          "aimx-pim)")
+    loaded = load_system(system, changes)
+    if not isinstance(loaded, LolPimSystem):
+        able = ", ".join(name for name in system_names()
+                         if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem))
+        raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: {able})")
     not_measured: list[str] = []
     try:
         loaded.prepare(shape, RecordFolder(records), False)

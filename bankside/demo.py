@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.errors import CheckFailed
 from bankside.constraints.workspace import write_files
 
-from . import measure
 from .evaluate import evaluate
 from .generate import generated_files, verilog
+from .measure import measurement_of, require_equal
+from .measuring import measure_all
 from .report import summary_table, write_report
 from .selection import select
 
@@ -24,7 +22,7 @@ __all__ = ["run"]
 UNIT, PRESET, MEMORY = "pam-pu", "pam-hbm", "hbm3-5.2"
 MODEL, CONTEXT, BATCH, TOKENS = "llama-3-70b", 4096, 16, 512
 SYSTEMS = ("gpu-only", "pam-hbm-only")
-STAGES = 6
+STAGES = 5
 
 
 def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
@@ -43,28 +41,15 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
 
     tell(f"generating {UNIT} {PRESET}")
     paths = write_files(folder / "rtl", generated_files(selection))
-    # Synthesis and co-simulation need a core each and nothing of each other.
-    tell("synthesising in the background: area and critical path in the generic library")
-    command = [sys.executable, "-m", "bankside", "synth", UNIT, "--preset", PRESET, "--json"]
-    background = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}")
-        sim = measure.simulate(selection, memory=MEMORY, tokens=TOKENS, head_dim=128, seed=1,
-                               progress=lambda text: log(f"           {text}"))
-        measure.require_equal(sim)
-        tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
-        channel = _channel(selection, sim)
-        measure.require_equal(channel)
-        if background.poll() is None:
-            log("           waiting for synthesis")
-        answer, errors = background.communicate()
-    finally:
-        if background.poll() is None:
-            background.terminate()
-            background.wait()
-    if background.returncode:
-        raise CheckFailed(f"synthesis failed: {(errors.strip().splitlines() or ['no output'])[-1]}")
-    synth = json.loads(answer)
+    tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}, and synthesising beside it")
+    asked = (measurement_of("sim", selection, memory=MEMORY, tokens=TOKENS, head_dim=128),
+             measurement_of("synth", selection))
+    made = measure_all(asked, None, lambda text: log(f"           {text}"))
+    results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
+    sim, synth = results["sim"], results["synth"]
+    tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
+    channel = _channel(selection, sim)
+    require_equal(channel)
 
     tell(f"evaluating {' and '.join(SYSTEMS)} with {MODEL}, context {CONTEXT}, batch {BATCH}")
     evaluations = [evaluate(system, MODEL, context=CONTEXT, batch=BATCH) for system in SYSTEMS]

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bankside.constraints.document import Strict
 from bankside.constraints.errors import ConfigError
 
 from .generate import tool_versions
 from .records import RecordFolder
 
-__all__ = ["calibrate", "evaluate", "evaluate_workload", "fit_activations", "measuring", "system_changes"]
+if TYPE_CHECKING:
+    from bankside.models.llm import ModelShape
+    from bankside.models.serving.splits import Decoding
+    from bankside.models.systems import Evaluation, System
+
+__all__ = ["calibrate", "chosen_splits", "evaluate", "evaluate_workload", "fit_activations", "measuring", "system_changes"]
+
+Result = TypeVar("Result")
 
 
 def system_changes(sets: Sequence[str]) -> dict[str, Any]:
@@ -39,6 +45,58 @@ def system_changes(sets: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
+def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[System]:
+    """The system with the splits that ``split`` asks for: None for its own, ``auto`` for all that divide the model, or
+    ``TPxPP``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a split that is written otherwise or is not of the system, or none that divides the model.
+    """
+    if split is None:
+        return [system]
+    if split == "auto":
+        found: list[System] = [*system.splits(model)]
+        if not found:
+            raise ConfigError(f"{model.name} can't be split over {system.devices} devices of {system.name}")
+        return found
+    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", split)
+    if match is None:
+        raise ConfigError(f"--split is auto or tensor x pipeline as in 8x4, not '{split}'")
+    tensor, pipeline = int(match[1]), int(match[2])
+    if tensor * pipeline != system.devices:
+        raise ConfigError(f"--split {split}: tensor times pipeline must be the {system.devices} devices of {system.name}")
+    return [system.with_split(tensor, pipeline)]
+
+
+def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
+             ) -> tuple[System, Result, list[dict[str, Any]]]:
+    """The system with the highest rate, its result, and a row for each that was tried: its split, its rate or why it has
+    none."""
+    from bankside.models.systems import MissingRecord
+
+    found: list[tuple[System, Result]] = []
+    tried: list[dict[str, Any]] = []
+    problem: ConfigError | None = None
+    for one in systems:
+        row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
+        tried.append(row)
+        try:
+            result = attempt(one)
+        except MissingRecord:
+            raise
+        except ConfigError as error:
+            row["why"], problem = str(error), error
+            continue
+        row["throughput_tok_s"] = rate(result)
+        found.append((one, result))
+    if not found:
+        raise problem or ConfigError("no split")
+    system, result = max(found, key=lambda each: rate(each[1]))  # the first of equals
+    return system, result, tried
+
+
 def evaluate_workload(system: str, model: str, workload: str, *, split: str | None = None, refresh: bool = False,
                       measure: bool = False, records: str | None = None, changes: Mapping[str, Any] | None = None,
                       progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
@@ -48,52 +106,31 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
     Raises
     ------
     :exc:`ConfigError`
-        As :func:`evaluate`, and for a system that takes none of this.
+        As :func:`evaluate`.
     """
     from dataclasses import asdict
 
     from bankside.models.llm import load_model
-    from bankside.models.lolpim.allocation import decode
-    from bankside.models.lolpim.search import chosen_splits, nodes, utilisation
+    from bankside.models.serving.splits import decode
     from bankside.models.serving.workloads import load_workload
-    from bankside.models.systems import MissingRecord, load_system
+    from bankside.models.systems import load_system
 
-    shape, loaded = load_model(model), load_system(system, changes)
+    shape, loaded, folder = load_model(model), load_system(system, changes), RecordFolder(records)
     load_workload(workload)
-    if loaded.kind not in ("lol-pim", "lol-pim-hybrid", "gpu"):
-        raise ConfigError(f"--workload is for GPUs and LoL-PIM's systems; {loaded.name} takes requests with bankside serve")
-    folder = RecordFolder(records)
-    found: list[tuple[float, int, Any, Any]] = []
-    tried: list[dict[str, Any]] = []
-    problem: ConfigError | None = None
-    for one in [loaded] if split is None else chosen_splits(loaded, shape, split):
-        row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
-        tried.append(row)
-        try:
-            done = measuring(lambda one=one: decode(one, shape, workload, records=folder, refresh=refresh),  # type: ignore
-                             measure, records, progress)
-        except ConfigError as error:
-            if isinstance(error, MissingRecord):
-                raise
-            row["why"], problem = str(error), error
-            continue
-        row["throughput_tok_s"] = done.tokens_per_s
-        found.append((done.tokens_per_s, -len(found), done, one))
-    if not found:
-        raise problem or ConfigError("no split")
-    _, _, done, one = max(found, key=lambda each: each[:2])
+
+    def attempt(one: System) -> Decoding:
+        return measuring(lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress)
+
+    one, done, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda done: done.tokens_per_s)
     result = asdict(done)
     tensor, pipeline = result.pop("parallelism")
-    count = nodes(one)
-    unit = getattr(one, "unit", None)
     notes = [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"] \
         if done.longest_context > shape.max_context else []
     return {"schema": 1, "system": one.name, "model": shape.name, "workload": workload,
             "throughput_tok_s": result.pop("tokens_per_s"), **result,
-            "utilisation_percent": 100 * utilisation(shape, done.tokens_per_s, count, done.context) if count else None,
+            "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
             "parallelism": {"tensor": tensor, "pipeline": pipeline}, "splits": tried,
-            "records": [record.name for record in unit.records] if unit is not None else [],
-            "notes": notes, "tools": tool_versions()}
+            "records": [record.name for record in one.records], "notes": notes, "tools": tool_versions()}
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, instances: int = 1,
@@ -114,7 +151,7 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
         For an unknown system or model, or what does not fit.
     """
     from bankside.models.llm import load_model
-    from bankside.models.systems import MissingRecord, load_system
+    from bankside.models.systems import load_system
 
     shape, loaded = load_model(model), load_system(system, changes)
     folder = RecordFolder(records)
@@ -124,41 +161,18 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     least, more = divmod(batch, instances)
     if not least:
         raise ConfigError(f"--instances {instances}: a batch of {batch} has no request for each")
+    shares = {share: count for share, count in ((least + 1, more), (least, instances - more)) if count}
 
-    def attempt() -> Any:
-        shares = {least + 1: more, least: instances - more}
-        return _together({share: (count, loaded.evaluate(shape, context=context, batch=share, output_tokens=output_tokens,
-                                                         records=folder, refresh=refresh))
-                          for share, count in shares.items() if count})
+    def attempt(one: System) -> Evaluation:
+        return measuring(lambda: _together({
+            share: (count, one.evaluate(shape, context=context, batch=share, output_tokens=output_tokens, records=folder,
+                                        refresh=refresh)) for share, count in shares.items()}), measure, records, progress)
 
-    tried: list[dict[str, Any]] = []
-    if split is None:
-        result = measuring(attempt, measure, records, progress)
-    else:
-        from bankside.models.lolpim.search import chosen_splits
-
-        found: list[tuple[float, int, Any, Any]] = []
-        problem: ConfigError | None = None
-        for one_split in chosen_splits(loaded, shape, split):
-            loaded = one_split
-            row: dict[str, Any] = {"tensor": loaded.tp, "pipeline": loaded.pp, "throughput_tok_s": None, "why": None}
-            tried.append(row)
-            try:
-                one = measuring(attempt, measure, records, progress)
-            except MissingRecord:
-                raise
-            except ConfigError as error:
-                row["why"], problem = str(error), error
-                continue
-            row["throughput_tok_s"] = one.throughput_tok_s
-            found.append((one.throughput_tok_s, -len(found), one, loaded))
-        if not found:
-            raise problem or ConfigError("no split")
-        _, _, result, loaded = max(found, key=lambda each: each[:2])
+    fastest, result, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda one: one.throughput_tok_s)
     document = result.to_json()
-    if tried:
+    if split is not None:
         document["splits"] = tried
-    asked = [part.model_dump(mode="json") for part in (*vars(loaded).values(), shape) if isinstance(part, Strict)]
+    asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {"schema": 1, "config_hash": digest, **document, "instances": instances,
             "tools": {**tool_versions(), **document.get("tools", {})}}
@@ -180,20 +194,29 @@ def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
 
 
 def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
-    """The result of ``attempt``; measurements that it lacks are made first if ``measure``."""
+    """The result of ``attempt``; measurements that it lacks are made first if ``measure``, side by side, as long as it asks
+    for others.
+
+    Raises
+    ------
+    :exc:`MissingRecord`
+        Without ``measure``, or if a measurement leaves no record of what was asked for.
+    :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
+        If a measurement is not made; the message names it and says why.
+    """
     from bankside.models.systems import MissingRecord
 
-    try:
-        return attempt()
-    except MissingRecord as missing:
-        if not measure:
-            raise
-        from .cli import run_arguments
+    made: set[Any] = set()
+    while True:
+        try:
+            return attempt()
+        except MissingRecord as missing:
+            if not measure or made & set(missing.needs):
+                raise
+            from .measuring import measure_all
 
-        for command in missing.commands:
-            progress(f"measuring: {command}")
-            run_arguments(command if records is None else f"{command} --records {shlex.quote(records)}")
-        return attempt()
+            measure_all(missing.needs, records, progress)
+            made |= set(missing.needs)
 
 
 def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,

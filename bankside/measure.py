@@ -6,33 +6,53 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.contract import SimResult
+from bankside.constraints.contract import SimResult, Unit, Workload
 from bankside.constraints.document import validate
 from bankside.constraints.errors import CheckFailed, ConfigError
-from bankside.constraints.records import Record
+from bankside.constraints.records import Kind, Measurement, Record
 
-from . import generate
-from .records import RecordFolder, generator_digest
-from .registry import workload_options
+from . import generate, registry
+from .records import RecordFolder, completed, made_from
 from .selection import Selection, select
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["require_equal", "simulate", "synthesise", "time_step"]
+__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "time_step"]
 
 Progress = Callable[[str], None]
+
+#: Keys of a synthesis that say how it was measured, or on which machine; they are no part of a record.
+TRANSIENT = ("critical_path", "seconds", "tools")
+
+
+def measurement_of(kind: Kind, selection: Selection, **workload: Any) -> Measurement:
+    """The measurement of a selected configuration; ``workload`` as far as it is not the default."""
+    return Measurement.of(kind, selection.unit.name, selection.config, preset=selection.closest, changes=selection.changes,
+                          **workload)
+
+
+def make(measurement: Measurement, records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+    """Make a measurement here and now; keys as in ``bankside sim --json`` or ``bankside synth --json``.
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the unit and its model differ; there is no record then.
+    """
+    unit = registry.unit(measurement.unit)
+    same = [name for name, config in unit.presets.items() if config == measurement.config]
+    selection = Selection(unit, measurement.preset if measurement.preset in same else next(iter(same), None),
+                          measurement.config)
+    workload = dict(measurement.workload)
+    if measurement.kind == "synth":
+        return synthesise(selection, records=records, progress=progress, **workload)
+    result = simulate(selection, records=records, progress=progress, **workload)
+    require_equal(result)
+    return result
 
 
 def _header(selection: Selection) -> dict[str, Any]:
     return {"schema": 1, "unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
             "config": selection.config.model_dump(mode="json")}
-
-
-def _keep(selection: Selection, kind: str, conditions: dict[str, Any], results: dict[str, Any], tools: dict[str, str],
-          folder: str | None) -> str:
-    record = Record(kind=kind, unit=selection.unit.name, preset=selection.preset,  # type: ignore[arg-type]
-                    config=selection.config.model_dump(mode="json"), config_hash=selection.config_hash,
-                    conditions=conditions, results=results, tools={**tools, "generator": generator_digest()})
-    return RecordFolder(folder).write(record).stem
 
 
 def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, records: str | None = None,
@@ -43,25 +63,18 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
-    from bankside.cosim.request import Part, SimRequest
-
     unit = selection.unit
-    options = workload_options(unit)
-    for name in workload:
-        if name not in options:
-            raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
-                              + ", ".join(f"--{key.replace('_', '-')}" for key in options) + ")")
-    asked: Any
-    if isinstance(unit.workload, type):
-        asked = validate(workload, unit.workload, f"sim {unit.name}")
-        asked.check(selection.config)  # tell before the long part
-        workload = asked.model_dump()
-    else:
-        asked = workload = {**unit.workload, **workload}
+    asked = _workload(unit, workload)
+    asked.check(selection.config)  # tell before the long part
+    workload = asked.model_dump()
     if "memory" in workload:
         load_memory(workload["memory"])
     simulator_environment()
-    RecordFolder(records).prepare()
+    folder = RecordFolder(records)
+    folder.prepare()
+    measurement = completed(measurement_of("sim", selection, seed=seed, **workload))
+    # As the sources are now: they may be edited while this runs. Vectors of a file say nothing that anyone else could find.
+    origin = None if workload.get("vectors") is not None else made_from(measurement)
     wave_file = None
     if waves:
         wave_file = Path("out", "waves", f"{unit.name}-{selection.label}").absolute()
@@ -70,28 +83,62 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
         except OSError as error:
             raise ConfigError(f"{wave_file.parent}: {(error.strerror or str(error)).lower()}") from None
 
+    measured, text = run_bench(selection, asked, seed=seed, waves=wave_file, progress=progress)
+    tools, result = {**generate.tool_versions(), **tool_versions()}, measured.document()
+    shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
+    record = None
+    if not result["mismatches"] and origin is not None:
+        record = _keep(folder, measurement, origin, text, measured.recorded(), tools)
+    if "vectors" in shown:  # the result's key of that name counts them
+        shown["vectors_file"] = shown.pop("vectors")
+    return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
+
+
+def _workload(unit: Unit, keys: dict[str, Any]) -> Workload:
+    """The unit's workload with these keys; :exc:`ConfigError` for a key that it has not, or a value out of bounds."""
+    options = unit.workload.options()
+    for name in keys:
+        if name not in options:
+            raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
+                              + ", ".join(option.flag for option in options.values()) + ")")
+    return validate(keys, unit.workload, f"sim {unit.name}")
+
+
+def run_bench(selection: Selection, workload: Workload, *, verilog: str | None = None, seed: int = 1,
+              waves: Path | None = None, progress: Progress = lambda text: None) -> tuple[SimResult, str]:
+    """Run a unit's bench; its result, and the Verilog that was simulated.
+
+    Parameters
+    ----------
+    verilog : text in place of what the generator writes
+    waves : file for a waveform without suffix
+
+    Raises
+    ------
+    :exc:`CheckFailed`
+        If the simulation crashed or hung.
+    """
+    from bankside.cosim.request import Part, SimRequest
+
     def part(name: str, preset: str, sets: Sequence[str] = ()) -> Part:
         other = select(name, preset=preset, sets=sets)
         return Part(other.config, generate.verilog(other), other.unit.module, generate.latency(other))
 
+    unit = selection.unit
     progress(f"generating {unit.name} {selection.label}")
-    text = generate.verilog(selection)
-    measured_result: Any = unit.load_bench()(SimRequest(
+    text = generate.verilog(selection) if verilog is None else verilog
+    result = unit.load_bench()(SimRequest(
         config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
-        model=unit.load_model(), workload=asked, seed=seed, waves=wave_file, progress=progress, part=part))
-    result: dict[str, Any] = measured_result.document() if isinstance(measured_result, SimResult) else measured_result
-    tools = {**generate.tool_versions(), **tool_versions()}
-    shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
-    record = None
-    # Vectors of a file say nothing of the unit that anyone else could find again.
-    if not result["mismatches"] and workload.get("vectors") is None:
-        measured = {k: v for k, v in result.items()
-                    if k not in ("first_mismatch", "differences", "notes", "waves", "clocks_per_second")}
-        conditions = {key: value for key, value in shown.items() if value is not None}
-        record = _keep(selection, "sim", {**conditions, "seed": seed}, measured, tools, records)
-    if "vectors" in shown:  # the result's key of that name counts them
-        shown["vectors_file"] = shown.pop("vectors")
-    return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
+        model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part))
+    return result, text
+
+
+def _keep(folder: RecordFolder, measurement: Measurement, origin: dict[str, str], verilog: str, result: dict[str, Any],
+          tools: dict[str, str]) -> str:
+    """Write the record of a result; its name."""
+    lasting = {key: value for key, value in result.items() if key not in TRANSIENT}
+    record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools)
+    return folder.write(record).stem
 
 
 def memory_label(memory: str) -> str:
@@ -104,16 +151,19 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     from .synthesis import flow, libraries
 
     cells = libraries.from_file(liberty) if liberty is not None else libraries.get(library)
-    RecordFolder(records).prepare()
+    folder = RecordFolder(records)
+    folder.prepare()
+    chosen = {"library": library} if liberty is None else {"liberty": liberty}
+    measurement = completed(measurement_of("synth", selection, effort=effort, **chosen))
+    origin = made_from(measurement)
     progress(f"generating {selection.unit.name} {selection.label}")
     text = generate.verilog(selection)
     progress(f"mapping to {cells.name} (a minute for a large unit)")
     synthesis = flow.synthesise(text, selection.unit.module, cells, effort=effort, progress=progress).as_dict()
     tools = {**generate.tool_versions(), **synthesis.pop("tools")}
     synthesis.pop("unit", None)
-    measured = {k: v for k, v in synthesis.items() if k != "critical_path"}
     target = selection.config.clock_mhz  # type: ignore[attr-defined]
-    record = _keep(selection, "synth", {"library": synthesis["library"], "effort": effort}, measured, tools, records)
+    record = _keep(folder, measurement, origin, text, synthesis, tools)
     return {**_header(selection), **synthesis, "target_clock_mhz": target, "record": record, "tools": tools}
 
 

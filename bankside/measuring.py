@@ -1,10 +1,14 @@
-"""Missing measurements, made side by side as processes of this tool while others go on."""
+"""Measurements made side by side, each in a process of its own, while others go on.
+
+The one way to make measurements that something rests on: ``--measure``, ``repro``, ``demo`` and ``bankside records`` use
+it. ``python -m bankside.measuring`` is such a process: it reads a measurement as JSON and writes its result as JSON.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -13,18 +17,27 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO
+from typing import IO, Any, NoReturn
 
-__all__ = ["Measurer"]
+from bankside.constraints.errors import BanksideError, CheckFailed, ConfigError, ToolMissing
+from bankside.constraints.records import Measurement, Outcome
+
+from .records import completed
+
+__all__ = ["Measurer", "from_json", "measure_all", "to_json"]
 
 #: Seconds between two looks at what runs.
 POLL_S = 0.2
+
+#: Measurements at once, if there are as many cores: each uses one, and up to 2 GB.
+AT_ONCE = 2
 
 
 @dataclass(frozen=True)
 class _Run:
     process: subprocess.Popen[str]
     said: IO[str]
+    answer: IO[str]
     began: float
 
     def stop(self) -> None:
@@ -33,16 +46,28 @@ class _Run:
             os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait()
 
-    def last_line(self) -> str:
+    def outcome(self) -> Outcome:
+        """How it ended by itself."""
+        code = self.process.returncode
         self.said.seek(0)
+        self.answer.seek(0)
         lines = [line for line in self.said.read().splitlines() if line.strip()]
+        if code:
+            ended = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            return Outcome("failed", lines[-1].removeprefix("bankside: ") if lines else ended, code)
+        try:
+            return Outcome("done", result=json.loads(self.answer.read()))
+        except ValueError:
+            return Outcome("failed", "its result can't be read", 1)
+
+    def close(self) -> None:
         self.said.close()
-        return lines[-1].removeprefix("bankside: ") if lines else f"exit code {self.process.returncode}"
+        self.answer.close()
 
 
 class Measurer:
-    """Runs commands of this tool, as many at once as there are cores, two at most; those that are asked for first and
-    matter to most come first. What they write goes to the folder of records, so a later run finds it.
+    """Makes measurements, as many at once as there are cores, two at most; those that are asked for first and matter to
+    most come first. Their records go to the folder of records, so a later run finds them.
 
     Parameters
     ----------
@@ -50,18 +75,18 @@ class Measurer:
         Told what is begun and what has ended.
     records
         Folder of records; the default one if None.
-    limit_s : :class:`float`
+    limit_s : :class:`float` or None
         Seconds for all of them together, from the first on; what has not ended by then is stopped and not made.
     rank : callable
         Smaller numbers first.
     """
 
-    def __init__(self, tell: Callable[[str], None], records: str | None, limit_s: float,
-                 rank: Callable[[str], int] = lambda command: 0) -> None:
+    def __init__(self, tell: Callable[[str], None], records: str | None, limit_s: float | None = None,
+                 rank: Callable[[Measurement], int] = lambda measurement: 0) -> None:
         self._tell, self._records, self._limit_s, self._rank = tell, records, limit_s, rank
-        self._queue: list[str] = []
-        self._running: dict[str, _Run] = {}
-        self._ended: dict[str, str | None] = {}
+        self._queue: list[Measurement] = []
+        self._running: dict[Measurement, _Run] = {}
+        self._ended: dict[Measurement, Outcome] = {}
         self._deadline: float | None = None
         self._asked = self._done = 0
 
@@ -71,18 +96,18 @@ class Measurer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         for run in self._running.values():  # interrupted: none of them goes on by itself
             run.stop()
-            run.said.close()
+            run.close()
         self._running.clear()
 
-    def start(self, commands: Iterable[str]) -> None:
-        """Queue commands (``bankside ...``); they begin as soon as there is a core for them."""
-        new = list(commands)
+    def start(self, measurements: Iterable[Measurement]) -> None:
+        """Queue measurements; they begin as soon as there is a core for them."""
+        new = list(measurements)
         self._asked += len(new)
         self._queue = sorted([*self._queue, *new], key=self._rank)
         self._advance()
 
-    def ended(self, wait: bool = False) -> dict[str, str | None]:
-        """Commands that have ended since the last call, and why if one has failed; ``wait``: at least one, if any runs."""
+    def ended(self, wait: bool = False) -> dict[Measurement, Outcome]:
+        """Those that have ended since the last call, and how; ``wait``: at least one, if any runs."""
         self._advance()
         while wait and not self._ended and self._running:
             time.sleep(POLL_S)
@@ -93,39 +118,115 @@ class Measurer:
     def _advance(self) -> None:
         now = time.monotonic()
         late = self._deadline is not None and now >= self._deadline
-        for command, run in list(self._running.items()):
-            code = run.process.poll()
-            if code is None:
+        for measurement, run in list(self._running.items()):
+            if run.process.poll() is None:
                 if not late:
                     continue
                 run.stop()
-            del self._running[command]
-            last = run.last_line()
-            self._end(command, None if code == 0 else self._late("not done") if code is None else last, now - run.began)
+                outcome = self._late("not done")
+            else:
+                outcome = run.outcome()
+            run.close()
+            del self._running[measurement]
+            self._end(measurement, outcome, now - run.began)
         if late:
-            for command in self._queue:
-                self._end(command, self._late("not begun"), None)
+            for measurement in self._queue:
+                self._end(measurement, self._late("not begun"), None)
             self._queue.clear()
-        while self._queue and len(self._running) < min(2, os.cpu_count() or 1):
+        while self._queue and len(self._running) < min(AT_ONCE, os.cpu_count() or 1):
             self._begin(self._queue.pop(0))
 
-    def _begin(self, command: str) -> None:
-        words = shlex.split(command)[1:] + ([] if self._records is None else ["--records", self._records])
-        if self._deadline is None:
+    def _begin(self, measurement: Measurement) -> None:
+        if self._deadline is None and self._limit_s is not None:
             self._deadline = time.monotonic() + self._limit_s
-        self._tell(f"measuring ({self._done + len(self._running) + 1} of {self._asked}): {command}")
-        said = tempfile.TemporaryFile("w+", errors="replace")  # a pipe that nobody reads could fill up
-        process = subprocess.Popen([sys.executable, "-m", "bankside", *words], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=said, text=True, start_new_session=True)
-        self._running[command] = _Run(process, said, time.monotonic())
+        self._tell(f"measuring ({self._done + len(self._running) + 1} of {self._asked}): {measurement.command}")
+        said, answer, asked = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(3))  # pipes could fill up
+        json.dump({"measurement": to_json(measurement), "records": self._records}, asked)
+        asked.seek(0)
+        process = subprocess.Popen([sys.executable, "-m", "bankside.measuring"], stdin=asked, stdout=answer, stderr=said,
+                                   text=True, start_new_session=True)
+        asked.close()
+        self._running[measurement] = _Run(process, said, answer, time.monotonic())
 
-    def _end(self, command: str, reason: str | None, seconds: float | None) -> None:
+    def _end(self, measurement: Measurement, outcome: Outcome, seconds: float | None) -> None:
         self._done += 1
-        self._ended[command] = reason
+        self._ended[measurement] = outcome
         if seconds is not None:
-            self._tell(f"{'measured' if reason is None else 'not measured'} after {seconds:.0f} s: {command}"
-                       + ("" if reason is None else f": {reason}"))
+            self._tell(f"{'measured' if outcome.state == 'done' else outcome.state} after {seconds:.0f} s: "
+                       f"{measurement.command}" + (f": {outcome.why}" if outcome.why else ""))
 
-    def _late(self, what: str) -> str:
-        return (f"{what} within the {self._limit_s:g} s for measurements; run it by itself, or give more with "
-                "--measure-limit")
+    def _late(self, what: str) -> Outcome:
+        return Outcome("timed-out", f"{what} within the {self._limit_s:g} s for measurements; run it by itself, or give "
+                       "more with --measure-limit", 1)
+
+
+def measure_all(measurements: Iterable[Measurement], records: str | None, tell: Callable[[str], None],
+                limit_s: float | None = None, each: Callable[[Measurement, Outcome], None] | None = None
+                ) -> dict[Measurement, Outcome]:
+    """Make measurements and wait for all of them; those that are the same in full are made once.
+
+    Without ``each``, which is called with every one as it ends, the first that is not made is an error:
+
+    Raises
+    ------
+    :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
+        By the exit code of the measurement; the message names it and says why.
+    """
+    asked = list(dict.fromkeys(completed(one) for one in measurements))
+    made: dict[Measurement, Outcome] = {}
+    with Measurer(tell, records, limit_s) as measurer:
+        measurer.start(asked)
+        while len(made) < len(asked):
+            for measurement, outcome in measurer.ended(wait=True).items():
+                made[measurement] = outcome
+                if each is not None:
+                    each(measurement, outcome)
+                elif outcome.state != "done":
+                    kind = {2: ConfigError, 3: ToolMissing}.get(outcome.code, CheckFailed)
+                    raise kind(f"`{measurement.command}` {outcome.state}: {outcome.why}")
+    return made
+
+
+# A process that measures -----------------------------------------------------------------------------------------------
+
+
+def to_json(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as plain data."""
+    return {"kind": measurement.kind, "unit": measurement.unit, "preset": measurement.preset,
+            "changes": dict(measurement.changes), "config": measurement.config.model_dump(mode="json"),
+            "workload": dict(measurement.workload)}
+
+
+def from_json(document: dict[str, Any]) -> Measurement:
+    """The measurement of :func:`to_json`."""
+    from .registry import unit
+
+    config = unit(document["unit"]).config.model_validate_json(json.dumps(document["config"]))
+    return Measurement.of(document["kind"], document["unit"], config, preset=document["preset"],
+                          changes=document["changes"], **document["workload"])
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _worker() -> int:
+    """Make the measurement on standard input; its result, or one line that says why there is none."""
+    from .measure import make
+
+    signal.signal(signal.SIGTERM, _terminate)  # what it has started is ended with it
+    asked = json.load(sys.stdin)
+    try:
+        result = make(from_json(asked["measurement"]), asked["records"], lambda text: print(text, file=sys.stderr))
+    except BanksideError as error:
+        print("bankside: " + " ".join(str(error).splitlines()), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bankside: interrupted", file=sys.stderr)
+        return 130
+    json.dump(result, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_worker())

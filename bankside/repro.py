@@ -11,7 +11,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from bankside.constraints.errors import ConfigError, nearest
+from bankside.constraints.errors import CheckFailed, ConfigError, nearest
+from bankside.constraints.records import Measurement
 from bankside.models.papers import (
     VERDICTS,
     Claim,
@@ -30,7 +31,7 @@ from .generate import tool_versions
 from .measuring import Measurer
 from .records import RecordFolder
 
-__all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text"]
+__all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text", "require_measured"]
 
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
@@ -118,6 +119,14 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
             "tools": tool_versions()}
 
 
+def require_measured(result: Mapping[str, Any]) -> None:
+    """:exc:`CheckFailed` if a measurement that a claim needs failed or ran out of time."""
+    lost = [row for row in result["claims"] if row["verdict"] in ("failed", "timed-out")]
+    if lost:
+        raise CheckFailed(f"{len(lost)} of {len(result['claims'])} claims lack a measurement; {lost[0]['id']}: "
+                          f"{lost[0]['why']}")
+
+
 def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, limit_s: float,
           quiet: bool) -> list[Row]:
     from rich.console import Console
@@ -148,15 +157,17 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
             return check_claims(paper, evidence, claims, measurer=measurer, each=done)
 
 
-def _rank(command: str) -> int:
+def _rank(measurement: Measurement) -> int:
     """What the systems rest on first, the largest units last."""
-    return next((k for k, unit in enumerate(("sim pam-pu", "synth pam-pu", "sim pam-ru", "sim pam-interface"))
-                 if unit in command), 4)
+    first = (("sim", "pam-pu"), ("synth", "pam-pu"), ("sim", "pam-ru"), ("sim", "pam-interface"))
+    asked = measurement.kind, measurement.unit
+    return first.index(asked) if asked in first else len(first)
 
 
 # Text ------------------------------------------------------------------------------------------------------------------
 
-_STYLE = {"exact": "green", "within": "green", "off": "yellow", "not-checkable": "dim"}
+_STYLE = {"exact": "green", "within": "green", "off": "yellow", "not-checkable": "dim", "not-measured": "dim",
+          "failed": "red", "timed-out": "red"}
 
 
 def short(value: Any) -> str:

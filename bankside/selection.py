@@ -31,12 +31,20 @@ class Selection:
     @property
     def arguments(self) -> str:
         """How to select this configuration on the command line."""
+        return " ".join([f"{self.unit.name} --preset {self.closest}", *(f"--set {k}={v}" for k, v in self.changes.items())])
+
+    @property
+    def closest(self) -> str:
+        """The preset, or the one with the fewest other keys."""
+        return self.preset or _closest_preset(self.unit, self.config)[0]
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Values that differ from the closest preset's, by key with dots."""
         if self.preset:
-            return f"{self.unit.name} --preset {self.preset}"
-        name, base = _closest_preset(self.unit, self.config)
-        before = _flat(base.model_dump(mode="json"))
-        changed = {k: v for k, v in _flat(self.config.model_dump(mode="json")).items() if before.get(k, k) != v}
-        return f"{self.unit.name} --preset {name} " + " ".join(f"--set {k}={v}" for k, v in changed.items())
+            return {}
+        before = _flat(_closest_preset(self.unit, self.config)[1].model_dump(mode="json"))
+        return {k: v for k, v in _flat(self.config.model_dump(mode="json")).items() if before.get(k, k) != v}
 
     @property
     def label(self) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.document import validate
 from bankside.constraints.errors import ConfigError, nearest
+from bankside.constraints.records import Measurement, Record
 from bankside.constraints.workspace import write_files, writing
 
 from .evaluate import measuring
@@ -170,8 +171,8 @@ class _Noting:
     def __init__(self, source: RecordFolder, names: list[str]) -> None:
         self._source, self._names = source, names
 
-    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Any:
-        record = self._source.find(unit, config_hash, kind, **conditions)
+    def find(self, measurement: Measurement) -> Record | None:
+        record = self._source.find(measurement)
         if record is not None:
             self._names.append(record.name)
         return record

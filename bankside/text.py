@@ -22,6 +22,7 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_text(r: dict[str, Any]) -> str:
+    """Result of ``bankside sim``, in the lines of the unit's own result."""
     kind = unit(r["unit"]).result
     result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
     return _title(r) + "\n" + _block(result.rows(r, r["record"]))

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from ..constraints.errors import CheckFailed, ToolMissing
+from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 from .parts import split
 
@@ -61,8 +61,24 @@ def simulator_environment() -> dict[str, str]:
     return env
 
 
-#: What runs in every clock is compiled for speed; the other half of a model sets its initial values, once.
-OPTIMISATION = ("OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+#: Environment variable: how much the C++ compiler optimises models, 0 to 3. The compiler is most of a short simulation's
+#: cost, a slow model most of a long one's.
+LEVEL = "BANKSIDE_MODEL_OPTIMISATION"
+
+
+def optimisation() -> tuple[str, ...]:
+    """Make variables of the C++ compiler's effort: what runs in every clock at the level of :data:`LEVEL`, 2 unless set;
+    the other half of a model sets its initial values, once.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the level is none of the compiler's.
+    """
+    level = os.environ.get(LEVEL) or "2"
+    if level not in ("0", "1", "2", "3"):
+        raise ConfigError(f"{LEVEL} must be 0, 1, 2 or 3, not '{level}'")
+    return f"OPT_FAST=-O{level}", "OPT_SLOW=-O0", f"OPT_GLOBAL=-O{level}"
 
 
 #: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (of a driver with a
@@ -141,6 +157,8 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
     ------
     :exc:`CheckFailed`
         If Verilator or the compiler rejects the design (with its first error).
+    :exc:`ConfigError`
+        If :data:`LEVEL` names no level.
     """
     env = simulator_environment()
     command = _command([f"{top}.v", "bench.sv"], _trace(waves))
@@ -208,7 +226,7 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
 def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
            waves: bool = False) -> Path:
     verilog = without_initial_values(re.sub(r"\A(//.*\n)+", "", verilog))
-    compiler = _compiler()
+    compiler, effort = _compiler(), optimisation()
 
     def make(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
@@ -216,7 +234,7 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
             (work / name).write_text(text)
         _run(command, work, env, "verilator")
         make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
-                *OPTIMISATION]
+                *effort]
         with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), work.parent, compiler):
             _run(make, work, env, "the C++ compiler")
         ready = work / "ready"
@@ -226,7 +244,7 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
         for name in files:
             shutil.copy(work / name, ready)
 
-    return _once(top, [verilog, *files.values(), *command, *OPTIMISATION, compiler, *tool_versions().values()], make)
+    return _once(top, [verilog, *files.values(), *command, *effort, compiler, *tool_versions().values()], make)
 
 
 def _compiler() -> str:

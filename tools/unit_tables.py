@@ -25,6 +25,7 @@ from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
+from bankside.constraints.records import Kind
 from bankside.constraints.units.arith import OperatorConfig
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
@@ -475,12 +476,16 @@ def interface_ports() -> str:
     return table(["port", "direction", "bits", "meaning"], rows)
 
 
-def _measured(selection: Selection, kind: str) -> dict[str, Any]:
+def _measured(selection: Selection, kind: Kind) -> dict[str, Any]:
     """Results of the record of this configuration; measured if there is none."""
-    record = RecordFolder().find(selection.unit.name, selection.config_hash, kind)
+    return _results(selection, kind)
+
+
+def _results(selection: Selection, kind: Kind, **workload: Any) -> dict[str, Any]:
+    record = RecordFolder().find(measure.measurement_of(kind, selection, **workload))
     if record is not None:
         return record.results
-    return (measure.simulate if kind == "sim" else measure.synthesise)(selection)
+    return measure.synthesise(selection) if kind == "synth" else measure.simulate(selection, **workload)
 
 
 def interface_rates() -> str:
@@ -609,8 +614,7 @@ def composition_cycles() -> str:
     for unit, name, changes in COMPOSED:
         selection = select(unit, preset=name)
         workload = selection.unit.workload(**changes).model_dump()
-        record = RecordFolder().find(unit, selection.config_hash, "sim", **workload)
-        r = measure.simulate(selection, **workload) if record is None else record.results
+        r = _results(selection, "sim", **workload)
         m = r["memory_timing"]
         rows.append([f"`{unit}` {name}", r["units"], workload["tokens"], r["vectors"], r["cycles"], r["ideal_cycles"],
                      f"{r['utilisation']:.3f}", r["drain_cycles"], workload["memory"], f"{m['time_ns'] / 1e3:.2f}",
@@ -672,9 +676,7 @@ def aim_cycles() -> str:
 
 def _simulated(unit: str, preset: str | None = None) -> dict[str, Any]:
     """Results of the bench of a preset with the defaults of its workload; measured if there is no record."""
-    selection = select(unit, preset=preset)
-    record = RecordFolder().find(unit, selection.config_hash, "sim", **selection.unit.workload)
-    return measure.simulate(selection) if record is None else record.results
+    return _results(select(unit, preset=preset), "sim")
 
 
 #: Two presets that differ in the buffers alone.

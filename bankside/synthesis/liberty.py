@@ -180,7 +180,6 @@ class Pin:
 class FlipFlop:
     """The ``ff`` group of a cell, expressions as in the file."""
 
-    state: str
     next_state: str
     clocked_on: str
     clear: str | None
@@ -474,7 +473,6 @@ def _cell(
     area = group.number("area", 0.0) or 0.0
     flip_flops = tuple(
         FlipFlop(
-            state=g.args[0] if g.args else "IQ",
             next_state=g.attributes.get("next_state", ""),
             clocked_on=g.attributes.get("clocked_on", ""),
             clear=g.attributes.get("clear"),

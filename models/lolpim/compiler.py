@@ -142,7 +142,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         or the program needs more registers than the hub has.
     """
     system.check(model)
-    system.check_fits(model, tokens)
+    system.check_fits(model, tokens, 1)
     unit, module, spec = system.unit, system.module, system.spec
     timer = unit.timer
     heads, group = system.heads(model)

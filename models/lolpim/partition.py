@@ -344,10 +344,13 @@ class Context(_Attention):
 
     @property
     def rows(self) -> int:
-        """Rows that the values of all heads of the request take in every bank (``head``: of one head in its channel)."""
+        """Rows that the values of all heads of the request take in every bank (``head``: of one head in its channel).
+
+        Runs of several heads share a row (``token``), or several runs of a head (``head``)."""
         packed = max(self.module.row // self.run, 1)
-        heads = self.heads if self.partition == "token" else 1
-        return ceil(self.steps * self.passes * heads, packed)
+        if self.partition == "token":
+            return self.steps * self.passes * ceil(self.heads, packed)
+        return ceil(self.steps * self.passes, packed)
 
     @property
     def often(self) -> bool:

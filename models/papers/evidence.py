@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
-from ...constraints.records import Record, config_hash
+from ...constraints.records import Kind, Measurement, Outcome, Record
 from ..systems import MissingRecord, RecordSource
-from ..systems.units import SYNTH
 
 __all__ = ["Check", "Checks", "Evidence", "Finding", "NotCheckable"]
 
@@ -98,8 +97,8 @@ class Evidence:
         Names of the module instances in a unit's Verilog, and the widths of its ports by name.
     progress : callable
         Told what an expensive computation does, in a few words.
-    made : mapping of command to reason
-        Measurements that were tried, None where they succeeded.
+    made : mapping of :class:`Measurement` to :class:`Outcome`
+        Measurements that were tried, and how they ended.
     stated : mapping of claim to value
         Values of the claims that the check at work names as its inputs.
     """
@@ -108,7 +107,7 @@ class Evidence:
     modules: Callable[[str, str], tuple[list[str], Mapping[str, int]]] | None = None
     progress: Callable[[str], None] = lambda text: None
     kept: dict[Any, Any] = field(default_factory=dict)
-    made: dict[str, str | None] = field(default_factory=dict)
+    made: dict[Measurement, Outcome] = field(default_factory=dict)
     stated: Mapping[str, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
@@ -135,22 +134,19 @@ class Evidence:
             raise NotCheckable(f"{memory} states no {timing}")
         return parameters[timing]
 
-    def record(self, unit: str, preset: str, config: Any, kind: str, **conditions: Any) -> Record:
-        """A measurement of a unit's preset; conditions of a simulation are options of its command, a synthesis is that of
-        all systems (library and effort of its command without options).
+    def record(self, unit: str, preset: str, config: Any, kind: Kind, **workload: Any) -> Record:
+        """A measurement of a unit's preset: a synthesis with the built-in library, or a simulation with ``workload`` and
+        else the unit's defaults.
 
         Raises
         ------
         :exc:`MissingRecord`
-            If it has not been made, with the command that makes it.
+            If it has not been made.
         """
-        if kind == "synth":
-            conditions = {**SYNTH, **conditions}
-        found = self.records.find(unit, config_hash(unit, config), kind, **conditions)
+        measurement = Measurement.of(kind, unit, config, preset=preset, **workload)
+        found = self.records.find(measurement)
         if found is None:
-            options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in conditions.items() if kind == "sim")
-            raise MissingRecord(f"{unit} {preset}", (f"bankside {kind} {unit} --preset {preset}{options}",),
-                                ((kind, conditions),))
+            raise MissingRecord(f"{unit} {preset}", [measurement])
         return found
 
     def instances(self, unit: str, preset: str) -> tuple[list[str], Mapping[str, int]]:

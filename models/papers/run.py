@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...constraints.errors import ConfigError
+from ...constraints.records import Measurement, Outcome, RecordError
 from ..systems import MissingRecord
 from .claims import Claim, Paper
 from .evidence import Check, Checks, Evidence, Finding, NotCheckable
@@ -25,11 +26,11 @@ MAX_TURNS = 64
 class Measurer(Protocol):
     """Makes measurements beside what else is computed."""
 
-    def start(self, commands: Iterable[str]) -> None:
-        """Begin with these commands, or wait for their turn."""
+    def start(self, measurements: Iterable[Measurement]) -> None:
+        """Begin with these, or wait for their turn."""
 
-    def ended(self, wait: bool = False) -> Mapping[str, str | None]:
-        """Those that have ended since the last call, and why where one has failed; ``wait``: at least one."""
+    def ended(self, wait: bool = False) -> Mapping[Measurement, Outcome]:
+        """Those that have ended since the last call, and how; ``wait``: at least one, if any runs."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +98,15 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     checks
         By claim; the paper's own by default.
     measurer
-        Makes missing measurements while other claims are computed; without it, claims that need them can't be checked.
+        Makes missing measurements while other claims are computed; without it, claims that need them are not measured.
     each : callable
         Called with every row when it is done.
     """
     known = checks_of(paper.name) if checks is None else Checks(checks)
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
-    waiting: dict[str, set[str]] = {}   # commands that have not ended
-    asked: set[str] = set()
+    waiting: dict[str, set[Measurement]] = {}   # those that have not ended
+    asked: set[Measurement] = set()
     turns: Counter[str] = Counter()
     made = evidence.made
     # Those that wait only for measurements begin them; the long computations come after.
@@ -125,28 +126,32 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
                 each(row)
                 continue
             waiting[claim.id] = open_
-            measurer.start([command for command in dict.fromkeys(needs) if command not in asked])
+            measurer.start([need for need in dict.fromkeys(needs) if need not in asked])
             asked.update(needs)
         ready = []
         while waiting and not ready and measurer is not None:
             # Some of what a claim asks for it may not need once the rest is there: it is tried again with each.
             ready = [claim for claim in wanted if claim.id in waiting and waiting[claim.id] & made.keys()]
             if not ready:
-                made.update(measurer.ended(wait=True) or {c: "was not made" for c in asked if c not in made})
+                made.update(measurer.ended(wait=True) or {need: _LOST for need in asked if need not in made})
     return [rows[claim.id] for claim in wanted]
 
 
-def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) -> tuple[Row, tuple[str, ...]]:
-    """A claim's row, and the commands that would make the measurements that it lacks."""
+#: A measurement that nobody works on any more.
+_LOST = Outcome("failed", "was not made", 1)
+
+
+def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) -> tuple[Row, tuple[Measurement, ...]]:
+    """A claim's row, and the measurements that it lacks."""
     started = time.monotonic()
     if check is None:
         return _failed(claim, f"this project has no model of what {paper.name} states here", started), ()
     try:
         finding = check(evidence, claim.id)
     except MissingRecord as missing:
-        broken = [f"`{command}`: {why}" for command in missing.commands if (why := evidence.made.get(command))]
-        why = "; ".join(broken) or str(missing).replace(", or give --measure", "")
-        return _failed(claim, why, started), missing.commands
+        return _unmeasured(claim, missing, evidence.made, started), missing.needs
+    except RecordError:  # a record that can't be trusted is no property of the claim
+        raise
     except (NotCheckable, ConfigError) as reason:
         return _failed(claim, str(reason), started), ()
     result = judge(claim.value, finding.ours, finding.tolerance, interval=finding.interval, bounds=finding.bounds)
@@ -157,8 +162,19 @@ def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) ->
                _tolerance_text(claim, finding), time.monotonic() - started), ()
 
 
-def _failed(claim: Claim, why: str, started: float) -> Row:
-    return Row(claim, None, None, "not-checkable", why, "", "", time.monotonic() - started)
+def _failed(claim: Claim, why: str, started: float, verdict: str = "not-checkable") -> Row:
+    return Row(claim, None, None, verdict, why, "", "", time.monotonic() - started)
+
+
+def _unmeasured(claim: Claim, missing: MissingRecord, made: Mapping[Measurement, Outcome], started: float) -> Row:
+    """A claim whose measurements are not there: none was asked for, one failed, or one ran out of time."""
+    ended = [(need, made[need]) for need in missing.needs if need in made and made[need].state != "done"]
+    lost = [need for need in missing.needs if need in made and made[need].state == "done"]
+    why = "; ".join([*(f"`{need.command}` {outcome.state}: {outcome.why}" for need, outcome in ended),
+                     *(f"`{need.command}` left no record of what was asked for" for need in lost)])
+    verdict = next((state for state in ("failed", "timed-out") if any(o.state == state for _, o in ended)),
+                   "failed" if lost else "not-measured")
+    return _failed(claim, why or str(missing).replace(", or give --measure", ""), started, verdict)
 
 
 def _tolerance_text(claim: Claim, finding: Finding) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 __all__ = ["VERDICTS", "Judgement", "is_bound", "judge"]
 
-VERDICTS = ("exact", "within", "off", "not-checkable")
+#: What a claim can be found to be. The last three are of the measurement that it needs: it was not asked for, it failed, or
+#: it ran out of time. Such a claim can be checked, and has not been.
+VERDICTS = ("exact", "within", "off", "not-checkable", "not-measured", "failed", "timed-out")
 
 #: Numbers this close relative to each other are the same: what is left of rounding in binary.
 SAME = 1e-9

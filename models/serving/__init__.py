@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .engine import DISPATCH, PREEMPTION, Policy, ServedSystem, serve
+from ..systems.system import ServedSystem
+from .engine import serve
+from .policy import DISPATCH, PREEMPTION, Policy
 from .results import CSV_COLUMNS, ServingResult
 from .search import SearchResult, largest_batch, largest_rate
 from .systems import served_system

@@ -12,109 +12,20 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.errors import ConfigError
+from ..systems.system import ServedSystem
+from .policy import Policy
 from .results import Segment, ServingResult, StepLog
 from .workloads import Workload
 
-__all__ = ["DISPATCH", "PREEMPTION", "Policy", "ServedSystem", "serve"]
-
-DISPATCH = ("round-robin", "least-loaded")
-PREEMPTION = ("recompute", "reserve")
+__all__ = ["Instance", "Requests", "kept", "serve"]
 
 #: Decode steps that are timed at a time in exact mode, at first.
 _CHUNK = 32
-
-
-@runtime_checkable
-class ServedSystem(Protocol):
-    """What the engine needs of a system: one instance of it, all its devices, pipeline and tensor parallelism included.
-
-    A system may also have, and the engine then uses:
-
-    ``kv_window`` : int or None
-        Tokens of a request that are kept at most.
-    ``kv_tiers`` : mapping of name to tokens
-        Where the KV cache lies, fastest first, to say what a request lacks.
-    ``decode_run(contexts, steps)``
-        Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
-        ``decode_seconds`` gives step by step.
-    ``prefill_between_seconds(tokens, past)``
-        Seconds that a prefill takes of running requests' time, where that is less than a prefill alone takes.
-    ``mixed_seconds(contexts, tokens, past)``
-        Seconds of an iteration that does both; the sum of the two without.
-    ``decode_energy_pj(contexts, steps)``, ``prefill_energy_pj(tokens, past)``
-        Energy by component, in pJ: of so many decode steps together, of a prefill.
-    ``on_admit(request, tokens)``, ``on_finish(request)``, ``on_preempt(request)``
-        Told before the iteration that first works on a request (``tokens``: what it prefills), when it has ended, and
-        when its KV cache is dropped. The order of ``contexts`` is that in which prefills ended.
-    """
-
-    name: str
-    kv_capacity_tokens: int
-    kv_block_tokens: int
-
-    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Seconds to prefill ``tokens[i]`` tokens of some requests of which ``past[i]`` have been before."""
-
-    def decode_seconds(self, contexts: np.ndarray) -> float:
-        """Seconds of a decode step; a request attends to ``contexts[i]`` tokens, the new one included."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How requests are scheduled.
-
-    Attributes
-    ----------
-    batch_limit : :class:`int`
-        Requests of an instance that are in work at once; 256 is vLLM's default.
-    token_budget : :class:`int`
-        Tokens of an iteration with prefill. A longer prompt is prefilled alone, unless chunked.
-    chunked : :class:`bool`
-        False: while a waiting prompt can be taken in, iterations prefill and decoding stands still (vLLM's policy
-        without chunks). True: iterations decode, and what the budget leaves goes to pieces of prompts.
-    preemption : :class:`str`
-        ``recompute``: prompts are taken in when their own blocks are free; when the cache is full, the request taken in
-        last loses its blocks and waits at the head of the queue to be prefilled again with what it has generated.
-        ``reserve``: a request is taken in when blocks for its whole output are free, and is never preempted.
-    watermark : :class:`float`
-        Share of the blocks that taking in a prompt leaves free (``recompute`` only); 0.01 is vLLM's.
-    instances : :class:`int`
-    dispatch : :class:`str`
-        ``round-robin`` by order of arrival, or ``least-loaded``: to the instance with the fewest unfinished requests.
-    mode : ``"exact"`` or ``"fast"``
-    tolerance : :class:`float`
-        Largest relative error of a decode step in fast mode.
-    """
-
-    batch_limit: int = 256
-    token_budget: int = 8192
-    chunked: bool = False
-    preemption: str = "recompute"
-    watermark: float = 0.01
-    instances: int = 1
-    dispatch: str = "round-robin"
-    mode: Literal["exact", "fast"] = "exact"
-    tolerance: float = 0.01
-
-    def __post_init__(self) -> None:
-        for what, value, most in (("batch limit", self.batch_limit, 1 << 24), ("token budget", self.token_budget, 1 << 30),
-                                  ("instances", self.instances, 1 << 16)):
-            if not 1 <= value <= most:
-                raise ConfigError(f"{what} must be 1 to {most}, not {value}")
-        for what, name, valid in (("dispatch", self.dispatch, DISPATCH), ("preemption", self.preemption, PREEMPTION),
-                                  ("mode", self.mode, ("exact", "fast"))):
-            if name not in valid:
-                raise ConfigError(nearest(what, name, valid))
-        if not 0 <= self.watermark < 1:
-            raise ConfigError(f"watermark must be at least 0 and less than 1, not {self.watermark:g}")
-        if not 0 < self.tolerance <= 1:
-            raise ConfigError(f"tolerance must be more than 0 and at most 1, not {self.tolerance:g}")
 
 
 def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None, *, model: str = "",
@@ -133,8 +44,8 @@ def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None
         raise ConfigError(f"{workload.name}: no request")
     blocks = int(system.kv_capacity_tokens) // int(system.kv_block_tokens)
     _check_fits(system, workload, blocks)
-    table = _Requests(workload)
-    instances = [_Instance(number, system, policy, table, blocks) for number in range(policy.instances)]
+    table = Requests(workload)
+    instances = [Instance(number, system, policy, table, blocks) for number in range(policy.instances)]
     order = np.argsort(workload.arrival_s, kind="stable").tolist()
 
     def told() -> None:
@@ -168,7 +79,7 @@ def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None
 
 
 def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
-    need = _kept(workload.prompt + workload.output - 1, getattr(system, "kv_window", None))
+    need = kept(workload.prompt + workload.output - 1, getattr(system, "kv_window", None))
     too_large = np.flatnonzero(-(-need // system.kv_block_tokens) > blocks)
     if len(too_large):
         worst = int(too_large[np.argmax(need[too_large])])
@@ -183,11 +94,11 @@ def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
                           if room else f"{system.name} has no room for a KV cache beside the weights")
 
 
-def _kept(tokens: Any, window: int | None) -> Any:
+def kept(tokens: Any, window: int | None) -> Any:
     return tokens if window is None else np.minimum(tokens, window)
 
 
-class _Requests:
+class Requests:
     """What is known of each request, of all instances."""
 
     def __init__(self, workload: Workload) -> None:
@@ -204,14 +115,19 @@ class _Requests:
         self.ended = 0
 
 
-class _Instance:
+class Instance:
     """One instance: its queue, its batch, its clock.
+
+    ``cached``: keys and values of prompts are in the cache, but those of the last token. Nothing is prefilled, and decode
+    steps make the first token of a request too.
 
     Running requests are rows of arrays that a decode step leaves as they are: ``base`` plus the number of decode steps so
     far is what a request has in the KV cache, ``last_step`` the number of the step that ends it.
     """
 
-    def __init__(self, number: int, system: ServedSystem, policy: Policy, table: _Requests, blocks: int) -> None:
+    def __init__(self, number: int, system: ServedSystem, policy: Policy, table: Requests, blocks: int,
+                 cached: bool = False) -> None:
+        self.cached = cached
         self.number, self.system, self.policy, self.table = number, system, policy, table
         self.blocks, self.block = blocks, int(system.kv_block_tokens)
         self.window = getattr(system, "kv_window", None)
@@ -224,6 +140,8 @@ class _Instance:
         self.filling: list[list[int]] = []      # chunked: request, tokens that are in, tokens to be in
         self.ids = self.base = self.last_step = self.since = np.zeros(0, np.int64)
         self.began = np.zeros(0)
+        self.attended = 0                       # tokens that requests have attended to in decode steps
+        self.longest = 0                        # most tokens that one of them has
         self.entered: list[tuple[float, int]] = []  # prefills since the last decode step: when ended, requests
         self.last_end = 0.0
         self.segments = Segment.table()
@@ -235,6 +153,10 @@ class _Instance:
         self._mixed_hook = getattr(system, "mixed_seconds", None)
         self._decode_energy, self._prefill_energy = (
             getattr(system, name, None) for name in ("decode_energy_pj", "prefill_energy_pj"))
+
+    def without_energy(self) -> None:
+        """Energy is not added up."""
+        self._decode_energy = self._prefill_energy = None
 
     # What the outside sees -------------------------------------------------------------------------------------------
 
@@ -282,7 +204,7 @@ class _Instance:
 
     def _need(self, tokens: Any) -> Any:
         """Blocks of this many tokens."""
-        return -(-_kept(tokens, self.window) // self.block)
+        return -(-kept(tokens, self.window) // self.block)
 
     def _used(self, steps: int = 0) -> int:
         """Blocks in use after so many more decode steps."""
@@ -326,6 +248,9 @@ class _Instance:
         for request, tokens in prompts:
             self._start(request, tokens)
         sizes = np.array([tokens for _, tokens in prompts], np.int64)
+        if self.cached:
+            self._join(np.array([request for request, _ in prompts], np.int64), sizes - 1)
+            return
         prefill = (self._between_hook if len(self.ids) else None) or self.system.prefill_seconds
         seconds = float(prefill(sizes, np.zeros_like(sizes)))
         self.log.iteration(self.clock, seconds, len(self.ids), self._used() + int(self._need(sizes).sum()), "prefill",
@@ -345,18 +270,22 @@ class _Instance:
             for request in ids[~new].tolist():
                 self.log.gaps(np.array([self.clock - table.paused[request]]), 1)
         table.generated[ids] += 1
-        left = table.output[ids] - table.generated[ids]
-        count = len(ids)
-        self.ids = np.concatenate((self.ids, ids))
-        self.base = np.concatenate((self.base, tokens - self.steps))
-        self.last_step = np.concatenate((self.last_step, left + self.steps))
-        self.since = np.concatenate((self.since, np.full(count, self.steps)))
-        self.began = np.concatenate((self.began, np.full(count, self.clock)))
+        self._join(ids, tokens)
+        left = self.last_step[-len(ids):] - self.steps
         if left.min() == 0:
             self._leave()
         stay = int(np.count_nonzero(left))
         if stay:
             self.entered.append((self.clock, stay))
+
+    def _join(self, ids: np.ndarray, tokens: np.ndarray) -> None:
+        """Requests with so many tokens in the cache begin to decode."""
+        count, left = len(ids), self.table.output[ids] - self.table.generated[ids]
+        self.ids = np.concatenate((self.ids, ids))
+        self.base = np.concatenate((self.base, tokens - self.steps))
+        self.last_step = np.concatenate((self.last_step, left + self.steps))
+        self.since = np.concatenate((self.since, np.full(count, self.steps)))
+        self.began = np.concatenate((self.began, np.full(count, self.clock)))
 
     def _leave(self) -> None:
         """Take out the requests that have ended."""
@@ -396,7 +325,8 @@ class _Instance:
                 table.paused[request] = self.last_end
                 if self.since[-1] == self.steps:  # it has made no step since its prefill
                     table.paused[request] = self.began[-1]
-                    self._unenter()
+                    if not self.cached:
+                        self._unenter()
                 self._keep(slice(None, -1))
             table.preemptions[request] += 1
             self.queue.appendleft(request)
@@ -432,6 +362,7 @@ class _Instance:
         seconds, ends = seconds[:steps], ends[:steps]
         if self._decode_energy is not None:
             self.log.energy("decode", self._decode_energy(self.base + (self.steps + 1), steps))
+        self._attend(steps)
         self._gaps(float(ends[0]))
         self.log.gaps(seconds[1:], len(self.ids))
         self.log.steps(ends)
@@ -442,6 +373,12 @@ class _Instance:
         self.last_end = self.clock
         if self.last_step.min() == self.steps:
             self._leave()
+
+    def _attend(self, steps: int) -> None:
+        """Count the tokens that the next steps attend to."""
+        first, count = self.base + (self.steps + 1), len(self.ids)
+        self.attended += steps * int(first.sum()) + count * (steps * (steps - 1) // 2)
+        self.longest = max(self.longest, int(first.max()) + steps - 1)
 
     def _gaps(self, end: float) -> None:
         """Time between tokens that the next step ends."""
@@ -513,6 +450,7 @@ class _Instance:
             self.log.energy("decode", self._decode_energy(contexts, 1))
         self.clock += seconds
         if len(self.ids):
+            self._attend(1)
             self._gaps(self.clock)
             self.log.steps(np.array([self.clock]))
             self.steps += 1

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .policy import Policy
 from .workloads import Workload
-
-if TYPE_CHECKING:
-    from .engine import Policy
 
 __all__ = ["CSV_COLUMNS", "Iterations", "Segment", "ServingResult", "StepLog", "spread", "weighted_percentile"]
 

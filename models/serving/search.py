@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from ...constraints.errors import CheckFailed, ConfigError
 from ...constraints.workloads import ArrivalSpec
-from .engine import Policy, ServedSystem, serve
+from ..systems.system import ServedSystem
+from .engine import serve
+from .policy import Policy
 from .results import ServingResult
 from .workloads import MAX_SECONDS, Workload
 

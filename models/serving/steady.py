@@ -3,24 +3,33 @@
 The engine begins in the state that a long run would reach: requests in work are those that a moment finds there (the
 longer the output, the likelier), each somewhere in the middle of its output. From then on they end and others are taken
 in, prefill first, as always. So no filling and draining is in the figures, and few steps are enough.
+
+Prompts are prefilled, or ``cached``: then a request of ``o`` output tokens takes ``o`` decode steps, one more than behind a
+prefill, which makes the first token. How keys and values are allotted is data: the system's granule
+(``kv_block_tokens``, a chunk of tokens or a request's whole reservation) and the policy's watermark.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from .engine import Policy, ServedSystem, _Instance, _kept, _Requests
+from ..systems.system import ServedSystem
+from .engine import Instance, Requests, kept
+from .policy import Policy
 from .workloads import Workload
 
 __all__ = ["SteadyState", "best_within", "steady_state"]
 
 #: Requests that are taken in while it is watched, at least if that takes no more than ``STEPS`` decode steps.
 REQUESTS, STEPS = 1000, 4000
+
+#: Requests in work at once where only room limits them.
+UNLIMITED = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class SteadyState:
     Attributes
     ----------
     limit : :class:`int`
-        Requests in work at most.
+        Requests in work at most; :data:`UNLIMITED` if only room limits them.
     batch : :class:`float`
         Requests in work.
     context : :class:`float`
@@ -43,6 +52,10 @@ class SteadyState:
     prefill_share : :class:`float`
         Of the time.
     energy_j : mapping of component to J per token
+    largest_batch, longest_context : :class:`int`
+        Of all steps.
+    preempted : :class:`int`
+        Requests that lost their room because others grew.
     """
 
     limit: int
@@ -52,67 +65,88 @@ class SteadyState:
     tokens_per_s: float
     step_s: float
     prefill_share: float
-    energy_j: dict[str, float]
+    energy_j: dict[str, float] = field(default_factory=dict)
+    largest_batch: int = 0
+    longest_context: int = 0
+    preempted: int = 0
 
 
-def steady_state(system: ServedSystem, lengths: Workload, batch: int, policy: Policy | None = None, *, seed: int = 1,
-                 energy: bool = True) -> SteadyState:
+def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, policy: Policy | None = None, *, seed: int = 1,
+                 energy: bool = True, cached: bool = False, requests: int = REQUESTS) -> SteadyState:
     """Watch ``system`` with ``batch`` requests in work, fewer if the KV cache has no room for them.
 
     Parameters
     ----------
     lengths
         Requests to draw from; their arrivals do not matter.
+    batch : :class:`int` or None
+        None: as many as there is room for.
     energy
         Whether it is added up.
+    cached
+        Whether keys and values of prompts are in the cache, so that nothing is prefilled.
+    requests
+        How many are taken in while it is watched, or fewer if that takes more than ``STEPS`` decode steps.
 
     Raises
     ------
     :exc:`ConfigError`
-        If a request alone has no room, or none makes a second token.
+        If a request alone has no room, or none has a token to decode.
     """
-    policy = replace(policy or Policy(), batch_limit=batch, instances=1, preemption="recompute")
-    steps = np.maximum(lengths.output - 1, 0)
+    policy = policy or Policy()
+    policy = replace(policy, batch_limit=batch or UNLIMITED, instances=1, preemption="recompute",
+                     chunked=policy.chunked and not cached)
+    prefilled = 0 if cached else 1                           # tokens that a request has made when it begins to decode
+    steps = np.maximum(lengths.output - prefilled, 0)
     if not steps.any():
         raise ConfigError(f"{lengths.name}: no request makes a second token")
     rng = np.random.default_rng(seed)
-    new = max(min(max(batch // 2, REQUESTS), math.ceil(STEPS * batch / steps.mean())), 16)
+    block, blocks = int(system.kv_block_tokens), int(system.kv_capacity_tokens) // int(system.kv_block_tokens)
+    window = getattr(system, "kv_window", None)
+    if batch is None:
+        each = float((-(-kept(lengths.prompt + lengths.output // 2, window) // block)).mean())
+        among = min(max(int(blocks / each), 1), UNLIMITED)
+        batch = among + among // 4 + 1
+    else:
+        among = batch
+    new = max(min(max(among // 2, requests), math.ceil(STEPS * among / steps.mean())), 16)
     by_output, by_prompt = np.argsort(lengths.output, kind="stable"), np.argsort(lengths.prompt, kind="stable")
     running = by_output[np.searchsorted(np.cumsum(steps[by_output]), _spaced(batch, rng) * int(steps.sum()), "right")]
-    chosen = np.concatenate((running, by_prompt[(_spaced(new, rng) * len(lengths)).astype(np.int64)]))
-    prompt, output = lengths.prompt[chosen], lengths.output[chosen]
-    made = 1 + np.floor(rng.random(batch) * (output[:batch] - 1)).astype(np.int64)
-    blocks = int(system.kv_capacity_tokens) // int(system.kv_block_tokens)
-    held = prompt[:batch] + made - 1
-    need = -(-_kept(held + 1, getattr(system, "kv_window", None)) // system.kv_block_tokens)
+    taken_in = by_prompt[(_spaced(new, rng) * len(lengths)).astype(np.int64)]
+    output = lengths.output[running]
+    made = prefilled + np.floor(rng.random(batch) * (output - prefilled)).astype(np.int64)
+    held = lengths.prompt[running] + made - 1
+    need = -(-kept(held + 1, window) // block)
     fits = int(np.searchsorted(np.cumsum(need), (1 - policy.watermark) * blocks, "right"))
     if not fits:
         raise ConfigError(f"{lengths.name}: {system.name} has no room for a request of {int(held[0]) + 1} tokens")
     count = min(batch, fits)
+    chosen = np.concatenate((running[:count], taken_in))
 
-    table = _Requests(Workload(lengths.name, np.zeros(batch + new), prompt, output))
-    instance = _Instance(0, system, policy, table, blocks)
+    table = Requests(Workload(lengths.name, np.zeros(len(chosen)), lengths.prompt[chosen], lengths.output[chosen]))
+    instance = Instance(0, system, policy, table, blocks, cached)
     instance.ids = np.arange(count)
     instance.base = held[:count].astype(np.int64)
     instance.last_step = (output[:count] - made[:count]).astype(np.int64)
     instance.since, instance.began = np.zeros(count, np.int64), np.zeros(count)
     table.generated[:count] = made[:count]
     if not energy:
-        instance._decode_energy = instance._prefill_energy = None
-    instance.queue.extend(range(batch, batch + new))
+        instance.without_energy()
+    instance.queue.extend(range(count, len(chosen)))
     while instance.queue and len(instance.ids):
         instance.iterate(math.inf)
     log = instance.log.closed()
     decodes = np.array([kind == "decode" for kind in log.kind])
-    tokens = int(log.tokens[decodes].sum())
+    tokens, decoded = int(log.tokens[decodes].sum()), int(log.count[decodes].sum())
     held_s = float((log.batch * log.seconds).sum())
     made_all = tokens + int(log.count[~decodes].sum())
     joules: dict[str, float] = {}
     for (_, name), pj in log.energy_pj.items():
         joules[name] = joules.get(name, 0.0) + pj * 1e-12 / made_all
-    return SteadyState(batch, tokens / int(log.count[decodes].sum()), float((held[:count] + 1).mean()), held_s / tokens,
-                       made_all / instance.clock, float(log.seconds[decodes].sum()) / int(log.count[decodes].sum()),
-                       float(log.seconds[~decodes].sum()) / instance.clock, joules)
+    return SteadyState(policy.batch_limit, tokens / decoded, instance.attended / tokens, held_s / tokens,
+                       made_all / instance.clock, float(log.seconds[decodes].sum()) / decoded,
+                       float(log.seconds[~decodes].sum()) / instance.clock, joules, int(log.batch[decodes].max()),
+                       instance.longest, int(table.preemptions.sum()))
 
 
 def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:

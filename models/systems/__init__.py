@@ -1,6 +1,7 @@
 """Whole systems that serve a language model: time per token, throughput, energy, capacity, area.
 
-A new system is one YAML file in ``constraints/systems`` and, if its ``kind`` is new, one class here.
+A new system is one YAML file in ``constraints/systems`` and, if its ``kind`` is new, one class: a
+:class:`bankside.models.systems.system.System` that an entry point of the group ``bankside.systems`` names.
 """
 
 from __future__ import annotations
@@ -9,61 +10,14 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.systems import FILES
+from ...constraints.errors import ConfigError
 from ..llm import ModelShape
-from .baselines import AttAccSystem, OffloadSystem
-from .gpu import GpuSystem, read_spec
-from .lol_pim import LolPimHybridSystem, LolPimSystem
-from .pam import TieredPimSystem
-from .pam_hbm import PamHbmSystem
+from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
+from .system import Assumption, StepCost, System
 
-__all__ = ["KINDS", "NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource", "evaluate",
-           "load_system", "sweep", "system_names"]
-
-#: Class of each kind of system.
-KINDS: dict[str, Any] = {cls.kind: cls for cls in (GpuSystem, PamHbmSystem, TieredPimSystem, OffloadSystem, AttAccSystem,
-                                                   LolPimSystem, LolPimHybridSystem)}
-
-#: Groups of a GPU system; an override of one of these reaches the base of a system that has a base.
-_BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network")
-
-
-def system_names() -> list[str]:
-    """Names of the built-in systems."""
-    return list(FILES)
-
-
-def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> GpuSystem:
-    """A built-in system, or one from a YAML file, with ``overrides`` such as ``{"parallelism.tensor": 8}`` applied.
-
-    ``base.KEY`` reaches the GPU system that another one is built on, as do ``gpu.``, ``parallelism.`` and ``link.``.
-
-    Raises
-    ------
-    :exc:`ConfigError`
-        If there is no such system, or its file does not satisfy the schema (with file and line).
-    """
-    document, lines, where, name = read_spec(name_or_path)
-    kind = document.get("kind")
-    if kind not in KINDS:
-        line = f":{lines['kind',]}" if ("kind",) in lines else ""
-        problem = nearest("kind", str(kind), KINDS) if "kind" in document else \
-            f"missing key 'kind' (valid: {', '.join(KINDS)})"
-        raise ConfigError(f"{where}{line}: {problem}")
-    own: dict[str, Any] = {}
-    base: dict[str, Any] = {}
-    for key, value in (overrides or {}).items():
-        if "base" in document and key.startswith("base."):
-            base[key.removeprefix("base.")] = value
-        elif "base" in document and key.split(".")[0] in _BASE_GROUPS:
-            base[key] = value
-        else:
-            own[key] = value
-    if own:
-        document, lines, where, name = read_spec(name_or_path, own)
-    return KINDS[kind].from_document(document, lines, where, name, base_overrides=base)
+__all__ = ["NOT_MODELLED", "Assumption", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource", "StepCost",
+           "System", "evaluate", "kinds", "load_system", "sweep", "system_names"]
 
 
 def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,

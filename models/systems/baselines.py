@@ -7,50 +7,38 @@ has AttAcc's units; a batch must fit HBM.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...constraints.document import validate
 from ...constraints.errors import ConfigError
-from ...constraints.memory import Memory
-from ...constraints.systems import AttAccSystemSpec, GpuSystemSpec, OffloadSystemSpec
+from ...constraints.systems import AttAccSystemSpec, OffloadSystemSpec
 from ..attacc.layer import AttentionLayer, LayerTimer
 from ..llm import ModelShape
-from .gpu import GIB, GpuSystem, read_spec
-from .pam_hbm import _load
-from .results import Capacity, Cost
+from .description import Description
+from .gpu_serving import GpuServed, GridServed
+from .platform import GpuPlatform, MicroBatch
+from .results import Capacity, Cost, RecordSource
+from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
 __all__ = ["AttAccSystem", "OffloadSystem"]
 
 
-def _base(spec: OffloadSystemSpec | AttAccSystemSpec, where: str,
-          base_overrides: Mapping[str, Any] | None) -> GpuSystemSpec:
-    document, lines, base_where = read_spec(spec.base, base_overrides, beside=Path(where))[:3]
-    return validate(document, GpuSystemSpec, base_where, lines)
-
-
-class OffloadSystem(GpuSystem):
+class OffloadSystem(GpuPlatform):
     """GPUs with KV in host memory and SSDs."""
 
     kind = "gpu-offload"
+    schema = OffloadSystemSpec
 
-    def __init__(self, name: str, spec: OffloadSystemSpec, base: GpuSystemSpec) -> None:
-        super().__init__(name, base)
-        self.offload = spec
+    def __init__(self, description: Description[OffloadSystemSpec]) -> None:
+        super().__init__(description)
+        self.offload = spec = description.spec
+        name = self.name
         for tier in spec.tiers:
             if not tier.read_gb_s:
                 raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: read_gb_s must be greater than 0, not 0")
         if not spec.links.gpu_host_gb_s:
             raise ConfigError(f"{name}: links.gpu_host_gb_s must be greater than 0, not 0")
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
-                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> OffloadSystem:
-        spec = validate(document, OffloadSystemSpec, where, lines)
-        return cls(name, spec, _base(spec, where, base_overrides))
 
     def kv_tiers(self, model: ModelShape) -> list[int]:
         """Bytes of a GPU for KV: its own memory without the weights, then each tier."""
@@ -77,9 +65,9 @@ class OffloadSystem(GpuSystem):
         own, *others = self.kv_tiers(model)
         return [int(held) // size for held in np.cumsum([0 if self.offload.keeps == "nothing" else own, *others])[:-1]]
 
-    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                   need: int) -> str:
-        text = super()._too_large(model, context, batch, output_tokens, capacity, need)
+    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                  need: int) -> str:
+        text = super().too_large(model, context, batch, output_tokens, capacity, need)
         tiers, rooms = ["hbm", *(tier.name for tier in self.offload.tiers)], self.kv_tiers(model)
         if self.offload.keeps == "nothing":
             tiers, rooms = tiers[1:], rooms[1:]
@@ -87,9 +75,19 @@ class OffloadSystem(GpuSystem):
         missing = need - capacity.available_bytes_per_device
         return f"{text}; a GPU's tiers hold {held} of KV, '{tiers[-1]}' lacks {missing / GIB:.1f} GiB"
 
-    def fetched(self, model: ModelShape, batch: int, contexts: np.ndarray) -> list[np.ndarray]:
-        """Bytes that a GPU fetches from each tier for one layer of a micro-batch of ``batch`` requests."""
-        whole, layers = self._batch or batch * self.pp, max(self.stages(model))
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        token = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
+        return self.kv_room(model) // token // BLOCK_TOKENS * BLOCK_TOKENS
+
+    def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
+        token = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
+        own, *others = self.kv_tiers(model)
+        return {**({} if self.offload.keeps == "nothing" else {"hbm": own // token}),
+                **{tier.name: room // token for tier, room in zip(self.offload.tiers, others, strict=True)}}
+
+    def fetched(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> list[np.ndarray]:
+        """Bytes that a GPU fetches from each tier for one layer of a micro-batch."""
+        batch, whole, layers = micro.size, micro.whole, max(self.stages(model))
         attended = np.asarray(model.attended(contexts), float)
         total = whole * attended * layers * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
         out, before = [], np.zeros_like(total)
@@ -117,15 +115,16 @@ class OffloadSystem(GpuSystem):
         """What of a stage's fetching its computation does not hide."""
         return np.maximum(fetch_s - compute_s, 0) if self.offload.overlap else np.asarray(fetch_s, float)
 
-    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
-        own = super().attention(model, batch, contexts)["attention"]
-        fetched = self.fetched(model, batch, contexts)
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        own = super().attention(model, micro, contexts)["attention"]
+        fetched = self.fetched(model, micro, contexts)
         energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte)
                      for tier, count in zip(self.offload.tiers, fetched, strict=True))
         return {"attention": own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
 
-    def step(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> list[dict[str, Cost]]:
-        stages = super().step(model, batch, contexts, attention)
+    def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
+                    attention: bool = True) -> list[dict[str, Cost]]:
+        stages = super().stage_costs(model, micro, contexts, attention)
         for stage in stages if attention else ():
             fetch = stage.pop("kv_fetch")
             compute = sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values())
@@ -133,49 +132,65 @@ class OffloadSystem(GpuSystem):
         return stages
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
-        self._batch = len(contexts)
-        size = -(-len(contexts) // min(self.pp, len(contexts)))
-        costs = self.attention(model, size, np.array([round(float(np.mean(contexts)))], np.int64))
+        costs = self.attention(model, self.micro_batches(len(contexts))[0],
+                               np.array([round(float(np.mean(contexts)))], np.int64))
         own, fetch = (float(np.max(costs[name].time_s)) for name in ("attention", "kv_fetch"))
         return (own, self.pp * max(self.stages(model)) * fetch) if self.offload.overlap else (own + fetch, 0.0)
 
-    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
-        out = super().extras(model, batch, context)
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+        return OffloadServed(self, model, records, refresh)
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        micro = MicroBatch(cost.micro_batch, batch)
+        fetched = [float(np.sum(count)) for count in self.fetched(model, micro, np.array([context]))]
         layers = max(self.stages(model))
-        fetched = [float(np.sum(count)) for count in self.fetched(model, batch, np.array([context]))]
-        out["attention"] = {"fetched_bytes_per_gpu_and_step": {
-            tier.name: count * layers * (self._batch or batch) / batch
-            for tier, count in zip(self.offload.tiers, fetched, strict=True)}}
-        return out
+        return Details(attention={"fetched_bytes_per_gpu_and_step": {
+            tier.name: count * layers * batch / micro.size
+            for tier, count in zip(self.offload.tiers, fetched, strict=True)}})
 
-    def assumptions(self) -> list[str]:
-        return [*super().assumptions(),
-                "attention reads all tokens; " + {
-                    "nothing": "no KV is in HBM, which has room for what is being fetched",
-                    "batch": "KV of a batch that does not fit HBM is in the next tiers, all of it",
-                    "part": "KV is in HBM as far as it fits, then in the next tier, and stays there"}[self.offload.keeps],
-                "KV beyond HBM crosses the link to the GPU at every step" +
-                (", while the GPU computes" if self.offload.overlap else "")]
+    def assumptions(self) -> dict[str, Assumption]:
+        return super().assumptions() | {
+            "kv_kept": Assumption("attention reads all tokens; " + {
+                "nothing": "no KV is in HBM, which has room for what is being fetched",
+                "batch": "KV of a batch that does not fit HBM is in the next tiers, all of it",
+                "part": "KV is in HBM as far as it fits, then in the next tier, and stays there"}[self.offload.keeps],
+                self.offload.keeps),
+            "kv_fetch": Assumption("KV beyond HBM crosses the link to the GPU at every step" +
+                                   (", while the GPU computes" if self.offload.overlap else ""),
+                                   {"overlap": self.offload.overlap}, self.offload.links.source)}
 
 
-class AttAccSystem(GpuSystem):
+class OffloadServed(GpuServed):
+    """GPUs that fetch the KV that their own memory does not keep; how much that is follows from the tokens of all
+    requests."""
+
+    system: OffloadSystem
+
+    def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
+        fetch_s = self.system.fetch_seconds(self.system.fetched(self.model, MicroBatch(micro, len(contexts)),
+                                                                self._attended(contexts, compute_s.shape[1])))
+        return self.system.exposed(np.array(self.stages)[:, None] * fetch_s, compute_s)
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        return self._energy_at(batch, max(round(context), 1))
+
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
+        """Keys and values reach the host's memory while the next layer is computed."""
+        write = max(self.stages) * self.system.kv_write_seconds(self.model, int(tokens.sum()))
+        return max(super()._prefill(tokens, past, drain), write)
+
+
+class AttAccSystem(GpuPlatform):
     """GPUs whose HBM has AttAcc's units."""
 
     kind = "attacc"
+    schema = AttAccSystemSpec
 
-    def __init__(self, name: str, spec: AttAccSystemSpec, base: GpuSystemSpec, memory: Memory) -> None:
-        super().__init__(name, base)
-        self.pim, self.memory = spec, memory
-        self.timer = LayerTimer(memory, power_limit=spec.power_limit)
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
-                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> AttAccSystem:
-        spec = validate(document, AttAccSystemSpec, where, lines)
-        memory = spec.memory
-        if memory.endswith((".yaml", ".yml")) and not Path(memory).is_absolute():
-            memory = str(Path(where).parent / memory)
-        return cls(name, spec, _base(spec, where, base_overrides), _load(memory, spec.power_limit))
+    def __init__(self, description: Description[AttAccSystemSpec]) -> None:
+        super().__init__(description)
+        self.pim = spec = description.spec
+        self.memory = description.memory(spec.memory, spec.power_limit)
+        self.timer = LayerTimer(self.memory, power_limit=spec.power_limit)
 
     def heads(self, model: ModelShape, batch: int) -> int:
         """Heads on the busiest stack: a query head of a request each, which has its keys and values to itself."""
@@ -198,8 +213,8 @@ class AttAccSystem(GpuSystem):
         rounds = -(-heads // self.memory.channels) / 2 - 2
         return two[0] + rounds * (two[0] - one[0]), two[1] + (heads / pair - 2) * (two[1] - one[1])
 
-    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
-        heads = self.heads(model, batch)
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        heads = self.heads(model, micro.size)
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         values, where = np.unique(attended, return_inverse=True)
         # Time depends on the tokens through groups of them; long outputs are sampled.
@@ -210,17 +225,19 @@ class AttAccSystem(GpuSystem):
         return {"attention": Cost(seconds, {"pim_cell_reads": energy,
                                             "pu_compute": energy * self.pim.energy.unit_power_ratio})}
 
-    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
-        out = super().extras(model, batch, context)
-        out["attention"] = {"memory": self.memory.name, "placement": self.pim.placement,
-                            "heads_per_stack": self.heads(model, batch)}
-        if model.group > 1:
-            out["notes"].append(f"{model.group} queries share each key/value head and AttAcc's units take one at a time, "
-                                f"so K and V are read {model.group} times")
-        return out
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
+        return GridServed(self, model, records, refresh)
 
-    def assumptions(self) -> list[str]:
-        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
-            "attention is AttAcc's on its controllers, without the defects of its simulator; heads are dealt out evenly to "
-            "stacks and do not overlap with GEMMs",
-            "KV must fit HBM: nothing is offloaded"]
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        notes = [] if model.group == 1 else [
+            f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so K and V are read "
+            f"{model.group} times"]
+        return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
+                                  "heads_per_stack": self.heads(model, cost.micro_batch)}, notes=notes)
+
+    def assumptions(self) -> dict[str, Assumption]:
+        return super().assumptions() | {
+            "attention": Assumption(
+                "attention is AttAcc's on its controllers, without the defects of its simulator; heads are dealt out "
+                "evenly to stacks and do not overlap with GEMMs", self.pim.placement, self.pim.source),
+            "kv_kept": Assumption("KV must fit HBM: nothing is offloaded", "all")}

@@ -1,7 +1,4 @@
-"""What request-level serving asks of a system: how long a decode step and a prefill take, and what fits.
-
-``load_system(NAME).latency(model, records=RecordFolder())`` gives one for every system.
-"""
+"""Decode steps and prefills of systems whose attention takes long to evaluate: interpolated on a grid."""
 
 from __future__ import annotations
 
@@ -9,35 +6,47 @@ import math
 from bisect import bisect_right
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from ...constraints.errors import ConfigError
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
-from .results import RecordSource
+from .platform import GpuPlatform
 
-if TYPE_CHECKING:
-    from .gpu import GpuSystem
-
-__all__ = ["GridLatency", "StepLatency"]
+__all__ = ["GridLatency", "bracket", "spread_contexts"]
 
 #: Steps of the grid on which attention is evaluated: factors of the batch and of the tokens of all requests, and
 #: difference of the coefficient of variation of contexts, with the number of the last one.
 BATCH_STEP, TOKEN_STEP, SPREAD_STEP, MOST_SPREAD = 2.0, 2.0**0.25, 0.5, 4
 
 
-@runtime_checkable
-class StepLatency(Protocol):
-    """Latencies of one instance (all GPUs of the system) with one model.
+class GridLatency:
+    """Latencies of one instance (all GPUs of the system) with one model: linear layers for the very batch, attention from a
+    grid.
+
+    The grid has points in the batch, in the tokens of all requests (and where a memory is full), and, for systems that
+    place tokens, in the coefficient of variation of the contexts. At a point the contexts are quantiles of a log-normal
+    distribution, in an order by chance, and the system is in its settled state. Between the points the time of attention
+    is linear in the tokens and a power of the batch. Points are evaluated when they are first needed.
+
+    Parameters
+    ----------
+    system
+        After :meth:`System.prepare`.
 
     Attributes
     ----------
     kv_capacity_tokens : :class:`int`
-        Tokens of all requests together that the system's tiers hold beside the weights.
+        Tokens of all requests together that the system's memories hold beside the weights.
     """
 
-    kv_capacity_tokens: int
+    def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
+        self.system, self.model = system, model
+        self.kv_capacity_tokens = system.kv_capacity_tokens(model)
+        self._layers = np.array(system.stages(model))
+        self._tokens = _token_points(self.kv_capacity_tokens, system.knees(model))
+        self._known: dict[tuple[int, int, int], tuple[float, float]] = {}
+        self._prefill: dict[int, float] = {}
 
     def step_latency(self, contexts: np.ndarray) -> float:
         """Seconds of one decode step that gives one token to each of ``len(contexts)`` requests.
@@ -50,39 +59,8 @@ class StepLatency(Protocol):
         Raises
         ------
         :exc:`ConfigError`
-            If the contexts do not fit the system's tiers (which tier, how much is missing).
+            If the contexts do not fit the system's memories (which of them, how much is missing).
         """
-
-    def prefill_latency(self, tokens: int) -> float:
-        """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token."""
-
-
-class GridLatency:
-    """:class:`StepLatency` of any system: linear layers for the very batch, attention from a grid.
-
-    The grid has points in the batch, in the tokens of all requests (and where a memory is full), and, for systems that
-    place tokens, in the coefficient of variation of the contexts. At a point the contexts are quantiles of a log-normal
-    distribution, in an order by chance, and the system is in its settled state. Between the points the time of attention
-    is linear in the tokens and a power of the batch. Points are evaluated when they are first needed.
-
-    Raises
-    ------
-    :exc:`MissingRecord`
-        If the system needs a measurement that has not been made.
-    """
-
-    def __init__(self, system: GpuSystem, model: ModelShape, records: RecordSource, refresh: bool = False) -> None:
-        layer_operators(model, 1, 1, system.tp)
-        system.prepare(model, records, refresh)
-        self.system, self.model = system, model
-        self.kv_capacity_tokens = system.kv_capacity_tokens(model)
-        self._layers = np.array(system.stages(model))
-        self._tokens = _token_points(self.kv_capacity_tokens, system.knees(model))
-        self._known: dict[tuple[int, int, int], tuple[float, float]] = {}
-        self._prefill: dict[int, float] = {}
-
-    def step_latency(self, contexts: np.ndarray) -> float:
-        """See :class:`StepLatency`."""
         contexts = np.asarray(contexts)
         if contexts.ndim != 1 or not len(contexts) or int(contexts.min()) < 1:
             raise ConfigError("contexts must be a list of whole numbers of at least 1")
@@ -90,7 +68,7 @@ class GridLatency:
         batch, tokens = len(contexts), int(np.sum(attended))
         if tokens > self.kv_capacity_tokens:
             capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
-            raise ConfigError(self.system._too_large(self.model, -(-tokens // batch), batch, 1, capacity,
+            raise ConfigError(self.system.too_large(self.model, -(-tokens // batch), batch, 1, capacity,
                                                      capacity.weight_bytes_per_device + capacity.kv_bytes_per_device))
         # In whole numbers: the order of the contexts does not matter
         spread = math.sqrt(max(batch * int(np.sum(np.square(attended, dtype=np.int64))) - tokens * tokens, 0)) / tokens
@@ -100,7 +78,7 @@ class GridLatency:
 
     def _between(self, batch: int, tokens: int, spread: float) -> tuple[float, float]:
         """Attention of a layer and least time of a step, interpolated."""
-        low_b, high_b, part_b = _bracket(batch, BATCH_STEP, 1 << 30)
+        low_b, high_b, part_b = bracket(batch, BATCH_STEP, 1 << 30)
         place = bisect_right(self._tokens, tokens) - 1
         low_t, high_t = self._tokens[place], self._tokens[min(place + 1, len(self._tokens) - 1)]
         part_t = (tokens - low_t) / (high_t - low_t) if high_t > low_t else 0.0
@@ -126,8 +104,9 @@ class GridLatency:
         return self._known[key]
 
     def prefill_latency(self, tokens: int) -> float:
-        """See :class:`StepLatency`. GEMMs over all prompt tokens, causal attention at the GPU's peak, stages one after
-        the other; keys and values reach the tiers while the next layer is computed."""
+        """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token. GEMMs over
+        all prompt tokens, causal attention at the GPU's peak, stages one after the other; keys and values reach the tiers
+        while the next layer is computed."""
         if tokens not in self._prefill:
             if tokens < 1:
                 raise ConfigError(f"a prompt has at least 1 token, not {tokens}")
@@ -182,7 +161,7 @@ def _token_points(most: int, knees: list[int]) -> list[int]:
     return sorted(point for point in steps | {most, *knees} if 1 <= point <= most)
 
 
-def _bracket(value: int, step: float, most: int) -> tuple[int, int, float]:
+def bracket(value: int, step: float, most: int) -> tuple[int, int, float]:
     """Grid points around ``value`` and how far between them it is, in logarithms. The last one is ``most``."""
     exponent = math.floor(math.log(value) / math.log(step) + 1e-9)
     low = max(1, min(round(step**exponent), most))

@@ -15,24 +15,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ...constraints.document import validate
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.records import Record
-from ...constraints.systems import GpuSystemSpec
+from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ..llm import ROTARY, ModelShape, layer_operators
 from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
-from ..lolpim.search import nodes, utilisation
-from .gpu import GIB, GpuSystem, _largest, read_spec
-from .pam_hbm import _load
-from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
+from ..lolpim.peak import NODE_UNITS, utilisation
+from .description import Description
+from .gpu_serving import GpuServed
+from .platform import GpuPlatform, MicroBatch
+from .results import Capacity, Cost, MissingRecord, RecordSource
+from .system import GIB, Assumption, Details, StepCost, System, largest
 from .units import DispatcherSetup, HubSetup
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
@@ -118,8 +118,7 @@ class AttentionUnit:
         self._known.clear()
         missing = self.hub.look_up(records) + ([] if self.dispatcher is None else self.dispatcher.look_up(records))
         if missing:
-            commands = dict(missing)
-            raise MissingRecord(self.name, tuple(commands), tuple(commands.values()))
+            raise MissingRecord(self.name, missing)
 
     @property
     def records(self) -> list[Record]:
@@ -252,28 +251,45 @@ class AttentionUnit:
         tokens = allocation.reserve_tokens
         return "reserved for " + (f"{tokens} tokens a request" if tokens else "the model's longest context")
 
-    def assumptions(self) -> list[str]:
-        f, hub = self.spec.features, self.hub.config
-        return [
-            "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
-            "are in lock step and share one input path",
-            "keys by token, values by head dimension over all channels" if f.token_parallel else
-            "a request's head in one channel, 16 heads at a time",
-            "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
-            "in the time of a change of mode" if f.ping_pong else
-            "one set of buffers: input, product and result one after the other, with changes of mode between",
-            f"softmax, norms, element-wise work and sums of partial results take the measured clocks of pim-hub at "
-            f"{hub.clock_mhz:g} MHz; softmax and sums beside products that do not wait for them",
-            "activation functions are the channels' tables, as results are read",
-            f"room for keys and values is {self.room()}",
-            "refresh " + ("is" if self.refresh else "is not") + " part of the timing",
-            *([] if self.dispatcher is None else ["commands are issued as fast as dpa-dispatcher was measured to at "
-                                                  f"{self.dispatcher.config.clock_mhz:g} MHz; a program a layer and "
-                                                  "request"]),
-        ]
+    @property
+    def block_tokens(self) -> int | None:
+        """Tokens of a request that are allotted together; None for the model's longest context."""
+        allocation = self.spec.allocation
+        return allocation.chunk_tokens if self.spec.features.lazy_allocation else allocation.reserve_tokens
+
+    def assumptions(self) -> dict[str, Assumption]:
+        f, hub, spec = self.spec.features, self.hub.config, self.spec
+        out = {
+            "attention": Assumption(
+                "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
+                "are in lock step and share one input path", "programs", spec.module.source),
+            "partition": Assumption(
+                "keys by token, values by head dimension over all channels" if f.token_parallel else
+                "a request's head in one channel, 16 heads at a time", self.partition, f.source),
+            "buffers": Assumption(
+                "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
+                "in the time of a change of mode" if f.ping_pong else
+                "one set of buffers: input, product and result one after the other, with changes of mode between",
+                2 if f.ping_pong else 1, f.source),
+            "hub": Assumption(
+                f"softmax, norms, element-wise work and sums of partial results take the measured clocks of pim-hub at "
+                f"{hub.clock_mhz:g} MHz; softmax and sums beside products that do not wait for them",
+                {"clock_mhz": hub.clock_mhz}, spec.hub.source),
+            "activation_functions": Assumption("activation functions are the channels' tables, as results are read",
+                                               "tables"),
+            "allocation": Assumption(f"room for keys and values is {self.room()}",
+                                     {"lazy": f.lazy_allocation, "tokens": self.block_tokens}, spec.allocation.source),
+            "refresh": Assumption("refresh " + ("is" if self.refresh else "is not") + " part of the timing", self.refresh),
+        }
+        if self.dispatcher is not None:
+            clock = self.dispatcher.config.clock_mhz
+            out["dispatcher"] = Assumption(
+                f"commands are issued as fast as dpa-dispatcher was measured to at {clock:g} MHz; a program a layer and "
+                "request", {"clock_mhz": clock}, spec.dispatcher.source)
+        return out
 
 
-class LolPimSystem:
+class LolPimSystem(System):
     """Modules alone.
 
     Attributes
@@ -283,51 +299,56 @@ class LolPimSystem:
     """
 
     kind = "lol-pim"
+    schema = LolPimSystemSpec
+    files = FILES
+    not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
+    longest = 1 << 24
 
-    def __init__(self, name: str, spec: LolPimSystemSpec, memory: Memory) -> None:
-        self.name, self.spec, self.memory = name, spec, memory
+    def __init__(self, description: Description[LolPimSystemSpec]) -> None:
+        super().__init__(description)
+        self.spec = spec = description.spec
+        self.memory = description.memory(spec.module.memory)
         self.tp, self.pp = spec.parallelism.tensor, spec.parallelism.pipeline
         self.modules = spec.node.nodes * spec.node.modules
-        self.unit = AttentionUnit(name, spec, memory)
+        self.unit = AttentionUnit(self.name, spec, self.memory)
         self.module = self.unit.module
         self._layers: dict[Any, dict[str, Cost]] = {}
+        self._seconds: dict[tuple[ModelShape, int, int], float] = {}
+        self._slowest: dict[tuple[ModelShape, int], tuple[int, int, float]] = {}
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str,
-                      **_: Any) -> LolPimSystem:
-        spec = validate(document, LolPimSystemSpec, where, lines)
-        return cls(name, spec, _memory(spec.module.memory, where))
+    @property
+    def devices(self) -> int:
+        return self.modules
 
-    def split(self, tensor: int, pipeline: int) -> LolPimSystem:
-        """The same system with another split."""
-        parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
-        return LolPimSystem(self.name, self.spec.model_copy(update={"parallelism": parallelism}), self.memory)
+    def sized(self, gigabytes: int) -> Self:
+        """So many nodes of 64 GB."""
+        nodes, rest = divmod(gigabytes, 64)
+        if rest or not nodes:
+            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
+        return self.changed({"node.nodes": nodes, "parallelism.tensor": nodes * self.spec.node.modules,
+                             "parallelism.pipeline": 1})
+
+    @property
+    def records(self) -> list[Record]:
+        return self.unit.records
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         """Check the split, and look up the measurements that times rest on; :exc:`MissingRecord` if one has not been
         made."""
         self.check(model)
         self.unit.prepare(records, refresh)
-        self._layers.clear()
+        for known in (self._layers, self._seconds, self._slowest):
+            known.clear()
 
     # Shapes ----------------------------------------------------------------------------------------------------------
 
     def check(self, model: ModelShape) -> None:
-        """Raise unless the model can be split as the system says."""
         if self.tp * self.pp != self.modules:
             raise ConfigError(f"{self.name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules")
-        layer_operators(model, 1, 1, self.tp)
-        self.stages(model)
+        super().check(model)
         if model.dtype_bytes != 2:
             raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
                               f"({model.dtype_bytes} bytes)")
-
-    def stages(self, model: ModelShape) -> list[int]:
-        """Layers of each stage; the first take the remainder."""
-        if self.pp > model.layers:
-            raise ConfigError(f"pipeline parallelism of {self.pp} exceeds the model's {model.layers} layers")
-        whole, rest = divmod(model.layers, self.pp)
-        return [whole + (stage < rest) for stage in range(self.pp)]
 
     def heads(self, model: ModelShape) -> tuple[int, int]:
         """Key/value heads of a module, and queries to each."""
@@ -441,21 +462,27 @@ class LolPimSystem:
             out["pipeline_transfer"] = Cost(self.hop_seconds(stage, count))
         return out
 
-    def slowest(self, model: ModelShape, vectors: int) -> tuple[int, float]:
-        """Layers of the stage that decides, and seconds of what it does beside them."""
-        layer = sum(float(cost.time_s) for cost in self.layer(model, vectors, 1).values())
-        best = (0.0, 0, 0.0)
-        for stage, layers in enumerate(self.stages(model)):
-            ends = sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values())
-            best = max(best, (layers * layer + ends, layers, ends))
-        return best[1], best[2]
+    def slowest(self, model: ModelShape, vectors: int) -> tuple[int, int, float]:
+        """The stage that decides, its layers, and seconds of what it does beside them."""
+        if (model, vectors) not in self._slowest:
+            layer = self.layer_seconds(model, vectors, 1)
+            each = [(layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
+                    for stage, layers in enumerate(self.stages(model))]
+            stage = max(range(self.pp), key=lambda s: each[s][0] * layer + each[s][1])
+            self._slowest[model, vectors] = stage, *each[stage]
+        return self._slowest[model, vectors]
 
     def layer_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
-        return sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
+        key = (model, vectors, tokens)
+        if key not in self._seconds:
+            if len(self._seconds) > 1 << 16:
+                self._seconds.clear()
+            self._seconds[key] = sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
+        return self._seconds[key]
 
     def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
         """Slowest stage with a micro-batch of requests of equal context."""
-        layers, ends = self.slowest(model, vectors)
+        _, layers, ends = self.slowest(model, vectors)
         return layers * self.layer_seconds(model, vectors, tokens) + ends
 
     def micro_batches(self, batch: int) -> list[int]:
@@ -480,7 +507,7 @@ class LolPimSystem:
         contexts = np.asarray(model.attended(np.asarray(contexts, np.int64)))
         batch = len(contexts)
         size = self.choose(model, batch, int(-(-contexts.mean() // GRID) * GRID))[1]
-        layers, ends = self.slowest(model, size)
+        _, layers, ends = self.slowest(model, size)
         heads = self.heads(model)[0]
         grid = np.arange(contexts.min() // GRID, contexts.max() // GRID + 2) * GRID
         table = [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid]
@@ -513,100 +540,89 @@ class LolPimSystem:
         one = self.unit.kv_bytes(model, self.heads(model)[0], last)
         full = max(range(self.pp), key=lambda s: weights[s] + batch * one * stages[s])
         return Capacity(self.module.bytes, weights[full], batch * one * stages[full],
-                        _largest(lambda b: self._fits(model, b, context)), _largest(lambda b: self._fits(model, b, last)))
+                        largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         """Tokens of all requests together that fit beside the weights: whole chunks, or reserved requests."""
         chunk = self.kv_block_tokens(model)
-        return _largest(lambda n: self._fits(model, n, chunk)) * chunk
+        return largest(lambda n: self._fits(model, n, chunk)) * chunk
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Tokens that are allotted together."""
-        if self.spec.features.lazy_allocation:
-            return self.spec.allocation.chunk_tokens
-        return self.spec.allocation.reserve_tokens or model.max_context
+        return self.unit.block_tokens or model.max_context
 
     # Results ---------------------------------------------------------------------------------------------------------
 
-    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1, records: RecordSource,
-                 refresh: bool = False) -> Evaluation:
-        """See :func:`bankside.models.systems.evaluate`."""
-        for what, value, most in (("context", context, 1 << 24), ("batch", batch, 1 << 24),
-                                  ("output tokens", output_tokens, 1 << 20)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
-                raise ConfigError(f"{what} must be a whole number in 1..{most}, not {value!r}")
-        self.check(model)
-        last = context + output_tokens - 1
-        capacity = self.capacity(model, context, batch, output_tokens)
-        if capacity.largest_batch_with_output < batch:
-            raise ConfigError(self._too_large(model, batch, last, capacity))
-        self.prepare(model, records, refresh)
-        contexts = np.arange(context, last + 1)
-        chosen = np.unique(np.linspace(context, last, min(output_tokens, SAMPLES)).round().astype(np.int64))
+    def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
+        """Of many contexts :data:`SAMPLES` are evaluated; between them times and energies are on straight lines."""
+        first, last = int(contexts[0]), int(contexts[-1])
+        chosen = np.unique(np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
         size = self.choose(model, batch, int(contexts.mean()))[1]
-        steps = max(self.pp, -(-batch // size))
-        layers, ends = self.slowest(model, size)
-        stage = next(s for s, n in enumerate(self.stages(model)) if n == layers and abs(ends - sum(
-            float(c.time_s) for c in self.ends(model, s, size).values())) < 1e-15)
+        steps = self.pipeline_steps(batch, size)
+        stage, layers, _ = self.slowest(model, size)
         costs = [self.layer(model, size, int(tokens)) for tokens in chosen]
 
-        def mean(values: list[float]) -> float:
-            return float(np.interp(contexts, chosen, values).mean())
+        def over(values: list[float]) -> np.ndarray:
+            return np.interp(contexts, chosen, values)
 
-        breakdown = {name: steps * layers * mean([float(cost[name].time_s) for cost in costs]) * 1e3 for name in costs[0]}
+        seconds = {name: steps * layers * over([float(cost[name].time_s) for cost in costs]) for name in costs[0]}
         for name, cost in self.ends(model, stage, size).items():
-            breakdown[name] = steps * float(cost.time_s) * 1e3
-        energy: dict[str, float | str] = {}
+            seconds[name] = np.full(len(contexts), steps * float(cost.time_s))
+        energy: dict[str, np.ndarray] = {}
         for name in costs[0]:
             for component in costs[0][name].energy_pj:
-                picojoules = mean([float(cost[name].energy_pj[component]) for cost in costs]) * model.layers / size
-                energy[component] = float(energy.get(component, 0.0)) + picojoules * 1e-9
-        total = sum(float(value) for value in energy.values())
-        energy |= dict.fromkeys(("hub", "links", "dram_refresh_and_standby", "host"), NOT_MODELLED)
-        tpot = sum(breakdown.values())
+                pj = over([float(cost[name].energy_pj[component]) for cost in costs]) * model.layers * batch / size
+                energy[component] = energy.get(component, 0.0) + pj
+        return StepCost(seconds, energy, size)
+
+    def pipeline_steps(self, batch: int, size: int) -> int:
+        """Steps of the pipeline in which every request gets a token, with micro-batches of ``size``."""
+        return max(self.pp, -(-batch // size))
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        size = cost.micro_batch
         heads, group = self.heads(model)
         timed = self.unit.attention(model, 1, heads, group, int(model.attended(context)))
         notes = self.unit.notes(model, heads, size)
-        micro = -(-batch // size)
+        micro, steps = -(-batch // size), self.pipeline_steps(batch, size)
         if steps > micro:
             notes.append(f"{micro} micro-batch{'es' if micro > 1 else ''} in {self.pp} stages: {steps - micro} of {steps} "
                          "steps of the pipeline are bubbles")
-        if last > model.max_context:
-            notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
-        return Evaluation(
-            system=self.name, model=model.name, context=context, batch=batch, output_tokens=output_tokens, tpot_ms=tpot,
-            throughput_tok_s=batch / tpot * 1e3, energy_mj_per_token=total, breakdown_ms=breakdown,
-            energy_breakdown_mj=energy, capacity=capacity,
-            parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": size}, area=None, unit=None,
+        return Details(
             attention={"memory": self.memory.name, "partition": self.unit.partition,
                        "ping_pong": self.spec.features.ping_pong, "kv_heads_per_module": heads, "queries_per_head": group,
                        "score_us_per_layer": timed.score * 1e6, "context_us_per_layer": timed.context * 1e6,
                        "softmax_us_per_layer": timed.softmax * 1e6, "sums_us_per_layer": timed.sums * 1e6,
-                       "kv_append_us_per_layer": timed.append * 1e6},
-            records=[record.name for record in self.unit.records],
-            tools={record.name: record.tools for record in self.unit.records}, notes=notes, assumptions=self.assumptions(),
-            utilisation_percent=100 * utilisation(model, batch / tpot * 1e3, nodes(self), float(contexts.mean())))
+                       "kv_append_us_per_layer": timed.append * 1e6}, notes=notes)
 
-    def assumptions(self) -> list[str]:
-        """What the figures take for granted."""
-        return [
-            *self.unit.assumptions(),
-            "linear layers: one input after the other, each read of the weights serves one request",
-            f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism over modules; the host starts all stages "
-            "together",
-            "links have bandwidth and no latency; transfers overlap with nothing",
-            "embedding is the host's" + ("" if self.spec.features.lm_head else ", and so are the output matrix and "
-                                                                               "its time"),
-            "decoding in steady state: prefill, sampling, scheduling and host time are not included",
-        ]
+    def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
+        nodes = self.modules * self.module.units / NODE_UNITS
+        return 100 * utilisation(model, tokens_per_s, nodes, context)
 
-    def check_fits(self, model: ModelShape, tokens: int) -> None:
-        """Raise unless the weights and a request of so many tokens fit."""
-        capacity = self.capacity(model, tokens, 1, 1)
-        if not capacity.largest_batch:
-            raise ConfigError(self._too_large(model, 1, tokens, capacity))
+    def assumptions(self) -> dict[str, Assumption]:
+        link, lm_head = self.spec.node.link_gb_s, self.spec.features.lm_head
+        return self.unit.assumptions() | {
+            "gemm": Assumption("linear layers: one input after the other, each read of the weights serves one request", 1),
+            "parallelism": Assumption(
+                f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism over modules; the host starts all stages "
+                "together", {"tensor": self.tp, "pipeline": self.pp}, self.spec.parallelism.source),
+            "links": Assumption("links have bandwidth and no latency; transfers overlap with nothing",
+                                {"gb_s": link, "latency_us": 0}, self.spec.node.source),
+            "ends": Assumption("embedding is the host's" + ("" if lm_head else ", and so are the output matrix and its "
+                                                                              "time"),
+                               {"lm_head": lm_head}, self.spec.features.source),
+            "left_out": Assumption("decoding in steady state: prefill, sampling, scheduling and host time are not included",
+                                   ("prefill", "sampling", "scheduling", "host time")),
+        }
 
-    def _too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        capacity = self.capacity(model, context, batch, output_tokens)
+        if capacity.largest_batch_with_output < batch:
+            raise ConfigError(self.too_large(model, batch, context + output_tokens - 1, capacity))
+        return capacity
+
+    def too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
+        """What to say of a batch that does not fit."""
         available = capacity.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
             return (f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
@@ -623,11 +639,6 @@ class LolPimSystem:
     # Serving ---------------------------------------------------------------------------------------------------------
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> LolPimServed:
-        """For ``bankside serve``."""
-        return LolPimServed(self, model, records, refresh)
-
-    def latency(self, model: ModelShape, *, records: RecordSource, refresh: bool = False) -> LolPimServed:
-        """Step and prefill latencies for request-level serving."""
         return LolPimServed(self, model, records, refresh)
 
 
@@ -636,7 +647,7 @@ class LolPimServed:
 
     def __init__(self, system: LolPimSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         system.check(model)
-        system.check_fits(model, 1)
+        system.check_fits(model, 1, 1)
         system.prepare(model, records, refresh)
         self.system, self.model, self.name = system, model, system.name
         self.kv_window = model.sliding_window
@@ -647,8 +658,6 @@ class LolPimServed:
     def decode_seconds(self, contexts: np.ndarray) -> float:
         return self.system.step_seconds(self.model, contexts)
 
-    step_latency = decode_seconds
-
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
         """Tokens one after the other, each in a stage of its own."""
         total = 0.0
@@ -657,43 +666,34 @@ class LolPimServed:
             total += (count + self.system.pp - 1) * self.system.stage_seconds(self.model, 1, middle)
         return total
 
-    def prefill_latency(self, tokens: int) -> float:
-        return self.prefill_seconds(np.array([tokens]), np.array([0]))
 
-
-def _memory(name: str, where: str) -> Memory:
-    if name.endswith((".yaml", ".yml")) and not Path(name).is_absolute():
-        name = str(Path(where).parent / name)
-    return _load(name, True)
-
-
-class LolPimHybridSystem(GpuSystem):
+class LolPimHybridSystem(GpuPlatform):
     """GPUs with AiM modules: attention on the modules, everything else on the GPUs. The modules are shared out evenly."""
 
     kind = "lol-pim-hybrid"
+    schema = LolPimHybridSpec
 
-    def __init__(self, name: str, spec: LolPimHybridSpec, base: GpuSystemSpec, memory: Memory) -> None:
-        super().__init__(name, base)
-        self.pim = spec
-        self.unit = AttentionUnit(name, spec, memory)
+    def __init__(self, description: Description[LolPimHybridSpec]) -> None:
+        super().__init__(description)
+        self.pim = spec = description.spec
+        name, base = self.name, self.spec
+        self.unit = AttentionUnit(name, spec, description.memory(spec.module.memory))
         modules = spec.node.nodes * spec.node.modules
         if modules % base.gpu.count:
             raise ConfigError(f"{name}: {modules} modules can't be shared out evenly to {base.gpu.count} GPUs")
         self.modules_per_gpu = modules // base.gpu.count
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
-                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> LolPimHybridSystem:
-        spec = validate(document, LolPimHybridSpec, where, lines)
-        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=Path(where))[:3]
-        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
-        return cls(name, spec, base, _memory(spec.module.memory, where))
+    def sized(self, gigabytes: int) -> Self:
+        """A node of 64 GB and a GPU for every 128 GB."""
+        count, rest = divmod(gigabytes, 128)
+        if rest or not count:
+            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
+        return self.changed({"node.nodes": count, "gpu.count": count, "parallelism.tensor": count,
+                             "parallelism.pipeline": 1})
 
-    def split(self, tensor: int, pipeline: int) -> LolPimHybridSystem:
-        """The same system with another split of the GPUs."""
-        parallelism = self.spec.parallelism.model_copy(update={"tensor": tensor, "pipeline": pipeline})
-        return LolPimHybridSystem(self.name, self.pim, self.spec.model_copy(update={"parallelism": parallelism}),
-                                  self.unit.memory)
+    @property
+    def records(self) -> list[Record]:
+        return self.unit.records
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         if model.dtype_bytes != 2:
@@ -707,7 +707,8 @@ class LolPimHybridSystem(GpuSystem):
         each = max(heads // self.modules_per_gpu, 1)
         return -(-batch * heads // (each * self.modules_per_gpu)), each, model.heads // self.tp // heads
 
-    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        batch = micro.size
         requests, heads, group = self.share(model, batch)
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         values, where = np.unique(attended, return_inverse=True)
@@ -721,15 +722,8 @@ class LolPimHybridSystem(GpuSystem):
         return {"attention": Cost(total, energy),
                 "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9))}
 
-    def step_seconds(self, model: ModelShape, batch: Any, context: int | None = None) -> float:
-        """Time of a decode step: of ``batch`` requests of ``context`` tokens, or of requests with the contexts of an array,
-        whose attention takes the mean of what each context would."""
-        if context is not None:
-            return super().step_seconds(model, batch, context)
-        contexts = np.asarray(batch, np.int64)
-        self._batch = len(contexts)
-        stages = self.step(model, -(-len(contexts) // min(self.pp, len(contexts))), contexts)
-        return self.pp * max(float(sum(np.mean(cost.time_s) for cost in stage.values())) for stage in stages)
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> HybridServed:
+        return HybridServed(self, model, records, refresh)
 
     def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
         requests, heads, _ = self.share(model, batch)
@@ -745,22 +739,18 @@ class LolPimHybridSystem(GpuSystem):
         kv = self.modules_per_gpu * requests * self.unit.kv_bytes(model, heads, last) * layers
         available = weights if fit else self.available_bytes_per_device
         return Capacity(available + room, weights if fit else weights + room, kv,
-                        _largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
-                        _largest(lambda b: self.kv_fits(model, b, last)) if fit else 0)
+                        largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
+                        largest(lambda b: self.kv_fits(model, b, last)) if fit else 0)
 
     def kv_block_tokens(self, model: ModelShape) -> int:
-        """Tokens that are allotted together."""
-        allocation = self.pim.allocation
-        if self.pim.features.lazy_allocation:
-            return allocation.chunk_tokens
-        return allocation.reserve_tokens or model.max_context
+        return self.unit.block_tokens or model.max_context
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         block = self.kv_block_tokens(model)
         return self.capacity(model, block, 1, 1).largest_batch * block
 
-    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                   need: int) -> str:
+    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                  need: int) -> str:
         weights = max(self.weight_bytes_per_device(model))
         if weights > self.available_bytes_per_device:
             return (f"{model.name} on {self.name}: the weights need {weights} bytes ({weights / GIB:.1f} GiB) on the "
@@ -773,19 +763,44 @@ class LolPimHybridSystem(GpuSystem):
         most = capacity.largest_batch_with_output
         return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
 
-    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
-        out = super().extras(model, batch, context)
-        requests, heads, group = self.share(model, batch)
-        out["attention"] = {"memory": self.unit.memory.name, "partition": self.unit.partition,
-                            "ping_pong": self.pim.features.ping_pong, "modules_per_gpu": self.modules_per_gpu,
-                            "requests_per_module": requests, "kv_heads_per_module": heads, "queries_per_head": group}
-        out["records"] = [record.name for record in self.unit.records]
-        out["tools"] = {record.name: record.tools for record in self.unit.records}
-        out["notes"] += self.unit.notes(model, heads, requests)
-        return out
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        requests, heads, group = self.share(model, cost.micro_batch)
+        return Details(
+            attention={"memory": self.unit.memory.name, "partition": self.unit.partition,
+                       "ping_pong": self.pim.features.ping_pong, "modules_per_gpu": self.modules_per_gpu,
+                       "requests_per_module": requests, "kv_heads_per_module": heads, "queries_per_head": group},
+            notes=self.unit.notes(model, heads, requests))
 
-    def assumptions(self) -> list[str]:
-        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
-            *self.unit.assumptions(), "queries, new keys and values, and results cross each module's link; attention "
-                                      "does not "
-            "overlap with GEMMs"]
+    def assumptions(self) -> dict[str, Assumption]:
+        return super().assumptions() | self.unit.assumptions() | {
+            "module_transfer": Assumption(
+                "queries, new keys and values, and results cross each module's link; attention does not overlap with GEMMs",
+                {"gb_s": self.pim.module.interface_gb_s}, self.pim.module.source)}
+
+
+class HybridServed(GpuServed):
+    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context
+    would, evaluated at multiples of :data:`GRID` tokens and on straight lines between."""
+
+    system: LolPimHybridSystem
+
+    def __init__(self, system: LolPimHybridSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        super().__init__(system, model, records, refresh)
+        self._known: dict[tuple[int, int], float] = {}
+
+    def _at(self, micro: int, tokens: int) -> float:
+        """Attention of one layer for ``micro`` requests of this context."""
+        key = (micro, tokens)
+        if key not in self._known:
+            costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), np.array([max(tokens, 1)]))
+            self._known[key] = sum(float(np.max(cost.time_s)) for cost in costs.values())
+        return self._known[key]
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        grid = np.arange(contexts.min() // GRID, (contexts.max() + steps - 1) // GRID + 2) * GRID
+        table = [self._at(micro, tokens) for tokens in grid.tolist()]
+        return np.array([np.interp(contexts + step, grid, table).mean() for step in range(steps)])
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Energy goes by whole rows."""
+        return self._energy_at(batch, max(round(context), 1))

@@ -17,21 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.document import load, validate
+from ...constraints.document import load
 from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
-from ...constraints.memory import Memory
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
-from ...constraints.systems import RATIOS, GpuSystemSpec, RatioTable, TieredSystemSpec
+from ...constraints.records import Record
+from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
 from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
 from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles
-from .gpu import GIB, GpuSystem, read_spec
-from .pam_hbm import _load
+from .description import Description
+from .gpu_serving import GridServed
+from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .units import InterfaceSetup, ReducerSetup, UnitSetup, synthesis_notes
+from .system import GIB, Assumption, Details, StepCost
+from .units import InterfaceSetup, ReducerSetup, UnitSetup
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -168,18 +170,20 @@ class Node:
         importance[activation.active] += decay if activation.scores is None else decay * activation.scores
 
 
-class TieredPimSystem(GpuSystem):
+class TieredPimSystem(GpuPlatform):
     """See the module."""
 
     kind = "tiered-pim"
+    schema = TieredSystemSpec
     spread_matters = True
 
-    def __init__(self, name: str, spec: TieredSystemSpec, base: GpuSystemSpec, memories: list[Memory],
-                 file: Path | None = None) -> None:
-        super().__init__(name, base)
-        self.pim, self.memories, self.file = spec, memories, file
+    def __init__(self, description: Description[TieredSystemSpec]) -> None:
+        super().__init__(description)
+        self.pim = spec = description.spec
+        name = self.name
+        self.memories = [description.memory(tier.memory, spec.power_limit) for tier in spec.tiers]
         self.layouts: list[TierFormat] = []
-        for tier, memory in zip(spec.tiers, memories, strict=True):
+        for tier, memory in zip(spec.tiers, self.memories, strict=True):
             if tier.link_gb_s == 0:
                 raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: link_gb_s must be greater than 0, not 0")
             if tier.link_gb_s is None and tier is not spec.tiers[0]:
@@ -226,27 +230,6 @@ class TieredPimSystem(GpuSystem):
         self._steps: dict[tuple[str, int, int], Step] = {}
         self._ratio_table: RatioTable | None = None
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
-                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> TieredPimSystem:
-        spec = validate(document, TieredSystemSpec, where, lines)
-        file = Path(where)
-        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=file)[:3]
-        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
-        memories = []
-        for tier in spec.tiers:
-            path = tier.memory
-            if path.endswith((".yaml", ".yml")) and not Path(path).is_absolute():
-                path = str(file.parent / path)
-            memories.append(_load(path, spec.power_limit))
-        return cls(name, spec, base, memories, file)
-
-    def split(self, tensor: int, pipeline: int) -> TieredPimSystem:
-        other = super().split(tensor, pipeline)
-        assert isinstance(other, TieredPimSystem)
-        other._steps = {}
-        return other
-
     # Settings ----------------------------------------------------------------------------------------------------
 
     def source(self) -> SparsitySource:
@@ -258,9 +241,7 @@ class TieredPimSystem(GpuSystem):
             if chosen.trace is None:
                 raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
             path = Path(chosen.trace)
-            if self.file is not None and not path.is_absolute() and not path.exists():
-                path = self.file.parent / path
-            return ReplaySource(path, chosen.stretch)
+            return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
         return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
@@ -292,10 +273,15 @@ class TieredPimSystem(GpuSystem):
         for interface in self.interfaces.values():
             missing += interface.look_up(records)
         if missing:
-            commands = dict(missing)  # tiers may share a unit
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(commands), tuple(commands.values()))
+            raise MissingRecord(f"{self.name} with {model.name}", missing)
         self._refresh = refresh
         self._steps.clear()
+
+    @property
+    def records(self) -> list[Record]:
+        found = [unit.records for unit in self.units]
+        found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
+        return list({record.name: record for group in found for record in group}.values())
 
     def _interface(self, sender: int, receiver: int) -> InterfaceSetup:
         """The interface from one tier to another."""
@@ -359,8 +345,14 @@ class TieredPimSystem(GpuSystem):
         return Capacity(weights + tokens * size, weights, batch * int(model.attended(last)) * size,
                         tokens // int(model.attended(context)), tokens // int(model.attended(last)))
 
-    def _too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                   need: int) -> str:
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        return sum(shape.capacity for shape in self.tier_shapes(model))
+
+    def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
+        return {shape.name: int(shape.capacity) for shape in self.tier_shapes(model)}
+
+    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
+                  need: int) -> str:
         shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
         available = self.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
@@ -647,8 +639,8 @@ class TieredPimSystem(GpuSystem):
             self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
         return self._steps[key]
 
-    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
-        whole = self._batch or batch * min(self.pp, batch)
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        batch, whole = micro.size, micro.whole
         contexts = np.atleast_1d(contexts)
         chosen = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), SAMPLES)).round().astype(int))
         steps = [self.step_at(model, whole, int(contexts[k])) for k in chosen]
@@ -686,11 +678,12 @@ class TieredPimSystem(GpuSystem):
             return 0.0
         return max(step.migration_s, *(step.moving_s[name] + self._busy(model, t) for name, t in step.tiers.items()))
 
-    def step(self, model: ModelShape, batch: int, contexts: np.ndarray, attention: bool = True) -> list[dict[str, Cost]]:
-        stages = super().step(model, batch, contexts, attention)
+    def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
+                    attention: bool = True) -> list[dict[str, Cost]]:
+        stages = super().stage_costs(model, micro, contexts, attention)
         if not attention or not self.pim.features.kv_scheduling:
             return stages
-        whole = self._batch or batch * min(self.pp, batch)
+        batch, whole = micro.size, micro.whole
         contexts = np.atleast_1d(contexts)
         first = self.step_at(model, whole, int(contexts[0]))
         last = self.step_at(model, whole, int(contexts[-1]))
@@ -756,9 +749,11 @@ class TieredPimSystem(GpuSystem):
                 "share_percent": 100 * (exposed + step.merge_s) / whole if whole else 0.0,
                 "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0}
 
-    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
-        whole = self._batch or batch
-        step = self.step_at(model, whole, context)
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
+        return GridServed(self, model, records, refresh)
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        step = self.step_at(model, batch, context)
         shapes = self.tier_shapes(model)
         areas = self.areas()
         total = sum(step.active)
@@ -788,47 +783,49 @@ class TieredPimSystem(GpuSystem):
                                 self.reducers[number].config.clock_mhz))
             notes += [f"the {what} of tier '{tier.name}' reaches {fmax:.0f} MHz, below its target of {clock:g} MHz; "
                       "results take the target for granted" for what, fmax, clock in reached if fmax < clock]
-        notes += [f"area not measured: run `{command}`" for setup in (*self.reducers, *self.interfaces.values())
-                  for command, _ in setup.unknown_area]
+        notes += [f"area not measured: run `{need.command}`" for setup in (*self.reducers, *self.interfaces.values())
+                  for need in setup.unknown_area]
         tokens = sum(step.tokens)
         entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
         x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
         attention = {
-            "tiers": tiers, "micro_batch": batch, "refresh": self._refresh, "kv_tokens": tokens,
+            "tiers": tiers, "micro_batch": cost.micro_batch, "refresh": self._refresh, "kv_tokens": tokens,
             "active_tokens": total, "queries_per_instance": model.group, "moves": step.moves,
             "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1), "migration_ms": step.migration_s * 1e3,
             "block_table_bytes": tokens * entry, "x": x, "y": y,
             "interface_rate_fraction": {pair: unit.rate_fraction for pair, unit in self.interfaces.items()},
             "reduction": self._reduction(step) if self.reducers else None}
         hbm = self.units[0]
-        found = [setup.records for setup in self.units]
-        found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
-        records = list({record.name: record for group in found for record in group}.values())
-        notes += synthesis_notes(records)
-        return {
-            "area": areas[self.pim.tiers[0].name],
-            "unit": {"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),
-                     "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": hbm.known.fmax_mhz,
-                     "meets_clock": hbm.known.fmax_mhz >= hbm.config.clock_mhz, "area_ge": hbm.known.area_ge},
-            "attention": attention, "records": [record.name for record in records],
-            "tools": {record.name: dict(record.tools) for record in records}, "notes": notes}
+        return Details(
+            area=areas[self.pim.tiers[0].name],
+            unit={"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),
+                  "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": hbm.known.fmax_mhz,
+                  "meets_clock": hbm.known.fmax_mhz >= hbm.config.clock_mhz, "area_ge": hbm.known.area_ge},
+            attention=attention, notes=notes)
 
-    def assumptions(self) -> list[str]:
-        lines = [line for line in super().assumptions()
-                 if not line.startswith(("GPU attention", "all requests have"))]
-        sparse = self.pim.sparsity
-        lines += [
-            "all requests have the same context; a token's K and V of all layers and heads move together and lie at the "
-            "same group and slot in every share",
-            "attention of a tier takes the time of its busiest part; visits to rows at the timing engine's rate, row after "
-            "row; banks of a group open rows together and read their own columns",
-            "the step begins from the settled state of the scheduler" if self.pim.features.kv_scheduling else
-            "tokens stay where they were placed: the fastest tier with space",
-            f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression" if sparse.mode == "synthetic"
-                                            else ""),
-            "queries reach a tier before its units start; results leave when they are done",
-            "moves between tiers run beside the step, in the time for which their tiers do not attend, and count where "
-            "they need more",
-            "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
-        ]
-        return lines
+    def assumptions(self) -> dict[str, Assumption]:
+        sparse, features, scheduling = self.pim.sparsity, self.pim.features, self.pim.scheduling
+        return super().assumptions() | {
+            "attention": Assumption(
+                "attention of a tier takes the time of its busiest part; visits to rows at the timing engine's rate, row "
+                "after row; banks of a group open rows together and read their own columns", "busiest part"),
+            "contexts": Assumption(
+                "all requests have the same context; a token's K and V of all layers and heads move together and lie at "
+                "the same group and slot in every share", "equal"),
+            "placement": Assumption(
+                "the step begins from the settled state of the scheduler" if features.kv_scheduling else
+                "tokens stay where they were placed: the fastest tier with space",
+                "settled" if features.kv_scheduling else "fixed", features.source),
+            "activation": Assumption(
+                f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
+                                                if sparse.mode == "synthetic" else ""),
+                {"mode": sparse.mode, "compression": sparse.compression}, sparse.source),
+            "transfers": Assumption(
+                "queries reach a tier before its units start; results leave when they are done", "before and after"),
+            "moves": Assumption(
+                "moves between tiers run beside the step, in the time for which their tiers do not attend, and count where "
+                "they need more", "beside the step", scheduling.source),
+            "unit_clock": Assumption(
+                "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
+                {tier.name: unit.config.clock_mhz for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),
+        }

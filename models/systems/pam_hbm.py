@@ -9,20 +9,16 @@ other over the same K and V, and the K of the next hides the softmax of the one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...constraints.document import validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
-from ...constraints.memory import Memory, load_memory
-from ...constraints.records import Record, config_hash
-from ...constraints.systems import GpuSystemSpec, PamHbmSystemSpec
+from ...constraints.records import SYNTH, Measurement, Record
+from ...constraints.systems import PamHbmSystemSpec
 from ...constraints.units import pam_ru
 from ...constraints.units.pam_pu import PamPuConfig, Step
 from ..cost import DieArea, die_area
@@ -31,9 +27,12 @@ from ..memory import time_program
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
 from ..pam.tiers import MemoryKey
 from ..program import Program
-from .gpu import GpuSystem, read_spec
+from .description import Description
+from .gpu_serving import GpuServed
+from .platform import GpuPlatform, MicroBatch
 from .results import Cost, MissingRecord, RecordSource
-from .units import UNIT, Measured, UnitSetup, find_synth, synthesis_notes
+from .system import Assumption, Details, StepCost
+from .units import UNIT, Measured, UnitSetup
 
 __all__ = ["Measured", "PamHbmSystem", "Placement"]
 
@@ -96,25 +95,17 @@ def _append(config: PamPuConfig, memory_key: MemoryKey, token: int, head_dim: in
     return _Pass(timing.cycles, 0, timing.energy_pj["total"])
 
 
-@lru_cache(maxsize=64)
-def _memory(path: str, stamp: float, power_limit: bool) -> Memory:
-    return load_memory(path).at(power_limit)
-
-
-def _load(path: str, power_limit: bool) -> Memory:
-    """A memory; the same object for the same file, so that timings are looked up rather than made again."""
-    stamp = Path(path).stat().st_mtime if Path(path).is_file() else 0.0
-    return _memory(path, stamp, power_limit)
-
-
-class PamHbmSystem(GpuSystem):
+class PamHbmSystem(GpuPlatform):
     """See the module."""
 
     kind = "pam-hbm"
+    schema = PamHbmSystemSpec
 
-    def __init__(self, name: str, spec: PamHbmSystemSpec, base: GpuSystemSpec, memory: Memory) -> None:
-        super().__init__(name, base)
-        self.pim, self.memory = spec, memory
+    def __init__(self, description: Description[PamHbmSystemSpec]) -> None:
+        super().__init__(description)
+        self.pim = spec = description.spec
+        self.memory = memory = description.memory(spec.memory, spec.power_limit)
+        name, base = self.name, self.spec
         self.setup = UnitSetup(name, spec.unit)
         self.unit, self.hash, self.clock_hz = self.setup.config, self.setup.hash, self.setup.clock_hz
         self.channels = memory.channels * base.memory.stacks_per_gpu
@@ -128,18 +119,6 @@ class PamHbmSystem(GpuSystem):
             raise ConfigError(f"{name}: a stack of {memory.name} has {stack / (1 << 30):g} GiB, the base system states "
                               f"{base.memory.stack_gib:g}")
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any], lines: dict[Any, int], where: str, name: str, *,
-                      base_overrides: Mapping[str, Any] | None = None, **_: Any) -> PamHbmSystem:
-        spec = validate(document, PamHbmSystemSpec, where, lines)
-        file = Path(where)
-        base_document, base_lines, base_where = read_spec(spec.base, base_overrides, beside=file)[:3]
-        base = validate(base_document, GpuSystemSpec, base_where, base_lines)
-        memory = spec.memory
-        if memory.endswith((".yaml", ".yml")) and not Path(memory).is_absolute():
-            memory = str(file.parent / memory)
-        return cls(name, spec, base, _load(memory, spec.power_limit))
-
     # Measurements ------------------------------------------------------------------------------------------------
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
@@ -150,12 +129,15 @@ class PamHbmSystem(GpuSystem):
         self.unit.check_step(Step(1, model.head_dim))
         missing = self.setup.look_up(records, model.head_dim)
         if missing:
-            raise MissingRecord(f"{self.name} with {model.name}", tuple(command for command, _ in missing),
-                                tuple(need for _, need in missing))
+            raise MissingRecord(f"{self.name} with {model.name}", missing)
         if self.pim.reduction_preset is not None:
-            digest = config_hash("pam-ru", pam_ru.PRESETS[self.pim.reduction_preset])
-            self.reduction = find_synth(records, "pam-ru", digest)
+            preset = self.pim.reduction_preset
+            self.reduction = records.find(Measurement.of("synth", "pam-ru", pam_ru.PRESETS[preset], preset=preset))
         self._refresh = refresh
+
+    @property
+    def records(self) -> list[Record]:
+        return [*self.setup.records, *([self.reduction] if self.reduction else [])]
 
     @property
     def measured(self) -> Measured:
@@ -183,8 +165,8 @@ class PamHbmSystem(GpuSystem):
         """Bytes of one partial result."""
         return self.setup.partial_bytes(head_dim)
 
-    def attention(self, model: ModelShape, batch: int, contexts: np.ndarray) -> dict[str, Cost]:
-        place, memory = self.placement(model, batch), self.memory
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        place, memory = self.placement(model, micro.size), self.memory
         queries, dim = model.heads // self.tp // max(model.kv_heads // self.tp, 1), model.head_dim
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
@@ -230,6 +212,12 @@ class PamHbmSystem(GpuSystem):
         per_instance = 2 * rows * self.memory.row_bytes * self.memory.banks * place.spread
         return batch * max(model.kv_heads // self.tp, 1) * per_instance * layers
 
+    def kv_block_tokens(self, model: ModelShape) -> int:
+        return self.memory.banks * self.unit.tile_tokens
+
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+        return PamHbmServed(self, model, records, refresh)
+
     # Result ------------------------------------------------------------------------------------------------------
 
     def area(self) -> DieArea:
@@ -238,15 +226,14 @@ class PamHbmSystem(GpuSystem):
         return die_area(self.measured.area_ge, self.pim.area,
                         reduction_ge=float(self.reduction.results["area_ge"]) if self.reduction else None)
 
-    def extras(self, model: ModelShape, batch: int, context: int) -> dict[str, Any]:
-        place, measured, memory = self.placement(model, batch), self.measured, self.memory
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        place, measured, memory = self.placement(model, cost.micro_batch), self.measured, self.memory
         queries = model.heads // self.tp // max(model.kv_heads // self.tp, 1)
         depth = int(place.tokens_per_bank(int(model.attended(context))))
         done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
-        synth = self.setup.records[1]
-        library = str(synth.conditions.get("library", "unnamed library"))
+        library = SYNTH["library"]
         meets = measured.fmax_mhz >= self.unit.clock_mhz
         notes = []
         if not meets:
@@ -272,43 +259,89 @@ class PamHbmSystem(GpuSystem):
             notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
                          f"not divide evenly over {self.channels} channels")
         area = self.area()
-        rests_on = [*self.setup.records, *([self.reduction] if self.reduction else [])]
-        notes += synthesis_notes(rests_on)
         if self.reduction is None and self.pim.reduction_preset is not None:
             notes.append(f"area of reduction units is the published one: run `bankside synth pam-ru --preset "
                          f"{self.pim.reduction_preset}`")
-        return {
-            "area": area,
-            "unit": {"unit": UNIT, "preset": self.pim.unit.preset, "settings": dict(self.pim.unit.settings),
+        return Details(
+            area=area, notes=notes,
+            unit={"unit": UNIT, "preset": self.pim.unit.preset, "settings": dict(self.pim.unit.settings),
                      "config": self.unit.model_dump(mode="json"), "config_hash": self.hash,
                      "clock_mhz": self.unit.clock_mhz, "fmax_mhz": measured.fmax_mhz, "library": library,
                      "meets_clock": meets, "area_ge": measured.area_ge, "beats_per_clock": measured.beats_per_clock,
                      "softmax_gap_cycles": measured.softmax_gap_cycles, "drain_cycles": measured.drain_cycles},
-            "attention": {"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
+            attention={"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
                           "channels": self.channels, "banks": memory.banks, "instances": place.instances,
                           "channels_per_instance": place.spread, "instances_per_channel": place.per_channel,
                           "queries_per_instance": queries, "tokens_per_bank": depth, "cycles_per_layer": done.cycles,
                           "reads_per_layer": done.reads,
                           "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
-                          "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles},
-            "records": [record.name for record in rests_on],
-            "tools": {record.name: dict(record.tools) for record in rests_on}, "notes": notes,
+                          "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles})
+
+    def assumptions(self) -> dict[str, Assumption]:
+        return super().assumptions() | {
+            "attention": Assumption(
+                "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit; "
+                "it does not overlap with GEMMs (no head-level pipelining)", "busiest channel"),
+            "unit_clock": Assumption(
+                "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
+                {"clock_mhz": self.unit.clock_mhz}, self.pim.unit.source),
+            "queries": Assumption(
+                "the unit takes one query per pass, so the queries of a group read the same K and V one after the other",
+                1),
+            "merge": Assumption(
+                "one partial result (m, l, O) per bank, tile and query is read by the GPU over the external interface and "
+                "merged there, after the units are done; no reduction units", "gpu"),
+            "query_write": Assumption(
+                "queries are broadcast to all banks of a channel; the new token's K and V are written into one bank by "
+                "ordinary writes, one request after the other", "broadcast"),
+            "placement": Assumption(
+                "placement is that of the given batch and context; keys and values are not moved when either changes",
+                "fixed"),
+            "synchronisation": Assumption("starting the units and synchronising with the GPU takes no time", 0),
+            "unit_power": Assumption(
+                f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of reading its bank, from "
+                "the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
+            "refresh": Assumption("refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
+                                  self._refresh),
+            "number_format": Assumption(
+                "results follow the shape of the model, not its number format: FP16 and BF16 take the same time", "any"),
         }
 
-    def assumptions(self) -> list[str]:
-        return [line for line in super().assumptions() if not line.startswith("GPU attention")] + [
-            "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit; "
-            "it does not overlap with GEMMs (no head-level pipelining)",
-            "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
-            "the unit takes one query per pass, so the queries of a group read the same K and V one after the other",
-            "one partial result (m, l, O) per bank, tile and query is read by the GPU over the external interface and "
-            "merged there, after the units are done; no reduction units",
-            "queries are broadcast to all banks of a channel; the new token's K and V are written into one bank by "
-            "ordinary writes, one request after the other",
-            "placement is that of the given batch and context; keys and values are not moved when either changes",
-            "starting the units and synchronising with the GPU takes no time",
-            f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of reading its bank, from "
-            "the memory file's energies",
-            "refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
-            "results follow the shape of the model, not its number format: FP16 and BF16 take the same time",
-        ]
+
+class PamHbmServed(GpuServed):
+    """GPUs with units at the banks of their HBM. The KV cache is allotted in the granule that the system allots."""
+
+    system: PamHbmSystem
+
+    def __init__(self, system: PamHbmSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        super().__init__(system, model, records, refresh)
+        self._tables: dict[tuple[int, int], np.ndarray] = {}
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        place = self.system.placement(self.model, micro)
+        grain = place.banks * place.spread
+        out = np.empty(steps)
+        # Some hundred thousand requests and steps at a time.
+        block = max((1 << 18) // len(contexts), 1)
+        for begin in range(0, steps, block):
+            ahead = contexts[:, None] + np.arange(begin, min(begin + block, steps))
+            if self.kv_window is not None:
+                ahead = np.minimum(ahead, self.kv_window)
+            depth = -(-ahead // grain)
+            out[begin:begin + block] = self._table(micro, place.per_channel, place.spread, grain,
+                                                   int(depth.max()))[depth].mean(axis=0)
+        return out
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Energy goes by whole tiles in every bank."""
+        return self._energy_at(batch, -(-max(round(context), 1) // 64) * 64)
+
+    def _table(self, micro: int, per_channel: int, spread: int, grain: int, most: int) -> np.ndarray:
+        """Seconds of the attention of one layer by the tokens of the fullest bank."""
+        known = self._tables.get((per_channel, spread), np.zeros(1))
+        if most >= len(known):
+            depth = np.arange(len(known), most + 1)
+            costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), depth * grain)
+            new = sum(np.broadcast_to(cost.time_s, depth.shape) for cost in costs.values())
+            known = self._tables[per_channel, spread] = np.concatenate((known, np.asarray(new, float)))
+        return known

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from ...constraints.records import Record
+from ...constraints.records import Measurement, Record
 from ..cost import DieArea
 
 __all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource"]
@@ -22,8 +22,9 @@ NOT_MODELLED = "not modelled"
 class RecordSource(Protocol):
     """Where measurement records are looked up."""
 
-    def find(self, unit: str, config_hash: str, kind: str, **conditions: Any) -> Record | None:
-        """The record of ``unit`` with this configuration whose conditions include those given, or :data:`None`."""
+    def find(self, measurement: Measurement) -> Record | None:
+        """The record of exactly this measurement; what its workload leaves out has the unit's default. None if there is
+        none."""
 
 
 class MissingRecord(ConfigError):
@@ -31,16 +32,18 @@ class MissingRecord(ConfigError):
 
     Attributes
     ----------
-    commands : tuple of :class:`str`
-        The commands that make what is missing.
-    needs : tuple of (kind, conditions)
-        The same as data.
+    needs : tuple of :class:`Measurement`
+        What is missing, each once.
     """
 
-    def __init__(self, what: str, commands: tuple[str, ...], needs: tuple[tuple[str, dict[str, Any]], ...]) -> None:
-        super().__init__(f"{what}: no measurement yet; run `{'` and `'.join(commands)}`, or give --measure")
-        self.commands = commands
-        self.needs = needs
+    def __init__(self, what: str, needs: Iterable[Measurement]) -> None:
+        self.needs = tuple(dict.fromkeys(needs))
+        super().__init__(f"{what}: no measurement yet; run `{'` and `'.join(self.commands)}`, or give --measure")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that make what is missing, for people."""
+        return tuple(need.command for need in self.needs)
 
 
 @dataclass(frozen=True)

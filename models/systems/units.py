@@ -1,53 +1,35 @@
 """Units of a system: their configuration, and what measurement records say of them.
 
-A system looks up all its units first and then tells what is missing, with the commands that measure it; no figure stands
-in for a measurement that has not been made. Times need the co-simulation of every unit, processing units their synthesis
+A system looks up all its units first and then tells which measurements are missing; no figure stands in for one that has
+not been made, and none under other conditions. Times need the co-simulation of every unit, processing units their synthesis
 too; without that of the others their area stays unknown, and a note says so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...constraints.document import validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory
-from ...constraints.records import Record, config_hash
+from ...constraints.records import Measurement, Record, config_hash
 from ...constraints.systems import UnitChoice
 from ...constraints.units import dpa_dispatcher, pam_interface, pam_ru, pim_hub
 from ...constraints.units.pam_pu import PRESETS, PamPuConfig
 from .results import RecordSource
 
-__all__ = ["SYNTH", "UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
-           "ReducerSetup", "Reduction", "UnitSetup", "find_synth", "synthesis_notes"]
+__all__ = ["UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
+           "ReducerSetup", "Reduction", "UnitSetup"]
 
 UNIT = "pam-pu"
 
-#: Synthesis that areas and clocks are taken from, if it is there: what ``bankside synth`` does without options.
-SYNTH = {"library": "generic", "effort": "balanced"}
-
-#: Commands that make what is missing, each with the kind of the record and its conditions.
-Missing = list[tuple[str, tuple[str, dict[str, Any]]]]
+#: Measurements that have not been made.
+Missing = list[Measurement]
 
 Known = TypeVar("Known")
-
-
-def find_synth(records: RecordSource, unit: str, digest: str) -> Record | None:
-    """The synthesis of a unit with the library and effort of :data:`SYNTH`, so that all units of a system have the same;
-    the newest with others if that has not been made."""
-    return records.find(unit, digest, "synth", **SYNTH) or records.find(unit, digest, "synth")
-
-
-def synthesis_notes(records: Iterable[Record]) -> list[str]:
-    """Which of the syntheses are not those of :data:`SYNTH`."""
-    return [f"area and clock of {record.unit} {record.preset or record.config_hash} are of library "
-            f"{record.conditions.get('library')} with effort {record.conditions.get('effort')}, not of {SYNTH['library']} "
-            f"with {SYNTH['effort']}, which has not been made"
-            for record in records if record.kind == "synth" and any(record.conditions.get(key, value) != value
-                                                                    for key, value in SYNTH.items())]
 
 
 @dataclass(frozen=True)
@@ -85,26 +67,19 @@ class UnitSetup:
         self.records: list[Record] = []
 
     def look_up(self, records: RecordSource, head_dim: int) -> Missing:
-        """Take the measurements from records; what is missing is returned as commands and needs.
+        """Take the measurements from records; those that are missing are returned.
 
         Raises
         ------
         :exc:`ConfigError`
             If a record holds no sensible number.
         """
-        conditions = {"head_dim": head_dim}
-        sim = records.find(UNIT, self.hash, "sim", **conditions)
-        if sim is not None and sim.results.get("beats_per_clock") == 0:
-            # The measured step had no token; that of the bench's default may exist beside it.
-            sim = records.find(UNIT, self.hash, "sim", **conditions, tokens=512)
-        synth = find_synth(records, UNIT, self.hash)
+        preset, changes = self.choice.preset, self.choice.settings
+        needs = [Measurement.of("sim", UNIT, self.config, preset=preset, changes=changes, head_dim=head_dim),
+                 Measurement.of("synth", UNIT, self.config, preset=preset, changes=changes)]
+        sim, synth = map(records.find, needs)
         if sim is None or synth is None:
-            # Settings that a preset already has need not be repeated
-            chosen = "".join(f" --set {key}={value}" for key, value in sorted(self.choice.settings.items()))
-            which = f"{UNIT} --preset {self.choice.preset}{chosen}"
-            missing = [(f"bankside sim {which} --head-dim {head_dim}", ("sim", conditions), sim),
-                       (f"bankside synth {which}", ("synth", {}), synth)]
-            return [entry[:2] for entry in missing if entry[2] is None]
+            return [need for need, record in zip(needs, (sim, synth), strict=True) if record is None]
         self.measured = Measured(
             beats_per_clock=_number(sim, "beats_per_clock", 0), softmax_gap_cycles=_number(sim, "softmax_gap_cycles", 0),
             drain_cycles=_number(sim, "drain_cycles", 0), area_ge=_number(synth, "area_ge", 0),
@@ -161,7 +136,7 @@ class _Beside:
     area_ge, fmax_mhz : :class:`float` or None
         Of its synthesis, if that has been made.
     unknown_area : :data:`Missing`
-        Else what would make it.
+        Else the synthesis that has not been made.
     """
 
     unit: str
@@ -175,19 +150,18 @@ class _Beside:
         self.records: list[Record] = []
         self.unknown_area: Missing = []
 
-    def _look_up(self, records: RecordSource, conditions: dict[str, Any],
-                 options: str = "") -> tuple[Record | None, Missing]:
-        """The co-simulation, or what makes it; area and frequency are taken from the synthesis, if there is one."""
-        digest = config_hash(self.unit, self.config)
-        sim, synth = records.find(self.unit, digest, "sim", **conditions), find_synth(records, self.unit, digest)
+    def _look_up(self, records: RecordSource, **workload: Any) -> tuple[Record | None, Missing]:
+        """The co-simulation, or what is missing; area and frequency are taken from the synthesis, if there is one."""
+        needs = [Measurement.of("sim", self.unit, self.config, preset=self.preset, **workload),
+                 Measurement.of("synth", self.unit, self.config, preset=self.preset)]
+        sim, synth = map(records.find, needs)
         self.records = [record for record in (sim, synth) if record is not None]
         self.area_ge, self.fmax_mhz, self.unknown_area = None, None, []
         if synth is None:
-            self.unknown_area = [(f"bankside synth {self.unit} --preset {self.preset}", ("synth", {}))]
+            self.unknown_area = needs[1:]
         else:
             self.area_ge, self.fmax_mhz = _number(synth, "area_ge", 0), _number(synth, "fmax_mhz", 0)
-        command = f"bankside sim {self.unit} --preset {self.preset}{options}"
-        return sim, [] if sim is not None else [(command, ("sim", conditions))]
+        return sim, [] if sim is not None else needs[:1]
 
 
 class ReducerSetup(_Beside):
@@ -209,7 +183,7 @@ class ReducerSetup(_Beside):
         except ConfigError as error:
             raise ConfigError(f"{self.name}: {error}") from None
         self._beats = head_dim // self.config.lanes
-        sim, missing = self._look_up(records, {"head_dim": head_dim}, f" --head-dim {head_dim}")
+        sim, missing = self._look_up(records, head_dim=head_dim)
         if sim is not None:
             one, two = _number(sim, "cycles", 1), _number(sim, "two_steps_cycles", 1)
             last = max(two - one - _number(sim, "merge_cycles", 1), 0.0)
@@ -255,7 +229,7 @@ class InterfaceSetup(_Beside):
 
     def look_up(self, records: RecordSource) -> Missing:
         """As that of :class:`UnitSetup`."""
-        sim, missing = self._look_up(records, {})
+        sim, missing = self._look_up(records)
         if sim is not None:
             self.measured = _number(sim, "rate_fraction", 0)
             if self.measured > 1:
@@ -298,7 +272,7 @@ class HubSetup(_Beside):
     def look_up(self, records: RecordSource) -> Missing:
         """As that of :class:`UnitSetup`; areas are not looked up."""
         self.measured = None
-        sim, missing = self._look_up(records, {})
+        sim, missing = self._look_up(records)
         if sim is not None:
             commands = sim.results.get("commands")
             if not isinstance(commands, dict) or not set(pim_hub.EPU_COMMANDS) <= commands.keys():
@@ -337,7 +311,7 @@ class DispatcherSetup(_Beside):
 
     def look_up(self, records: RecordSource) -> Missing:
         """As that of :class:`UnitSetup`; areas are not looked up."""
-        sim, missing = self._look_up(records, {})
+        sim, missing = self._look_up(records)
         if sim is not None:
             self.records, clock_hz = [sim], self.config.clock_mhz * 1e6
             self.command_s = 1 / _number(sim, "commands_per_clock", 0) / clock_hz

@@ -43,8 +43,9 @@ class Result:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """An empty working folder, and records of its own."""
+    """An empty working folder, and records of its own: none comes with the package."""
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
+    monkeypatch.setattr("bankside.records.SHIPPED", tmp_path / "shipped")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"

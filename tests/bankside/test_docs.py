@@ -14,11 +14,10 @@ import pytest
 
 from bankside import cli, generate, measure
 from bankside.constraints.errors import BanksideError
-from bankside.constraints.records import Record, config_hash
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim import pam_pu as bench
 from bankside.cosim.streams import EpochLog, StreamRun
-from bankside.records import RecordFolder, generator_digest
+from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import select
 
@@ -207,6 +206,11 @@ def test_repro_keys(capsys):
     compare("repro", output(capsys, "repro", "pam", "--claims", claims, "--no-measure"))
 
 
+def test_records_keys(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("bankside.inventory.asked", lambda records, papers: [])
+    compare("records", output(capsys, "records", "fp-mul", "--records", str(tmp_path)))
+
+
 def test_gen_keys(capsys, tmp_path):
     small = ["--set", "lanes=2", "--set", "query_bytes=4", "--set", "buffer_bytes=8", "--set", "max_head_dim=4"]
     result = output(capsys, "gen", "pam-pu", *small, "-o", str(tmp_path / "out"))
@@ -248,15 +252,10 @@ def test_eval_keys_of_a_system_without_units(capsys):
     compare("eval", result, absent=("area", "unit", "attention"))
 
 
-def test_eval_keys_of_a_system_with_units(capsys, tmp_path):
-    config = PRESETS["pam-hbm"]
-    common = {"unit": "pam-pu", "preset": "pam-hbm", "config": config.model_dump(mode="json"),
-              "config_hash": config_hash("pam-pu", config), "tools": {"generator": generator_digest()}}
+def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder = RecordFolder(tmp_path)
-    folder.write(Record(kind="sim", conditions={"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128, "seed": 1},
-                        results={"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10}, **common))
-    folder.write(Record(kind="synth", conditions={"library": "generic", "effort": "balanced"},
-                        results={"area_ge": 1e5, "fmax_mhz": 700.0, "library": "generic"}, **common))
+    folder.write(pu_record("sim"))
+    folder.write(pu_record("synth"))
     result = output(capsys, "eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", str(tmp_path))
     compare("eval", result, absent=("unit.settings",))
 

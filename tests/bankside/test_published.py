@@ -9,12 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from bankside.generate import generated_files
 from bankside.published import published_files
 from bankside.registry import UNITS
+from bankside.selection import select
 
 pytestmark = pytest.mark.xdist_group("verilog")
 
 RTL = Path(__file__).resolve().parents[2] / "rtl"
+
+
+@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values()
+                                          for preset in unit.published_presets])
+def test_preset_is_up_to_date(unit, preset):
+    for name, text in generated_files(select(unit, preset=preset)).items():
+        assert (RTL / unit / preset / name).read_text() == text, name
 
 
 def test_repository_is_up_to_date(cli):

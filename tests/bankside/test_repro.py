@@ -11,11 +11,19 @@ from pathlib import Path
 import pytest
 
 from bankside import cli, measuring, repro, repro_figures
+from bankside.constraints.records import Measurement
+from bankside.constraints.units.pam_pu import PRESETS
 from bankside.measuring import Measurer
-from bankside.models.papers import figures_of, load_paper, paper_names
+from bankside.models.papers import VERDICTS, figures_of, load_paper, paper_names
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
+
+
+@pytest.fixture(autouse=True)
+def nothing_shipped(monkeypatch, tmp_path):
+    """Measurements are missing here, whatever comes with the package."""
+    monkeypatch.setattr("bankside.records.SHIPPED", tmp_path / "shipped")
 
 
 def run(capsys, *arguments):
@@ -31,7 +39,8 @@ def test_json(capsys):
     assert [row["id"] for row in result["claims"]] == IDS.split(",")
     assert [row["verdict"] for row in result["claims"]] == ["exact", "off", "not-checkable", "within"]
     assert {"id", "source", "paper", "ours", "unit", "ratio", "verdict", "why"} <= set(result["claims"][0])
-    assert result["counts"] == {"exact": 1, "within": 1, "off": 1, "not-checkable": 1}
+    assert result["counts"] == {"exact": 1, "within": 1, "off": 1, "not-checkable": 1, "not-measured": 0, "failed": 0,
+                                "timed-out": 0}
     assert (result["claims"][1]["ours"], result["claims"][1]["ratio"]) == (2, 0.5) and result["claims"][1]["why"]
 
 
@@ -65,7 +74,7 @@ def test_list_of_papers(capsys):
 
 def test_a_paper_that_has_no_checks(capsys):
     code, out, _ = run(capsys, "starc", "--json")
-    assert code == 0 and json.loads(out)["counts"] == {"exact": 0, "within": 0, "off": 0, "not-checkable": 38}
+    assert code == 0 and {verdict: n for verdict, n in json.loads(out)["counts"].items() if n} == {"not-checkable": 38}
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -92,19 +101,21 @@ def test_a_missing_measurement_names_its_command(capsys, tmp_path):
     """Without measuring, and no record in an empty folder."""
     _, out, _ = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--no-measure", "--records", str(tmp_path))
     row = json.loads(out)["claims"][0]
-    assert row["verdict"] == "not-checkable" and "`bankside synth pam-pu --preset pam-hbm`" in row["why"]
+    assert row["verdict"] == "not-measured" and "`bankside synth pam-pu --preset pam-hbm`" in row["why"]
 
 
 class Tool:
-    """Stands for a process of this tool: says something, takes some looks at it, and ends with a code."""
+    """Stands for a process that measures: says something, takes some looks at it, and ends with a code and an answer."""
 
-    pid, looks, code, said = 1 << 30, 0, 0, ""
+    pid, looks, code, said, answer = 1 << 30, 0, 0, "", "{}"
     started: list
 
-    def __init__(self, words, stderr, **options):
+    def __init__(self, words, stdin, stdout, stderr, **options):
         assert options["start_new_session"]  # what it has started can be ended with it
-        self.started.append(words[1:])
+        assert words[1:] == ["-m", "bankside.measuring"]
+        self.started.append(json.load(stdin))
         stderr.write(self.said)
+        stdout.write(self.answer)
         self.returncode = None
 
     def poll(self):
@@ -123,29 +134,49 @@ def fake_tool(monkeypatch, **attributes):
     return tool
 
 
-def test_measurements_go_to_the_folder_of_records(capsys, monkeypatch, tmp_path):
-    """A measurement is a process of this tool; what it says last is the reason if it fails."""
+def measurement(kind, preset="pam-hbm"):
+    return Measurement.of(kind, "pam-pu", PRESETS[preset], preset=preset)
+
+
+def test_a_measurement_that_fails_is_told_in_its_own_words(capsys, monkeypatch, tmp_path):
+    """A process gets the measurement and the folder of records; what it says last is the reason if it fails. The claim is
+    never called not checkable, and the exit code is 1."""
     tool = fake_tool(monkeypatch, code=3, looks=2, said="generating\nbankside: no such tool\n")
-    _, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
-    assert tool.started == [["-m", "bankside", "synth", "pam-pu", "--preset", "pam-hbm", "--records", str(tmp_path)]]
-    assert err.splitlines() == ["measuring (1 of 1): bankside synth pam-pu --preset pam-hbm",
-                                "not measured after 0 s: bankside synth pam-pu --preset pam-hbm: no such tool"]
-    assert json.loads(out)["claims"][0]["why"] == "`bankside synth pam-pu --preset pam-hbm`: no such tool"
+    code, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
+    assert [one["records"] for one in tool.started] == [str(tmp_path)]
+    assert measuring.from_json(tool.started[0]["measurement"]) == measurement("synth")
+    assert err.splitlines()[:2] == ["measuring (1 of 1): bankside synth pam-pu --preset pam-hbm",
+                                    "failed after 0 s: bankside synth pam-pu --preset pam-hbm: no such tool"]
+    row, = json.loads(out)["claims"]
+    assert (row["verdict"], row["why"]) == ("failed", "`bankside synth pam-pu --preset pam-hbm` failed: no such tool")
+    assert code == 1 and err.splitlines()[2:] == [
+        f"bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: {row['why']}"]
+
+
+def test_a_measurement_that_runs_out_of_time_is_told_in_its_own_words(capsys, monkeypatch, tmp_path):
+    fake_tool(monkeypatch, looks=10**9)
+    monkeypatch.setattr("os.killpg", lambda group, signal: None)
+    code, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--measure-limit", "1", "--records", str(tmp_path))
+    assert code == 1 and out.splitlines()[-1] == "1 claim: 1 timed-out" and "not-checkable" not in out
+    assert err.splitlines()[-1].startswith("bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: `bankside synth ")
+    assert "timed-out: not done within the 1 s for measurements" in err.splitlines()[-1]
 
 
 def test_two_measurements_at_once_and_the_important_ones_first(monkeypatch):
-    tool, told = fake_tool(monkeypatch, looks=1), []
+    tool, told = fake_tool(monkeypatch, looks=1, answer='{"area_ge": 7}'), []
     monkeypatch.setattr("os.cpu_count", lambda: 8)
-    with Measurer(told.append, None, 60, lambda command: "synth" in command) as measurer:
-        measurer.start(["bankside synth a"])
+    synths, last = [measurement("synth", preset) for preset in ("pam-hbm", "pam-ddr", "pam-ssd")], measurement("sim")
+    with Measurer(told.append, None, 60, lambda one: one.kind == "synth") as measurer:
+        measurer.start(synths[:1])
         assert measurer.ended() == {}
-        measurer.start(["bankside synth b", "bankside synth c", "bankside sim d"])
+        measurer.start([*synths[1:], last])
         ended = {}
         while len(ended) < 4:
             assert len(measurer._running) <= 2
             ended |= measurer.ended(wait=True)
-    assert [words[-2:] for words in tool.started] == [["synth", "a"], ["sim", "d"], ["synth", "b"], ["synth", "c"]]
-    assert ended == dict.fromkeys(ended) and told[0] == "measuring (1 of 1): bankside synth a"
+    assert [measuring.from_json(one["measurement"]) for one in tool.started] == [synths[0], last, *synths[1:]]
+    assert {outcome.state for outcome in ended.values()} == {"done"} and ended[last].result == {"area_ge": 7}
+    assert told[0] == "measuring (1 of 1): bankside synth pam-pu --preset pam-hbm"
 
 
 def test_measurements_have_a_limit(monkeypatch):
@@ -154,12 +185,24 @@ def test_measurements_have_a_limit(monkeypatch):
     fake_tool(monkeypatch, looks=10**9)
     monkeypatch.setattr("os.killpg", lambda group, signal: killed.append(group))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
+    asked = [measurement("synth", preset) for preset in ("pam-hbm", "pam-ddr", "pam-ssd")]
     with Measurer(lambda text: None, None, 0.01) as measurer:
-        measurer.start(["bankside a", "bankside b", "bankside c"])
+        measurer.start(asked)
         ended = measurer.ended(wait=True)
-    assert killed == [Tool.pid] * 2 and set(ended) == {"bankside a", "bankside b", "bankside c"}
-    assert ended["bankside a"].startswith("not done within the 0.01 s for measurements")
-    assert ended["bankside c"].startswith("not begun within the 0.01 s")
+    assert killed == [Tool.pid] * 2 and set(ended) == set(asked)
+    assert {outcome.state for outcome in ended.values()} == {"timed-out"}
+    assert ended[asked[0]].why.startswith("not done within the 0.01 s for measurements")
+    assert ended[asked[2]].why.startswith("not begun within the 0.01 s")
+
+
+def test_a_measurement_that_is_killed_or_answers_nonsense_has_failed(monkeypatch):
+    for attributes, why in (({"code": -9}, "ended by signal 9"), ({"code": 2}, "exit code 2"),
+                            ({"answer": "{"}, "its result can't be read")):
+        fake_tool(monkeypatch, **attributes)
+        with Measurer(lambda text: None, None) as measurer:
+            measurer.start([measurement("sim")])
+            outcome, = measurer.ended(wait=True).values()
+        assert (outcome.state, outcome.why) == ("failed", why)
 
 
 def test_an_interrupted_run_leaves_no_measurement_behind(monkeypatch):
@@ -167,9 +210,19 @@ def test_an_interrupted_run_leaves_no_measurement_behind(monkeypatch):
     fake_tool(monkeypatch, looks=10**9)
     monkeypatch.setattr("os.killpg", lambda group, signal: killed.append(group))
     with pytest.raises(KeyboardInterrupt), Measurer(lambda text: None, None, 60) as measurer:
-        measurer.start(["bankside a"])
+        measurer.start([measurement("sim")])
         raise KeyboardInterrupt
     assert killed == [Tool.pid]
+
+
+def test_a_process_that_measures():
+    """What is wrong is one line and its exit code; for real, without a measurement."""
+    asked = {"measurement": measuring.to_json(Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], memory="no-such")),
+             "records": None}
+    done = subprocess.run([sys.executable, "-m", "bankside.measuring"], input=json.dumps(asked), capture_output=True,
+                          text=True)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("bankside: unknown memory 'no-such'")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_instances_in_the_published_verilog():
@@ -202,8 +255,8 @@ def check_page(text, paper="pam"):
         line, = re.findall(rf"^\| `{claim.id}` \| (.*) \|$", text, re.MULTILINE)
         cells = re.split(r"(?<!\\) \| ", line)
         assert cells[0] == claim.source and cells[2] == tool.cell(claim.value, claim.unit), claim.id
-        assert cells[-1] in ("exact", "within", "off", "not-checkable")
-        assert (cells[-1] in ("off", "not-checkable")) == bool(
+        assert cells[-1] in VERDICTS
+        assert (cells[-1] not in ("exact", "within")) == bool(
             re.search(rf"^\* `{claim.id}` \({cells[-1]}\): \S", text, re.MULTILINE)), claim.id
 
 
@@ -257,7 +310,7 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
     file = tmp_path / "deep" / "t.svg"
     asked = ["pam", "--figure", "13", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
     monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {"claims": [
-        {"id": "pam-scale", "paper": [6, 17], "ours": None}]})
+        {"id": "pam-scale", "paper": [6, 17], "ours": None, "verdict": "not-measured"}]})
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
     code, out, _ = run(capsys, *asked, "--json")

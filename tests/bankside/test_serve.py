@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankside.constraints.records import Record, config_hash
-from bankside.constraints.units.pam_pu import PRESETS
-from bankside.records import RecordFolder, generator_digest
+from bankside.records import RecordFolder
 
 DOCS = Path(__file__).parents[2] / "docs"
 BASE = ("serve", "gpu-only", "--model", "llama-3-70b", "--workload")
@@ -138,16 +136,11 @@ def test_missing_records_and_systems(cli):
     cli("serve", "gpu-only", "--workload", "alpaca").failed(2, "required: --model")
 
 
-def test_records_are_named(cli, place, tmp_path):
+def test_records_are_named(cli, place, tmp_path, pu_record):
     """Measurements made elsewhere; the result says on which it rests."""
     folder = RecordFolder(tmp_path / "records")
-    config = PRESETS["pam-hbm"]
-    common = {"unit": "pam-pu", "preset": "pam-hbm", "config": config.model_dump(mode="json"),
-              "config_hash": config_hash("pam-pu", config), "tools": {"generator": generator_digest()}}
-    folder.write(Record(kind="sim", conditions={"memory": "hbm3-5.2", "tokens": 512, "head_dim": 128, "seed": 1},
-                        results={"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_cycles": 10}, **common))
-    folder.write(Record(kind="synth", conditions={"library": "generic", "effort": "balanced"},
-                        results={"area_ge": 1e5, "fmax_mhz": 700.0, "library": "generic"}, **common))
+    folder.write(pu_record("sim"))
+    folder.write(pu_record("synth"))
     arguments = ("serve", "pam-hbm-only", "--model", "opt-66b", "--workload", "alpaca", "--requests", "5", "--records",
                  str(tmp_path / "records"))
     names = cli(*arguments, "--json").json["records"]

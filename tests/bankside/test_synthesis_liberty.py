@@ -75,6 +75,24 @@ def test_units_tables_and_pins():
     assert library.nand2.name == "NAND" and library.flip_flop.name == "FF"
 
 
+def test_flip_flops_are_known_by_what_they_do():
+    """Whatever its states are called, and if they have no name. A latch, two flip-flops in a cell, and one with a function
+    at its input are none."""
+    group = 'ff (IQ, IQN) { next_state : "D"; clocked_on : "C"; }'
+    assert SMALL.count(group) == 1
+    for states in ("(P0001, P0002)", "()"):
+        text = SMALL.replace(group, group.replace("(IQ, IQN)", states))
+        (state,) = parse(text, "x.lib").flip_flop.flip_flops
+        assert (state.next_state, state.clocked_on, state.clear, state.preset) == ("D", "C", None, None)
+    text = SMALL.replace(group, group.replace("}", 'clear : "R\'"; preset : "S"; }'))
+    (state,) = parse(text, "x.lib").cells["FF"].flip_flops
+    assert (state.clear, state.preset) == ("R'", "S")
+    for change in (group * 2, group.replace('"D"', '"D C"'), group.replace('"C"', '"K"'),
+                   group.replace("ff (", "latch (").replace("next_state", "data_in").replace("clocked_on", "enable")):
+        with pytest.raises(ConfigError, match="flip-flop"):
+            parse(SMALL.replace(group, change), "x.lib").flip_flop  # noqa: B018
+
+
 def test_linear_delays():
     text = SMALL.replace('cell_rise (t) { values ("1, 2", "3, 4", "5, 6"); }', "")
     start, end = text.index("cell_fall (t)"), text.index("    }\n  }\n  cell (NAND)")

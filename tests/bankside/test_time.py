@@ -65,7 +65,7 @@ def aim_programs(draw):
 
 
 @given(program=aim_programs())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_exported_program_takes_the_same_cycles(tmp_path, front_end, program):
     """As a program, as a trace instruction by instruction, and as a trace in parts that are looked up."""
     path = tmp_path / "t.aim"
@@ -406,7 +406,7 @@ def test_timeline_that_is_too_long(cli, place, monkeypatch):
 
 
 @given(program=aim_programs(), first=st.integers(0, 300), span=st.integers(0, 300))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_log_of_an_aim_program(front_end, program, first, span):
     """Logging changes nothing, has every command, and a part of it is a part."""
     timing = front_end.time(program)
@@ -429,7 +429,7 @@ def test_log_of_an_aim_program(front_end, program, first, span):
 
 
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_log_of_a_program_on_one_channel(data):
     """What the engine's schedule says, in any window; stepping to the window or jumping to it."""
     p = Program()

@@ -4,11 +4,15 @@ import pytest
 
 from bankside.constraints.document import validate
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record, config_hash
+from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, config_hash, record_name
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig
 
-RECORD = {"kind": "synth", "unit": "pam-pu", "config": {"lanes": 16}, "config_hash": "0123456789abcdef",
-          "conditions": {"library": "generic", "effort": 1}, "results": {"area_um2": 1.0}, "tools": {"yosys": "0.70"}}
+MEASUREMENT = Measurement.of("synth", "pam-pu", PamPuConfig(), preset="pam-hbm").completed(SYNTH)
+MADE_FROM = {"hardware": "a", "library": "b"}
+
+
+def record(measurement=MEASUREMENT, made_from=MADE_FROM, results=None, verilog="// one\n// two\nmodule x; endmodule\n"):
+    return Record.of(measurement, made_from=made_from, verilog=verilog, results=results or {"area_um2": 1.0}, tools={})
 
 
 def test_hash_is_of_the_expanded_configuration():
@@ -25,24 +29,42 @@ def test_every_parameter_changes_the_hash(change):
     assert config_hash("pam-pu", PamPuConfig(**change)) != config_hash("pam-pu", PamPuConfig())
 
 
+def test_name():
+    """Other sources or results are the same measurement, other conditions or contents of a library are not."""
+    name = record().name
+    assert name == record_name("synth", "pam-pu", MEASUREMENT.config_hash, SYNTH, MADE_FROM)
+    assert name.startswith(f"pam-pu-{MEASUREMENT.config_hash}-synth-") and len(name.rsplit("-", 1)[1]) == 16
+    assert record(results={"area_um2": 2.0}).name == record(made_from=MADE_FROM | {"hardware": "c"}).name == name
+    fast = Measurement.of("synth", "pam-pu", PamPuConfig(), effort="speed").completed(SYNTH)
+    assert len({name, record(fast).name, record(made_from=MADE_FROM | {"library": "c"}).name}) == 3
+
+
 def test_record():
-    record = validate(RECORD, Record, "record")
-    assert record.schema_version == 1 and record.preset is None
-    assert record.name == "pam-pu-0123456789abcdef-synth-effort=1-library=generic"
-    # The same conditions in another order are the same measurement; other results too; other conditions are not.
-    same = RECORD | {"conditions": {"effort": 1, "library": "generic"}, "results": {}}
-    assert validate(same, Record, "").name == record.name
-    assert validate(RECORD | {"conditions": {"library": "x", "effort": 1}}, Record, "").name != record.name
-    assert validate(record.model_dump(), Record, "record") == record
+    """It survives its text, says a file by its name, and the comment at the top of the Verilog does not count."""
+    one = record()
+    assert validate(one.model_dump(mode="json"), Record, "record") == one and one.preset == "pam-hbm"
+    one.check("here")
+    assert record(verilog="// other\nmodule x; endmodule\n").verilog_sha256 == one.verilog_sha256
+    assert record(verilog="module y; endmodule\n").verilog_sha256 != one.verilog_sha256
+    own = Measurement.of("sim", "pam-pu", PamPuConfig(), preset="pam-hbm", changes={"lanes": 16}, memory="a/hbm3-5.2.yaml")
+    assert record(own).workload == {"memory": "hbm3-5.2"} and record(own).preset is None
 
 
-@pytest.mark.parametrize(("change", "message"), [
+@pytest.mark.parametrize("change, message", [
     ({"kind": "time"}, "kind: input should be 'sim' or 'synth', not 'time'"),
     ({"config_hash": "xyz"}, "config_hash: string should match pattern"),
-    ({"schema_version": 2}, "schema_version: input should be 1, not 2"),
+    ({"schema_version": 1}, "schema_version: input should be 2, not 1"),
     ({"result": {}}, "unknown key 'result'; did you mean 'results'?"),
 ])
 def test_what_is_not_a_record(change, message):
     with pytest.raises(ConfigError) as caught:
-        validate(RECORD | change, Record, "record.json")
+        validate(record().model_dump(mode="json") | change, Record, "record.json")
     assert message in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"config_hash": "0" * 16}, "here: config_hash 0{16} is not that of its configuration"),
+    ({"results": {"area_um2": 2.0}}, "here: the results have been edited")])
+def test_a_record_checks_itself(change, message):
+    with pytest.raises(RecordError, match=message):
+        record().model_copy(update=change).check("here")

@@ -30,13 +30,13 @@ def test_unit_is_right_and_is_found_broken(unit, lint):
     text = generate.verilog(selection)
     assert lint(text, unit.module) == []
     workload = unit.workload(**unit.trial.workload)
-    result = run_bench(selection, workload)
+    result, _ = run_bench(selection, workload)
     assert result.mismatches == 0 and result.vectors > 0, result.first_mismatch
     assert unit.result.model_validate(result.recorded()).vectors == result.vectors
     assert all(len(name) and len(shown) for name, shown in result.rows(workload.model_dump(), None))
     for broken in planted(text):
         try:
-            if run_bench(selection, workload, verilog=broken).mismatches:
+            if run_bench(selection, workload, verilog=broken)[0].mismatches:
                 return
         except CheckFailed:  # it hung, or broke a rule of streams
             return

@@ -71,6 +71,12 @@ def run(defect=NONE, *, count=100, at=50, target=None, epochs=1, verilog=UNIT, *
 PRESSURE = {"stalls": {"i": 0.3, "o": 0.5}}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """The model that the tests share."""
+    run()
+
+
 @pytest.mark.parametrize("options", [{}, PRESSURE, {**PRESSURE, "seed": 5}, {"lazy": True}], ids=str)
 def test_good_stream(options):
     sent, got, result = run(**options)

@@ -348,8 +348,8 @@ def test_a_part_of_all_pairs(name, fmt):
         assert exhaustive(text, "unit", name, fmt, first=first, last=first + 16).mismatches == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flush", [False, True], ids=["subnormals", "flush"])
+@pytest.mark.parametrize("flush", [pytest.param(False, id="subnormals", marks=pytest.mark.essential),
+                                   pytest.param(True, id="flush", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_all_pairs(name, fmt, flush):
     """All 2**32, of the gates."""

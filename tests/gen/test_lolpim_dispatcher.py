@@ -164,6 +164,22 @@ def test_a_command_a_clock(nodes, extra):
     assert bench.cycles[0] - bench.starts[0] == DpaDispatcher(SMALL).latency["start_to_command"]
 
 
+def test_requests_without_tokens():
+    """No token is the newest of none: the run ends with an error at the line that asks, also where a token was once. From
+    one token on the newest has a number."""
+    program = Program()
+    program.command("SYNC")
+    program.command("WR_SBK", gpr=0, mask=1, bank=0, row=0, slot=0, column=program.newest())
+    code = load(SMALL, encode_program(program, SMALL.encoding))
+    clear = SMALL.host_address(Host.CLEAR), 0
+    runs = [[clear, *code, *set_request(SMALL, 1, 7, tokens, 0, [5]), start(SMALL, 0, 1)] for tokens in (0, 1, 3, 0)]
+    bench = Bench(SMALL, runs)
+    same(bench)
+    assert [code for code, _ in bench.done] == [DispatchError.NEWEST, DispatchError.NONE, DispatchError.NONE,
+                                                DispatchError.NEWEST]
+    assert len(bench.commands) == 1 + 2 + 2 + 1
+
+
 # Stops and releases -----------------------------------------------------------------------------------------------------
 
 STOP = SMALL.host_address(Host.STOP), 0

@@ -118,7 +118,7 @@ def test_program_and_requests_are_the_same(placement, tokens, heads, element_byt
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @given(tokens=st.integers(1, 700), heads=st.integers(1, 70), element_bytes=st.sampled_from((1, 2)),
        head_dim=st.sampled_from((16, 64, 80, 128)))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_work_of_a_layer_without_quirks(placement, tokens, heads, element_bytes, head_dim):
     """Each head has its query, K, softmax, probabilities and V; a pair of rounds one access more."""
     commands = TIMERS[True].controller.memory.commands
@@ -166,7 +166,7 @@ def program_of(requests, quirks=None):
 
 
 @given(st.lists(REQUEST, min_size=1, max_size=12), st.sampled_from([None, SIMULATOR]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_runs_and_classes_change_nothing(requests, quirks):
     """Equal requests as segments, cycles skipped, channels together: the log of requests one by one has the same commands,
     and a channel gives the same whether or not it is alone in its class."""
@@ -189,7 +189,7 @@ def test_runs_and_classes_change_nothing(requests, quirks):
 
 
 @given(st.lists(REQUEST, min_size=1, max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_queues_are_never_overfull(requests):
     controller = CONTROLLERS[None]
     controller._reset(separate=False)

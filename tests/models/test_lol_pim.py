@@ -1,22 +1,27 @@
 """LoL-PIM's systems: places of keys and values, programs, room, time of a step, splits."""
 
+import collections
 import itertools
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
+from bankside.constraints.records import Record
 from bankside.models.llm import load_model
-from bankside.models.lolpim.allocation import Allocator, decode
+from bankside.models.lolpim.allocation import Allocator
 from bankside.models.lolpim.module import ModuleTimer, lockstep
 from bankside.models.lolpim.partition import Append, Context, Gemv, Module, Score
-from bankside.models.lolpim.search import best, legal_splits, search, sized, utilisation
+from bankside.models.lolpim.peak import utilisation
 from bankside.models.memory.aim import FrontEnd, channel_mask
 from bankside.models.memory.aim_pingpong import PingPong
 from bankside.models.program import Program
+from bankside.models.serving.splits import best, decode, search
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.lol_pim import pipelined
 from bankside.models.systems.units import HubCommandClocks
@@ -60,6 +65,75 @@ def test_values_have_places_of_their_own(partition, heads, dim, run):
     # All dimensions of a token are read by one command of every bank.
     if partition == "token":
         assert len({context.place(9, k)[:2] for k in range(dim)}) == min(dim, 256)
+
+
+@st.composite
+def operators(draw):
+    """A score and a context of a request in a small module, at any base."""
+    size = draw(st.sampled_from([2, 4]))            # as many lanes as banks: a result of each bank is a register
+    module = Module(draw(st.integers(1, 4)), size, size, size * draw(st.sampled_from([2, 4, 8])), 1 << 10)
+    dim, run = (size * draw(st.integers(1, module.columns)) for _ in range(2))
+    shape = draw(st.sampled_from(["head", "token"])), draw(st.integers(1, 60)), dim
+    fields = {"group": draw(st.integers(1, 3)), "heads": draw(st.integers(1, 7)), "base": draw(st.integers(0, 4))}
+    return Score(module, *shape, **fields), Context(module, *shape, **fields, run=run)
+
+
+@given(operators())
+@settings(max_examples=80)
+def test_places_of_any_request(pair):
+    """No two elements of any heads share a place. All lie in the banks, and in the reserved rows, from first to last."""
+    score, context = pair
+    module = score.module
+    each = range(score.tokens), range(score.heads)
+    keys = [score.place(*which) for which in itertools.product(*each)]
+    values = [context.place(token, dim, head) for token, head, dim in itertools.product(*each, range(score.head_dim))]
+    last = [column + score.columns - 1 for *_, column in keys]
+    assert max(last) < module.columns and all(column % score.columns == 0 for *_, column in keys)
+    assert max(element for *_, element in values) < module.row
+    turns = -(-score.heads // module.channels) if score.partition == "head" else 1
+    for operator, places in ((score, keys), (context, values)):
+        assert len(set(places)) == len(places)
+        assert {place[:2] for place in places} <= {*itertools.product(range(module.channels), range(module.banks))}
+        rows = [place[2] for place in places]
+        assert (min(rows), max(rows) + 1) == (operator.base, operator.base + operator.rows * turns)
+
+
+@given(operators())
+@settings(max_examples=80)
+def test_results_are_sums_of_all_runs_and_parts(pair):
+    """The context's program, executed with lists of rows for numbers. The result of every dimension is a sum over the rows
+    in which the first head has its values, each once, and, without parts, as far as it has tokens there. Runs of ``head``
+    are whole rows."""
+    context = replace(pair[1], target=100, partial=500, heads=1)
+    if context.partition == "head":
+        context = replace(context, run=context.module.row)
+    module, registers = context.module, collections.defaultdict(list)
+    sums = [[] for _ in range(module.channels)]
+    for op, at in context.program.expand():
+        chosen = [c for c in range(module.channels) if at.get("mask", 0) >> (31 - c) & 1]
+        if op == "WR_BIAS":
+            for channel in chosen:
+                sums[channel] = []
+        elif op == "MAC_ABK":
+            for channel in chosen:
+                sums[channel] = [*sums[channel], (channel, at["row"], at["opsize"] * module.lanes)]
+        elif op == "RD_MAC":
+            registers |= {at["gpr"] + channel: sums[channel] for channel in chosen}
+        elif op == "EWADD":
+            for n in range(at["opsize"]):
+                registers[at["gpr0"] + n] = registers[at["gpr0"] + n] + registers[at["gpr1"] + n]
+    for query, dim in itertools.product(range(context.group), range(context.head_dim)):
+        places = [context.place(token, dim) for token in range(context.tokens)]
+        one = dim // (module.units if context.partition == "token" else module.banks)
+        register = context.target + module.channels * (context.passes * query + one) + places[0][0]
+        got = registers[register]
+        ends = {}
+        for channel, _, row, element in places:
+            ends[channel, row] = max(ends.get((channel, row), 0), element % context.run)
+        sizes = {row[:2]: row[2] for row in got}
+        assert sizes.keys() >= ends.keys() and len(sizes) == len(got)
+        if context.parts == 1:
+            assert all(end < sizes[row] < end + 1 + module.lanes for row, end in ends.items())
 
 
 @pytest.mark.parametrize("partition", ["token", "head"])
@@ -201,6 +275,21 @@ def test_contexts_of_their_own(module_records):
         system.step_seconds(model, np.full(16, 16384)))
 
 
+def test_a_step_of_the_pipeline_takes_its_longest_stage(module_records):
+    """Twenty micro-batches of one request in sixteen stages: at each of twenty shifts the longest of sixteen neighbours
+    decides. Four micro-batches: at each of sixteen shifts the longest of all."""
+    system = load_system("lol-pim", {"parallelism.micro_batch": 1})
+    model = load_model("qwen1.5-7b")
+    system.prepare(model, module_records, False)
+    stages = 16
+    for batch in (4, 16, 20, 37):
+        contexts = 1024 * np.r_[np.random.default_rng(batch).integers(1, 4, batch - 3), 1, 1, 4]   # on the grid
+        slots = [system.stage_seconds(model, 1, int(tokens)) for tokens in contexts]
+        slots += [0.0] * (stages - batch)
+        shifts = [max(slots[(first + n) % len(slots)] for n in range(stages)) for first in range(len(slots))]
+        assert system.step_seconds(model, contexts) == pytest.approx(sum(shifts))
+
+
 # Room --------------------------------------------------------------------------------------------------------------------
 
 
@@ -231,7 +320,7 @@ def test_room_is_counted_in_rows():
 
 def test_lazy_allocation_takes_more_requests(module_records):
     model = load_model("qwen1.5-7b")
-    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", steps=48,
+    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", requests=100,
                            records=module_records) for name in ("lol-pim", "aimx-pim"))
     assert lazy.batch > 1.8 * static.batch
     assert static.batch == load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch
@@ -252,24 +341,25 @@ def test_utilisation_is_that_of_table_8():
 
 def test_all_splits_are_tried(module_records):
     model = load_model("qwen1.5-14b")
-    system = sized("lol-pim", 320)
-    splits = [(one.tp, one.pp) for one in legal_splits(system, model)]
+    system = load_system("lol-pim").sized(320)
+    splits = [(one.tp, one.pp) for one in system.splits(model)]
     assert splits == [(1, 40), (2, 20), (4, 10), (8, 5)]             # 5, 10, 20 and 40 do not divide the FFN
-    found = search(system, model, "musique", steps=16, records=module_records)
+    found = search(system, model, "musique", requests=32, records=module_records)
     assert sorted(one.parallelism for one in found) == splits
     assert [one.tokens_per_s for one in found] == sorted((one.tokens_per_s for one in found), reverse=True)
 
 
 def test_systems_of_a_size(module_records):
     model = load_model("qwen1.5-7b")
-    assert sized("lol-pim", 256).modules == 32 and sized("gpu-gddr", 256).spec.gpu.count == 4
-    hybrid = sized("gpu-lol-pim", 256)
+    assert load_system("lol-pim").sized(256).modules == 32 and load_system("gpu-gddr").sized(256).spec.gpu.count == 4
+    hybrid = load_system("gpu-lol-pim").sized(256)
     assert hybrid.spec.gpu.count == 2 and hybrid.modules_per_gpu == 8
-    rates = [best(system, model, "musique", steps=16, records=module_records).tokens_per_s
-             for system in (hybrid, sized("gpu-aimx-pim", 256))]
+    rates = [best(system, model, "musique", requests=32, records=module_records).tokens_per_s
+             for system in (hybrid, load_system("gpu-aimx-pim").sized(256))]
     assert rates[0] > rates[1]
-    with pytest.raises(ConfigError, match=r"^lol-pim can't have 100 GB$"):
-        sized("lol-pim", 100)
+    for name in ("lol-pim", "gpu-lol-pim", "gpu-gddr", "pam"):
+        with pytest.raises(ConfigError, match=rf"^{name} can't have 100 GB$"):
+            load_system(name).sized(100)
 
 
 # Errors ------------------------------------------------------------------------------------------------------------------
@@ -335,8 +425,8 @@ class Without:
     def __init__(self, source, *units):
         self.source, self.units = source, units
 
-    def find(self, unit, config_hash, kind, **conditions):
-        return None if unit in self.units else self.source.find(unit, config_hash, kind, **conditions)
+    def find(self, measurement):
+        return None if measurement.unit in self.units else self.source.find(measurement)
 
 
 def test_times_of_hub_and_dispatcher_come_from_records(module_records):
@@ -371,15 +461,16 @@ def test_missing_measurements_are_told(system, absent, commands, module_records)
         evaluate(system, model, context=100, batch=1, records=source)
     assert list(told.value.commands) == commands
     with pytest.raises(MissingRecord):
-        search(load_system(system), model, "qmsum", records=source, steps=16)
+        search(load_system(system), model, "qmsum", records=source)
 
 
 def test_a_clock_that_is_missed_is_told(module_records):
     class Synthesised:
-        def find(self, unit, config_hash, kind, **conditions):
-            sim = module_records.find(unit, config_hash, "sim")
-            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if unit == "pim-hub" else 1001.0}
-            return sim if kind == "sim" else sim.model_copy(update={"kind": "synth", "results": results})
+        def find(self, measurement):
+            if measurement.kind == "sim":
+                return module_records.find(measurement)
+            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
+            return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
     notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes
     assert notes == ["pim-hub reaches 500 MHz as synthesised, below its target of 1000 MHz; results take the target for "
@@ -388,9 +479,9 @@ def test_a_clock_that_is_missed_is_told(module_records):
 
 def test_a_record_without_what_is_needed_is_told(module_records):
     class Old:
-        def find(self, unit, config_hash, kind, **conditions):
-            record = module_records.find(unit, config_hash, kind, **conditions)
-            if unit != "pim-hub" or kind != "sim":
+        def find(self, measurement):
+            record = module_records.find(measurement)
+            if (measurement.unit, measurement.kind) != ("pim-hub", "sim"):
                 return record
             commands = {op: {"cycles": 100, "words": 32} for op in record.results["commands"]}
             return record.model_copy(update={"results": {"commands": commands}})

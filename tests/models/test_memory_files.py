@@ -299,7 +299,7 @@ NAMES = ["nRCD", "nRP", "nRAS", "nCCD", "nCL"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.integers(2, 30), min_size=1), st.integers(1, 5000), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_file_based_on_another_is_the_file_written_out(tmp_path_factory, timings, period, refresh):
     """The same memory, whichever numbers change."""
     folder = tmp_path_factory.mktemp("memory")
@@ -320,7 +320,7 @@ def test_a_file_based_on_another_is_the_file_written_out(tmp_path_factory, timin
 
 
 @given(st.booleans(), st.integers(0, 1000), st.sampled_from(["drop", "twice", "word", "number", "indent"]), st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_a_damaged_file_is_a_memory_or_one_line_of_error(tmp_path_factory, based, number, damage, data):
     lines = (FAST if based else SMALL).splitlines()
     number %= len(lines)

@@ -530,7 +530,7 @@ def programs(draw):
 
 
 @given(programs(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_jumping_gives_what_stepping_gives(case, refresh):
     memory, program = case
     refresh = refresh and memory.refresh is not None

@@ -137,7 +137,7 @@ def test_zeros_infinities_overflow_underflow(fmt):
         0, sign, 1, 0, one, sign | (one + (1 << fmt.fraction_bits))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from([FP16, BF16, FP32]), st.integers(0, 1), st.integers(0, (1 << 62) - 1) | st.integers(0, 1 << 12),
        st.integers(-400, 300))
 def test_rounding_of_wide_integers(fmt, sign, magnitude, exponent):
@@ -284,7 +284,7 @@ def test_sum_is_exact_when_nothing_is_cut_off(window):
         assert aligned_result(state, window) == from_float64(np.array(float(total)), window.result)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_fused_sum_does_not_depend_on_lane_order(data):
     window = data.draw(st.sampled_from([w.values[0] for w in WINDOWS]))

@@ -469,7 +469,7 @@ def numbers(draw, count):
     return fmt, chosen
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(2))
 def test_order_of_operands(case):
     fmt, (a, b) = case
@@ -480,7 +480,7 @@ def test_order_of_operands(case):
     assert [greater, equal, less, unordered] == list(compare(b, a, fmt))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(2))
 def test_negation_passes_through(case):
     """Rounding to nearest is symmetric."""
@@ -498,7 +498,7 @@ def test_negation_passes_through(case):
     assert minimum(a ^ sign, b ^ sign, fmt) == negated(maximum(a, b, fmt))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(3))
 def test_fma_contains_sum_and_product(case):
     fmt, (a, b, c) = case
@@ -512,7 +512,7 @@ def test_fma_contains_sum_and_product(case):
         assert fma(a, one, a ^ fmt.sign_mask, fmt) == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(3))
 def test_rounding_keeps_order(case):
     """b <= c gives a + b <= a + c, and, for a not negative, a b <= a c."""
@@ -526,7 +526,7 @@ def test_rounding_keeps_order(case):
         assert not compare(low, high, fmt)[2]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(2))
 def test_quotients_and_roots_of_exact_results(case):
     """A product or square without rounding leads back."""
@@ -543,7 +543,7 @@ def test_quotients_and_roots_of_exact_results(case):
                 assert divide(product, b, fmt) == a
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(FORMAT, st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 1 << 28))
 def test_integers_there_and_back(fmt, large, small):
     small &= (1 << min(fmt.precision, fmt.bias)) - 1
@@ -552,7 +552,7 @@ def test_integers_there_and_back(fmt, large, small):
     assert from_integer(large, fmt) == nearest(Fraction(large), 0, fmt, False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(numbers(1), FORMAT)
 def test_conversion_to_a_wider_format_and_back(case, target):
     fmt, (a,) = case

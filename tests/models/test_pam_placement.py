@@ -23,7 +23,7 @@ def literal_fill(load, free, count, step):
     return out
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=12), st.integers(1, 20), st.data())
 def test_lowest_load_first_is_the_loop(groups, step, data):
     """Section 6.1: a token goes to the group of the lowest activation count that has space."""
@@ -80,7 +80,7 @@ def table_with(importance, tier):
 values = st.one_of(st.integers(0, 4).map(float), st.floats(0, 1, width=32))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(st.tuples(values, st.integers(0, 2)), min_size=1, max_size=60), st.floats(0.1, 50), st.floats(0.1, 50),
        st.integers(0, 70))
 def test_algorithm_2_is_the_loop(tokens, x, y, most):
@@ -120,7 +120,7 @@ def check(table):
         assert (table.free(k) >= 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 8), st.booleans())
 def test_tokens_keep_places_of_their_own(data, run, by_activation):
     """Requests come, grow, move and leave in any order; no two tokens ever share a place, no place is lost."""

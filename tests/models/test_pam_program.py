@@ -65,7 +65,7 @@ def workloads(draw):
     return config, steps
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(workloads())
 def test_reads_are_those_of_the_stream_order(workload):
     config, steps = workload
@@ -84,7 +84,7 @@ def test_reads_are_those_of_the_stream_order(workload):
     assert arrivals.tolist() == (1000 + 5 * np.cumsum(new) + HBM.command("MAC_AB").latency).tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(workloads(), st.integers(0, 400), st.sampled_from([0, 3, 6, 9, 40]))
 def test_reads_wait_for_the_softmax(workload, gap, pace):
     """Reading as fast as program and memory allow, no V comes before the softmax of its tile is done, and no wait is

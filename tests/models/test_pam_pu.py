@@ -318,7 +318,7 @@ def workloads(draw):
                          more=number < count - 1 and draw(st.booleans())) for number in range(count)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(workloads())
 def test_every_key_and_value_beat_exactly_once(workload):
     config, steps = workload
@@ -329,7 +329,7 @@ def test_every_key_and_value_beat_exactly_once(workload):
     assert (beats["tile"] == beats["token"] // config.tile_tokens).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(workloads())
 def test_order_of_phases(workload):
     config, steps = workload
@@ -361,7 +361,7 @@ def test_order_of_phases(workload):
     assert runs == [phase[:3] for phase in phases if phase[3]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(workloads())
 def test_query_order_is_the_order_of_first_use(workload):
     """A query is taken in the order in which its chunks are first multiplied: once per step, or per tile if sliced."""
@@ -377,7 +377,7 @@ def test_query_order_is_the_order_of_first_use(workload):
         assert sum(slices) == step.head_dim // config.lanes and max(slices) <= config.query_beats
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(workloads())
 def test_addresses(workload):
     """No two beats of a region share a place; a tile lies in a region of its own, ascending in stream order, a full one
@@ -394,7 +394,7 @@ def test_addresses(workload):
             assert place.tolist() == list(range(count * config.chunks(dim)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 5), st.integers(1, 40))
 def test_address_of_a_token_does_not_depend_on_how_many_follow(slices, tokens):
     config = PamPuConfig(lanes=4, tile_tokens=7, query_bytes=8 * slices)

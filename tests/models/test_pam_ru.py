@@ -135,7 +135,7 @@ def test_not_a_number():
     assert np.flatnonzero(is_nan(reduce_partials(HBM, partials, normalise=True).o, HBM.io)).tolist() == [7]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(-200, 200, width=16), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_any_order(maxima, random):
     """The order changes roundings only."""

@@ -22,7 +22,7 @@ from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycle
 from bankside.models.program import Program
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
-from bankside.models.systems.latency import spread_contexts
+from bankside.models.systems.latency import GridLatency, spread_contexts
 from bankside.models.systems.pam import Node
 
 HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
@@ -41,14 +41,13 @@ MEASURED = {"pam-pu": {"beats_per_clock": 1.0, "softmax_gap_cycles": 20, "drain_
 class Records:
     """Made-up measurements of every unit."""
 
-    def find(self, unit, config_hash, kind, **conditions):
-        results = MEASURED[unit] if kind == "sim" else {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
-        return Record(kind=kind, unit=unit, config={}, config_hash=config_hash, results=results, tools={},
-                      conditions={"head_dim": 128} if kind == "sim" else {"library": "generic"})
+    def find(self, measurement):
+        results = MEASURED[measurement.unit] if measurement.kind == "sim" else {"area_ge": 70_000.0, "fmax_mhz": 1200.0}
+        return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
 class NoRecords:
-    def find(self, unit, config_hash, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -64,7 +63,7 @@ def attention_ms(result):
 # Tiers -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from([HBM, DDR]), st.lists(st.integers(1, 32), min_size=1, max_size=12))
 def test_visits_to_rows_add_up(memory, reads):
     """Any sequence of row visits takes what the engine says, up to the first activation and the last precharge."""
@@ -92,7 +91,7 @@ def test_pages_by_hand():
     assert bus < page_cycles(NAND, 32) * NAND.clock_ps * 1e-6 < 1.6 * bus
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([None, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
 def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     """Visits, reads and pairs against loops over tokens that ask the layout for every single access."""
@@ -278,9 +277,9 @@ class Other(Records):
     def __init__(self, unit, kind, gone=False, **results):
         self.what, self.gone, self.results = (unit, kind), gone, results
 
-    def find(self, unit, config_hash, kind, **conditions):
-        found = super().find(unit, config_hash, kind, **conditions)
-        if (unit, kind) != self.what:
+    def find(self, measurement):
+        found = super().find(measurement)
+        if (measurement.unit, measurement.kind) != self.what:
             return found
         return None if self.gone else found.model_copy(update={"results": found.results | self.results})
 
@@ -420,11 +419,11 @@ def test_another_split_is_the_system_made_with_it():
     for name in ("pam", "vllm-offload", "attacc", "gpu-only", "pam-hbm-only"):
         system = load_system(name)
         here = system.evaluate(LLAMA, context=700, batch=12, records=Records())
-        there = system.split(8, 1).evaluate(LLAMA, context=700, batch=12, records=Records())
+        there = system.with_split(8, 1).evaluate(LLAMA, context=700, batch=12, records=Records())
         made = run(name, LLAMA, 700, 12, overrides={"parallelism.tensor": 8, "parallelism.pipeline": 1})
         assert there == made != here
         with pytest.raises(ConfigError, match=f"^{name}: tensor 8 times pipeline 2 must be the 8 GPUs$"):
-            system.split(8, 2)
+            system.with_split(8, 2)
 
 
 def test_a_tier_behind_the_host_needs_a_link():
@@ -433,12 +432,10 @@ def test_a_tier_behind_the_host_needs_a_link():
                                  load_system("pam").pim.model_dump(mode="json")["tiers"]]})
 
 
-def test_vllm_without_bandwidth():
-    text = FILES["vllm-offload"].read_text().replace("read_gb_s: 5", "read_gb_s: 0")
+def test_vllm_without_bandwidth(tmp_path):
+    (tmp_path / "mine.yaml").write_text(FILES["vllm-offload"].read_text().replace("read_gb_s: 5", "read_gb_s: 0"))
     with pytest.raises(ConfigError, match="tier 'ssd' has no bandwidth: read_gb_s must be greater than 0"):
-        import yaml
-        load = load_system("vllm-offload")
-        type(load).from_document(yaml.safe_load(text), {}, str(FILES["vllm-offload"]), "mine")
+        load_system(tmp_path / "mine.yaml")
 
 
 def test_dense_attention_reads_everything():
@@ -504,7 +501,8 @@ def test_wrong_parallelism(overrides, message):
 def test_step_latency(system):
     """Equal to the evaluation on the grid, close to it between, never less with more requests; prefill grows."""
     loaded = load_system(system)
-    latency = loaded.latency(LLAMA, records=Records())
+    loaded.prepare(LLAMA, Records(), False)
+    latency = GridLatency(loaded, LLAMA)
     assert latency.step_latency(np.full(16, 512)) == pytest.approx(run(system, LLAMA, 512, 16).tpot_ms / 1e3, rel=1e-9)
     times = [latency.step_latency(np.full(batch, 600)) for batch in (1, 8, 64, 300)]
     assert times == sorted(times)
@@ -526,7 +524,8 @@ def test_step_latency_of_unequal_contexts(system, model, batch):
     very contexts."""
     contexts = 40 + np.random.default_rng(5).lognormal(5.9, 0.8, batch).astype(int)
     loaded = load_system(system)
-    latency = loaded.latency(model, records=Records())
+    loaded.prepare(model, Records(), False)
+    latency = GridLatency(loaded, model)
     step = loaded.measure(model, contexts)
     attention = step.attention_s + step.merge_s + step.append_s + step.gather_s
     direct = loaded.pp * float(np.max(loaded.linear_seconds(model, batch) + np.array(loaded.stages(model)) * attention))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bankside.constraints.document import parse, validate
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record, config_hash
+from bankside.constraints.records import Measurement, Outcome, Record, RecordError
 from bankside.constraints.units.pam_pu import PRESETS
 from bankside.models import papers
 from bankside.models.papers import (
@@ -37,6 +37,7 @@ from bankside.models.papers.pam import algorithm, area, memory, placement
 from bankside.models.systems import MissingRecord
 
 PAM = load_paper("pam")
+SYNTHESIS = Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], preset="pam-hbm")
 
 
 class Records:
@@ -47,33 +48,32 @@ class Records:
         self.results = {"area_ge": 60_000.0, "area_um2": 48_000.0, "fmax_mhz": 700.0,
                         "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}]} | results
 
-    def find(self, unit, hash_, kind, **conditions):
-        self.asked.append((unit, hash_, kind))
-        if kind not in self.kinds:
+    def find(self, measurement):
+        self.asked.append(measurement)
+        if measurement.kind not in self.kinds:
             return None
-        return Record(kind=kind, unit=unit, config={}, config_hash=hash_, conditions=conditions, results=self.results,
-                      tools={})
+        return Record.of(measurement, made_from={}, verilog="", results=self.results, tools={})
 
 
 class Measurer:
-    """Ends what it is asked for when it is waited for, one command at a time."""
+    """Ends what it is asked for when it is waited for, one measurement at a time."""
 
-    def __init__(self, run=lambda command: None):
+    def __init__(self, run=lambda measurement: None):
         self.run, self.queue, self.ran = run, [], []
 
-    def start(self, commands):
-        self.queue += commands
+    def start(self, measurements):
+        self.queue += measurements
 
     def ended(self, wait=False):
         if not wait or not self.queue:
             return {}
-        command = self.queue.pop(0)
-        self.ran.append(command)
-        return {command: self.run(command)}
+        measurement = self.queue.pop(0)
+        self.ran.append(measurement)
+        return {measurement: self.run(measurement) or Outcome("done")}
 
 
 class NoRecords:
-    def find(self, unit, hash_, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -252,32 +252,46 @@ def test_missing_measurements_are_made_once():
     """A claim that needs one names the command; with a way to run commands it is run once for all that need it."""
     records = Records(kinds=())
     row = rows("pam-area-hbm-pu", records=records)["pam-area-hbm-pu"]
-    assert row.verdict == "not-checkable" and "`bankside synth pam-pu --preset pam-hbm`" in row.why
+    assert row.verdict == "not-measured" and "`bankside synth pam-pu --preset pam-hbm`" in row.why
     assert "--measure" not in row.why
     def run(command):
         records.kinds = ("synth",)
 
     measurer = Measurer(run)
     found = rows("pam-area-hbm-pu", "pam-pu-freq-hbm", records=records, measurer=measurer)
-    assert measurer.ran == ["bankside synth pam-pu --preset pam-hbm"]
+    assert measurer.ran == [SYNTHESIS]
     assert found["pam-pu-freq-hbm"].verdict == "exact"
 
 
-def test_a_measurement_that_fails_is_a_reason():
-    row = rows("pam-pu-freq-hbm", records=NoRecords(), measurer=Measurer(lambda command: "no such tool"))["pam-pu-freq-hbm"]
-    assert row.verdict == "not-checkable" and row.why.endswith("no such tool")
-    row = rows("pam-pu-freq-hbm", records=NoRecords(), measurer=Measurer())["pam-pu-freq-hbm"]
-    assert row.verdict == "not-checkable" and "no measurement" in row.why
+@pytest.mark.parametrize("outcome, verdict, why", [
+    (Outcome("failed", "no such tool", 3), "failed", "failed: no such tool"),
+    (Outcome("timed-out", "not done within the 5 s", 1), "timed-out", "timed-out: not done within the 5 s"),
+    (Outcome("done"), "failed", "left no record of what was asked for")])
+def test_a_measurement_that_is_not_made_is_told_in_its_own_words(outcome, verdict, why):
+    """The claim could be checked: it is never called not checkable."""
+    measurer = Measurer(lambda measurement: outcome)
+    row = rows("pam-pu-freq-hbm", records=NoRecords(), measurer=measurer)["pam-pu-freq-hbm"]
+    assert (row.verdict, row.why) == (verdict, f"`bankside synth pam-pu --preset pam-hbm` {why}")
+
+
+def test_a_record_that_can_not_be_trusted_is_no_verdict():
+    class Broken:
+        def find(self, measurement):
+            raise RecordError("records/x.json: the results have been edited")
+
+    with pytest.raises(RecordError, match="^records/x.json: "):
+        rows("pam-pu-freq-hbm", records=Broken())
 
 
 def test_a_claim_is_computed_when_its_own_measurements_are_there():
     """And not only when all are: the one that needs the second command is still open then."""
-    done, order, measurer = set(), [], Measurer(lambda command: done.add(command))
+    done, order, measurer = set(), [], Measurer(lambda measurement: done.add(measurement))
+    first, second = (Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], seed=seed) for seed in (1, 2))
 
-    def check(command):
+    def check(measurement):
         def finding(evidence, claim):
-            if command not in done:
-                raise MissingRecord("x", (command,), ())
+            if measurement not in done:
+                raise MissingRecord("x", [measurement])
             order.append((claim, len(done)))
             return Finding(1, "")
         return finding
@@ -285,8 +299,8 @@ def test_a_claim_is_computed_when_its_own_measurements_are_there():
     claims = [Claim(id=name, source="§1", statement="s", quantity="q", value=1, unit=None, conditions=None, kind="config")
               for name in ("a", "b", "c")]
     found = check_claims(Paper(name="x", title="X", claims=claims), Evidence(NoRecords()), measurer=measurer,
-                         checks={"a": check("2"), "b": check("1"), "c": lambda evidence, claim: Finding(1, "")})
-    assert [row.claim.id for row in found] == ["a", "b", "c"] and measurer.ran == ["2", "1"]
+                         checks={"a": check(second), "b": check(first), "c": lambda evidence, claim: Finding(1, "")})
+    assert [row.claim.id for row in found] == ["a", "b", "c"] and measurer.ran == [second, first]
     assert order == [("a", 1), ("b", 2)]
 
 
@@ -350,11 +364,11 @@ def test_reasons():
 
     def endless(evidence, claim):
         endless.count += 1
-        raise MissingRecord("x", (f"measure {endless.count}",), ())
+        raise MissingRecord("x", [Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], seed=endless.count)])
 
     endless.count = 0
     assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
-    assert made(endless, measurer=Measurer())["verdict"] == "not-checkable"
+    assert made(endless, measurer=Measurer())["verdict"] == "not-measured" and endless.count > 64
 
 
 @pytest.mark.parametrize("name", paper_names())
@@ -458,14 +472,15 @@ def test_a_difference_has_a_reason():
     quick = [claim for claim in PAM.claims if not re.search(r"thr|energy|abl|scale|lpim|migr|mot-att", claim.id)]
     for row in check_claims(PAM, evidence, quick):
         assert row.verdict in VERDICTS
-        if row.verdict in ("off", "not-checkable"):
+        checked = row.verdict in ("exact", "within", "off")
+        if row.verdict == "off" or not checked:
             assert row.why, row.claim.id
-        if row.verdict != "not-checkable":
+        if checked:
             assert row.basis, row.claim.id
 
 
-def test_hashes_are_those_of_records():
-    """The records asked for are those that the commands named make."""
+def test_measurements_are_exact():
+    """A synthesis is of the built-in library and its effort: what the command named makes."""
     records = Records()
     rows("pam-area-hbm-pu", records=records)
-    assert ("pam-pu", config_hash("pam-pu", PRESETS["pam-hbm"]), "synth") in records.asked
+    assert SYNTHESIS in records.asked and SYNTHESIS.command == "bankside synth pam-pu --preset pam-hbm"

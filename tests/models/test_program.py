@@ -107,7 +107,7 @@ def bodies(draw, depth=0):
     return tuple(out)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(bodies())
 def test_closed_forms_equal_the_expansion(body):
     p = Program(body)

@@ -31,7 +31,7 @@ def bodies(draw, depth=0, level=3):
 
 
 @given(body=bodies())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_printed_is_read(body):
     program = Program(body)
     text = str(program)

@@ -29,6 +29,7 @@ from bankside.models.serving.results import weighted_percentile
 from bankside.models.serving.steady import SteadyState, best_within, steady_state
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
+from bankside.models.systems.gpu_serving import GridServed
 
 
 class Plain:
@@ -253,7 +254,7 @@ def loads(draw):
     return rows, system, policy
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(loads(), st.sampled_from([Plain, Vectored]))
 def test_same_as_token_by_token(load, kind):
     rows, system, policy = load
@@ -265,7 +266,7 @@ def test_same_as_token_by_token(load, kind):
     assert r.preemptions.tolist() == preempted and most <= total
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(loads(), st.booleans(), st.integers(1, 3), st.sampled_from(["round-robin", "least-loaded"]))
 def test_nothing_is_lost(load, chunked, instances, dispatch):
     """Every request ends with all its tokens, in order, one hook call each; the cache is never over-full; the gaps are
@@ -291,7 +292,7 @@ def test_nothing_is_lost(load, chunked, instances, dispatch):
     assert 0 < r.summary()["utilisation"] <= 1 + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.just(0.0), st.integers(1, 50), st.integers(1, 400)), min_size=1, max_size=10),
        st.sampled_from([0.3, 0.01, 0.0001]), st.sampled_from([0.0, 0.01, 0.5]))
 def test_fast_mode_keeps_its_bound(rows, tolerance, token):
@@ -397,7 +398,7 @@ def test_largest_rate_is_between_a_met_and_a_missed_one():
 
 
 class NoRecords:
-    def find(self, unit, config_hash, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -425,11 +426,11 @@ def test_gpu_prefill_by_hand():
     attention = shape.layers * 4 * shape.heads * shape.head_dim * 8000 * 8001 / 2 / (4 * 989.4e12 * 0.8)
     assert gemm + attention < seconds < 1.5 * (gemm + attention)  # all-reduces, norms and activations
     # Pieces attend to what was before: the pairs are the same
-    from bankside.models.serving.systems import _pairs
+    from bankside.models.systems.gpu_serving import causal_pairs
 
     for window in (None, 3000):
-        whole = _pairs(np.array([8000]), np.array([0]), window)
-        assert whole == sum(_pairs(np.array([1000]), np.array([1000 * k]), window) for k in range(8))
+        whole = causal_pairs(np.array([8000]), np.array([0]), window)
+        assert whole == sum(causal_pairs(np.array([1000]), np.array([1000 * k]), window) for k in range(8))
         assert whole == sum(min(k, window or k) for k in range(1, 8001))
 
 
@@ -456,11 +457,10 @@ def test_more_batch_more_throughput_and_longer_steps():
 class Records:
     """Made-up measurements of the unit."""
 
-    def find(self, unit, config_hash, kind, **conditions):
-        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if kind == "sim" else {
+    def find(self, measurement):
+        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if measurement.kind == "sim" else {
             "area_ge": 7e4, "fmax_mhz": 700.0}
-        return Record(kind=kind, unit=unit, preset="pam-hbm", config={}, config_hash=config_hash,
-                      conditions={**conditions, "library": "generic"}, results=results, tools={})
+        return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
 @pytest.mark.parametrize("batch", [1, 16, 110])
@@ -498,9 +498,6 @@ def test_a_system_may_bring_its_own():
 
     system = served_system(Mine(), load_model("opt-66b"), records=NoRecords())
     assert serve(system, requests((0, 5, 2))).tpot_s[0] == pytest.approx(1)
-    Mine.served = None
-    with pytest.raises(ConfigError, match="mine: systems of kind 'mine' can't be served yet"):
-        served_system(Mine(), load_model("opt-66b"), records=NoRecords())
 
 
 class Stepwise(GpuSystem):
@@ -508,26 +505,27 @@ class Stepwise(GpuSystem):
 
     kind = "stepwise"
 
-    def latency(self, model, *, records, refresh=False):
-        alone = served_system(load_system("gpu-only"), model, records=records)
+    def kv_capacity_tokens(self, model):
+        return 5000
+
+    def served(self, model, records, refresh=False):
+        alone, served = super().served(model, records), GridServed(self, model, records, refresh)
 
         class Latency:
-            kv_capacity_tokens = 5000
-
             def step_latency(self, contexts):
                 return 0.001 * len(contexts) + 1e-6 * float(contexts.sum())
 
             def prefill_latency(self, tokens):
                 return alone.prefill_seconds(np.array([tokens]), np.array([0])) + 1e-4 * tokens
 
-        return Latency()
+        served.latency = Latency()
+        return served
 
 
 def test_a_system_with_latencies_of_its_own():
     """Steps are its own; prompts together take the GPUs' time and each what is its own; pieces add up to the whole."""
     model = load_model("llama-3-70b")
-    spec = load_system("gpu-only").spec
-    system = served_system(Stepwise("stepwise", spec), model, records=NoRecords())
+    system = served_system(Stepwise(load_system("gpu-only").description), model, records=NoRecords())
     gpu = served_system("gpu-only", model, records=NoRecords())
     assert system.kv_capacity_tokens == 5000
     assert system.decode_run(np.array([10, 20]), 2).tolist() == pytest.approx([0.00203, 0.002032])
@@ -631,6 +629,46 @@ def test_steady_state_is_the_middle_of_a_long_run():
     made = tokens + log.count[middle & ~decode].sum()
     assert made / log.seconds[middle].sum() == pytest.approx(state.tokens_per_s, rel=0.03)
     assert (log.batch * log.seconds)[middle].sum() / tokens == pytest.approx(state.tpot_s, rel=0.03)
+
+
+def test_every_token_of_a_cached_prompt_takes_a_step():
+    """8 requests in work make 8 tokens in a step of 1 s, none of them behind a prefill; room for 5 and blocks of a whole
+    request change the batch alone."""
+    lengths = Workload("test", np.zeros(50), np.full(50, 90), np.full(50, 5))
+    state = steady_state(Plain(), lengths, 8, cached=True)
+    assert state.batch == 8 and state.tokens_per_s == pytest.approx(8) and state.prefill_share == 0
+    assert 91 < state.context < 93 and state.longest_context == 94 and state.largest_batch == 8
+    full = steady_state(Plain(capacity=500), lengths, None, Policy(watermark=0), cached=True)
+    assert 5 <= full.batch < 5.6 and full.tokens_per_s == pytest.approx(full.batch)
+    static = steady_state(Plain(capacity=500, block=100), lengths, None, Policy(watermark=0), cached=True)
+    assert static.batch == static.largest_batch == 5 and static.preempted == 0
+
+
+def test_decoding_is_that_of_an_engine_that_goes_token_by_token():
+    """Requests of a workload are taken in as long as there is room, each of their output tokens is a step; counted long
+    after the beginning."""
+    lengths = draw("qmsum", 4000, 3, timed=False)
+    capacity, block, each = 1 << 20, 16, 1e-6
+    state = steady_state(Plain(capacity, block, fixed=0.01, token=each), lengths, None, Policy(watermark=0), cached=True)
+    rng = np.random.default_rng(1)
+    free, tokens, held_s = capacity // block, 0, 0.0
+    work: dict[int, list[int]] = {}
+    waiting = iter(rng.permutation(len(lengths)).tolist())
+    head = next(waiting)
+    for step in range(1500):
+        while (need := -(-int(lengths.prompt[head]) // block)) <= free:
+            done = int(rng.integers(lengths.output[head])) if step == 0 else 0
+            work[head] = [int(lengths.prompt[head]) + done, int(lengths.output[head]) - done, need + 10]
+            free -= need + 10                                # room to grow, as most of them need
+            head = next(waiting)
+        if step >= 500:
+            tokens += len(work)
+            held_s += 0.01 + each * sum(one[0] for one in work.values())
+        for request, one in list(work.items()):
+            one[0], one[1] = one[0] + 1, one[1] - 1
+            if not one[1]:
+                free += work.pop(request)[2]
+    assert state.tokens_per_s == pytest.approx(tokens / held_s, rel=0.015)
 
 
 def test_the_best_batch_within_a_limit():

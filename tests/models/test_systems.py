@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record, config_hash
+from bankside.constraints.records import SYNTH, Measurement, Record, config_hash
 from bankside.constraints.systems import FILES
+from bankside.constraints.units import pam_ru
 from bankside.constraints.units.pam_pu import PRESETS
 from bankside.models.cost import die_area, load_nodes
 from bankside.models.llm import load_model
@@ -29,22 +30,19 @@ class Records:
         self.synth = {"area_ge": 70_000.0, "fmax_mhz": 700.0} | results
         self.hash, self.head_dims, self.has_synth = unit_hash, head_dims, synth
 
-    def find(self, unit, config_hash, kind, **conditions):
-        self.found.append((unit, config_hash, kind, conditions))
-        if unit != "pam-pu" or config_hash != self.hash:
+    def find(self, measurement):
+        self.found.append(measurement)
+        if measurement.unit != "pam-pu" or measurement.config_hash != self.hash:
             return None
-        common = dict(unit=unit, preset="pam-hbm", config={}, config_hash=config_hash)
-        if kind == "sim" and conditions["head_dim"] in self.head_dims:
-            return Record(kind="sim", conditions={**conditions, "tokens": 512}, results=self.sim,
-                          tools={"verilator": "5.48"}, **common)
-        if kind == "synth" and self.has_synth:
-            return Record(kind="synth", conditions={"library": "generic"}, results=self.synth, tools={"yosys": "0.70"},
-                          **common)
+        if measurement.kind == "sim" and dict(measurement.workload)["head_dim"] in self.head_dims:
+            return Record.of(measurement, made_from={}, verilog="", results=self.sim, tools={"verilator": "5.48"})
+        if measurement.kind == "synth" and self.has_synth:
+            return Record.of(measurement, made_from={}, verilog="", results=self.synth, tools={"yosys": "0.70"})
         return None
 
 
 class NoRecords:
-    def find(self, unit, config_hash, kind, **conditions):
+    def find(self, measurement):
         return None
 
 
@@ -331,24 +329,16 @@ def test_missing_records_say_how_to_make_them():
 
 
 def test_records_are_looked_up_by_configuration_and_named():
+    """Conditions are exact: the head dimension of the model, else the unit's defaults; the built-in library."""
     records = Records()
     result = run(records=records)
-    assert records.found[:2] == [("pam-pu", HASH, "sim", {"head_dim": 128}),
-                                 ("pam-pu", HASH, "synth", {"library": "generic", "effort": "balanced"})]
-    assert result.records == [f"pam-pu-{HASH}-sim-head_dim=128-tokens=512", f"pam-pu-{HASH}-synth-library=generic"]
+    asked = [Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], head_dim=128),
+             Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"])]
+    assert records.found[:2] == asked
+    assert result.records == [records.find(one).name for one in asked]
+    assert [name.rsplit("-", 1)[0] for name in result.records] == [f"pam-pu-{HASH}-{kind}" for kind in ("sim", "synth")]
     assert result.tools[result.records[0]] == {"verilator": "5.48"}
-    assert result.unit["config_hash"] == HASH
-
-
-def test_record_of_a_step_without_tokens_is_passed_over():
-    class Empty(Records):
-        def find(self, unit, config_hash, kind, **conditions):
-            record = super().find(unit, config_hash, kind, **conditions)
-            if kind == "sim" and "tokens" not in conditions:
-                record = record.model_copy(update={"results": self.sim | {"beats_per_clock": 0.0}})
-            return record
-
-    assert run(records=Empty()).tpot_ms == run().tpot_ms
+    assert result.unit["config_hash"] == HASH and result.unit["library"] == SYNTH["library"]
 
 
 def test_too_large_a_batch_is_told_before_a_missing_record():
@@ -372,43 +362,19 @@ def test_clock_that_is_not_met_is_told_not_scaled():
 
 def test_reduction_units_have_their_measured_area():
     """Sixteen of 140 kGE are as much as half of the 64 units; without a measurement their published area, and a note."""
+    reducer = Measurement.of("synth", "pam-ru", pam_ru.PRESETS["pam-hbm"])
+
     class Both(Records):
-        def find(self, unit, config_hash, kind, **conditions):
-            if (unit, kind) != ("pam-ru", "synth"):
-                return super().find(unit, config_hash, kind, **conditions)
-            return Record(kind="synth", unit=unit, preset="pam-hbm", config={}, config_hash=config_hash, tools={},
-                          conditions={"library": "generic", "effort": "balanced"}, results={"area_ge": 140_000.0})
+        def find(self, measurement):
+            if measurement != reducer:
+                return super().find(measurement)
+            return Record.of(measurement, made_from={}, verilog="", results={"area_ge": 140_000.0}, tools={})
 
     result, before = run(records=Both()), run()
     assert np.array(result.area.with_other_percent) == pytest.approx(np.array(result.area.die_percent) * 1.5)
     assert result.records[2].startswith("pam-ru-") and result.tpot_ms == before.tpot_ms
     told = "area of reduction units is the published one: run `bankside synth pam-ru --preset pam-hbm`"
     assert told in before.notes and told not in result.notes
-
-
-def test_the_same_library_and_effort_for_all_units():
-    """What synth does without options comes first; the newest of other libraries is better than none, and told."""
-    class Libraries(Records):
-        def __init__(self, *made):
-            super().__init__()
-            self.made = made                        # the newest last
-
-        def find(self, unit, config_hash, kind, **conditions):
-            record = super().find(unit, config_hash, kind, **conditions)
-            if kind != "synth" or record is None:
-                return record
-            for library, effort in reversed(self.made):
-                here = {"library": library, "effort": effort}
-                if all(here[key] == value for key, value in conditions.items()):
-                    return record.model_copy(update={"conditions": here})
-            return None
-
-    default, other = ("generic", "balanced"), ("osu180", "speed")
-    for made, chosen in (((default, other), default), ((other, default), default), ((("generic", "speed"), other), other)):
-        result = run(records=Libraries(*made))
-        assert f"effort={chosen[1]}-library={chosen[0]}" in result.records[1]
-        told = [note for note in result.notes if note.startswith("area and clock of pam-pu pam-hbm are of library osu180")]
-        assert bool(told) == (chosen == other)
 
 
 def test_die_area_by_hand():

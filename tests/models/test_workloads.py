@@ -121,7 +121,7 @@ rows = st.lists(st.tuples(st.integers(0, 10**15), st.integers(1, 1 << 24), st.in
                 min_size=1, max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, st.sampled_from(list(FORMATS)), st.booleans())
 def test_round_trip(tmp_path_factory, rows, form, packed):
     """What a format has a place for comes back as it was: arrivals to the nanosecond, lengths, channels."""

@@ -34,7 +34,7 @@ def buffer(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("lolpim-area-disp")
 def dispatcher(evidence: Evidence, claim: str) -> Finding:
-    results = evidence.record("dpa-dispatcher", "lol-pim", DISPATCHERS["lol-pim"], "synth", library="generic").results
+    results = evidence.record("dpa-dispatcher", "lol-pim", DISPATCHERS["lol-pim"], "synth").results
     area, single = (unit_area(results, LOGIC, MEMORIES, ports=ports) for ports in (None, 1))
     return Finding({"mm2": area.mm2, "percent": 100 * area.mm2 / (CHIPS * CHIP_MM2), "per_aims": None},
                    f"{area.logic_ge / 1e3:.1f} kGE of logic in SAED32, {area.mm2 - area.memories_mm2:.2f} mm2, and macros "
@@ -46,7 +46,7 @@ def dispatcher(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("lolpim-io-area")
 def ping_pong(evidence: Evidence, claim: str) -> Finding:
     """A channel with two sets of buffers over one with a single set."""
-    found = [evidence.record("aim-channel", preset, CHANNELS[preset], "synth", library="generic").results
+    found = [evidence.record("aim-channel", preset, CHANNELS[preset], "synth").results
              for preset in ("aim", "aim-ping-pong")]
     one, two = (unit_area(results, LOGIC, MEMORIES) for results in found)
     gates = [float(results["area_ge"]) for results in found]

@@ -6,8 +6,7 @@ from typing import Any
 
 from ....constraints.errors import ConfigError
 from ...llm import load_model
-from ...lolpim.allocation import Decoding
-from ...lolpim.search import search, sized
+from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
@@ -48,7 +47,7 @@ def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Deco
     """The fastest split of a built-in system of a size, Musique."""
     def run() -> Decoding:
         evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB")
-        return search(sized(system, gigabytes), load_model(model), "musique", records=evidence.records)[0]
+        return search(load_system(system).sized(gigabytes), load_model(model), "musique", records=evidence.records)[0]
 
     try:
         return evidence.once(("lol-pim", system, gigabytes, model), run)

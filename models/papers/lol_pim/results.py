@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...llm import load_model
-from ...lolpim.allocation import decode
-from ...lolpim.search import legal_splits, sized, utilisation, with_features
+from ...lolpim.peak import utilisation
+from ...serving.splits import decode
+from ...systems import load_system
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, TECHNIQUES, decoded, splits
 
@@ -49,9 +50,9 @@ def batches(evidence: Evidence, claim: str) -> Finding:
     """Mean batch of lazy over static allocation, 1024 GB, tensor 8 or the nearest that divides."""
     def one(model: str, workload: str) -> float:
         shape = load_model(model)
-        split = min(legal_splits(sized("lol-pim", 1024), shape), key=lambda s: abs(s.tp - 8))
-        lazy = decode(split, shape, workload, records=evidence.records, steps=128)
-        static = decode(with_features(split, lazy_allocation=False), shape, workload, records=evidence.records, steps=128)
+        split = min(load_system("lol-pim").sized(1024).splits(shape), key=lambda s: abs(s.tp - 8))
+        lazy = decode(split, shape, workload, records=evidence.records)
+        static = decode(split.changed({"features.lazy_allocation": False}), shape, workload, records=evidence.records)
         return 100 * (lazy.batch / static.batch - 1)
 
     def run() -> dict[str, float]:

@@ -15,10 +15,10 @@ from ...lolpim.dispatcher import dispatch
 from ...lolpim.host import load, set_request, start
 from ...lolpim.module import lockstep
 from ...lolpim.partition import Context, Module, Score
-from ...lolpim.search import legal_splits, sized
 from ...program import Program
 from ...program.encoding import encode_program
 from ...program.nodes import Tokens
+from ...systems import load_system
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MODELS, system_of
 
@@ -171,11 +171,11 @@ def example(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("lolpim-axis", "lolpim-no72")
 def sizes(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-axis":
-        return Finding([size for size in (128, 256, 512, 1024) if legal_splits(sized("lol-pim", size),
+        return Finding([size for size in (128, 256, 512, 1024) if load_system("lol-pim").sized(size).splits(
                                                                               load_model("qwen1.5-7b"))],
                        "sizes at which lol-pim can be split for Qwen1.5-7B")
     model = load_model("qwen1.5-72b")
-    tried = legal_splits(sized("aimx-pim", 128), model)
+    tried: list[Any] = [*load_system("aimx-pim").sized(128).splits(model)]
     least = min(max(split.weight_bytes(model)) / split.module.bytes for split in tried)
     return Finding(least > 1, f"weights take {100 * least:.0f} % of the fullest module at the best split")
 
@@ -195,7 +195,7 @@ def rules(evidence: Evidence, claim: str) -> Finding:
         return Finding(ok, "places of keys and values of aimx-pim")
     if claim == "lolpim-hfa-fc":
         whole, shared = (dict(split.gemvs(load_model("qwen1.5-7b"))) for split in (
-            system_of(evidence, "aimx-pim").split(t, 128 // t) for t in (4, 8)))
+            system_of(evidence, "aimx-pim").with_split(t, 128 // t) for t in (4, 8)))
         out = all(whole[name].outputs == 2 * shared[name].outputs for name in ("qkv", "ffn_gate", "ffn_up"))
         into = all(whole[name].inputs == 2 * shared[name].inputs for name in ("out_projection", "ffn_down"))
         return Finding(out and into, "linear layers of aimx-pim with tensor 4 and 8")

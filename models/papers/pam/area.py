@@ -41,9 +41,9 @@ def um2_per_ge(place: str) -> tuple[float, float]:
 def gate_equivalents(evidence: Evidence, unit: str, tier: str) -> float:
     """Measured size of the processing (pu) or reduction unit (ru) of a tier."""
     if unit == "pu":
-        record = evidence.record("pam-pu", PU[tier], config_of(tier), "synth", library="generic")
+        record = evidence.record("pam-pu", PU[tier], config_of(tier), "synth")
     else:
-        record = evidence.record("pam-ru", PU[tier], reducer(tier), "synth", library="generic")
+        record = evidence.record("pam-ru", PU[tier], reducer(tier), "synth")
     return float(record.results["area_ge"])
 
 
@@ -99,7 +99,7 @@ def die(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-area-hbm-pu")
 def hbm_unit(evidence: Evidence, claim: str) -> Finding:
     config = config_of("hbm")
-    results = evidence.record("pam-pu", PU["hbm"], config, "synth", library="generic").results
+    results = evidence.record("pam-pu", PU["hbm"], config, "synth").results
     staging = sum(m["area_um2_estimate"] for m in results["memories"] if m["name"].startswith(("query", "outputs")))
     width = um2_per_ge("hbm")[1]
     return Finding({"mm2": mm2(evidence, results["area_ge"], "hbm"),
@@ -150,7 +150,7 @@ INTERFACE = "hbm-ddr"
 
 def interface_mm2(evidence: Evidence) -> float:
     config = INTERFACE_PRESETS[INTERFACE]
-    record = evidence.record("pam-interface", INTERFACE, config, "synth", library="generic")
+    record = evidence.record("pam-interface", INTERFACE, config, "synth")
     return mm2(evidence, float(record.results["area_ge"]), "ssd")
 
 

@@ -8,7 +8,7 @@ from ....constraints.document import validate
 from ....constraints.systems import OffloadSystemSpec, PimTier, TieredSystemSpec
 from ...llm import load_model
 from ...systems import load_system
-from ...systems.gpu import read_spec
+from ...systems.registry import read_spec
 from ..evidence import Evidence, Finding
 from .common import CHECKS, MEMORY, system_of
 from .placement import entry_bytes, memory_bytes

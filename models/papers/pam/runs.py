@@ -16,8 +16,7 @@ import numpy as np
 from ...llm import ModelShape, load_model
 from ...serving import Workload, draw, served_system
 from ...serving.steady import SteadyState, best_within, steady_state
-from ...systems import load_system
-from ...systems.gpu import GpuSystem
+from ...systems import System, load_system
 from ...systems.results import Evaluation
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
@@ -53,7 +52,7 @@ def context_of(evidence: Evidence, workload: str) -> int:
 
 
 def prepared(evidence: Evidence, system: str, model: str, overrides: Mapping[str, Any] | None = None
-             ) -> tuple[GpuSystem, ModelShape]:
+             ) -> tuple[System, ModelShape]:
     """A system that has its measurements for a model; :exc:`MissingRecord` at once if it lacks one."""
     loaded, shape = load_system(system, overrides), load_model(MODELS[model])
     loaded.prepare(shape, evidence.records, False)
@@ -73,21 +72,6 @@ def run(evidence: Evidence, system: str, model: str, context: int, batch: int,
     return evidence.once(key, made)
 
 
-class _DecodeOnly:
-    """A served system whose prompts cost no time."""
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._system, name)
-
-    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        return 0.0
-
-    prefill_between_seconds = prefill_seconds
-
-
 def requests(evidence: Evidence, workload: str) -> Workload:
     return evidence.once(("requests", workload), lambda: draw(WORKLOADS.get(workload, workload), DRAWN))
 
@@ -103,7 +87,7 @@ def steady(evidence: Evidence, system: str, model: str, workload: str, batch: in
     def made() -> SteadyState:
         served: Any = evidence.once(("served", system, model, chosen), loaded)
         evidence.progress(f"{system}, {model}, {workload}: {batch} requests in work")
-        return steady_state(served if prefill else _DecodeOnly(served), requests(evidence, workload), batch, energy=energy)
+        return steady_state(served, requests(evidence, workload), batch, energy=energy, cached=not prefill)
 
     return evidence.once(("steady", system, model, workload, batch, chosen, prefill, energy), made)
 

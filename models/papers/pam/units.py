@@ -48,7 +48,7 @@ def clock(evidence: Evidence, claim: str) -> Finding:
     """The preset's clock if the measured netlist reaches it, else what it reaches."""
     tier = claim.split("-")[3]
     config = config_of(tier)
-    reached = float(evidence.record(UNIT, PU[tier], config, "synth", library="generic").results["fmax_mhz"])
+    reached = float(evidence.record(UNIT, PU[tier], config, "synth").results["fmax_mhz"])
     why = "" if reached >= config.clock_mhz else \
         f"critical path in a generic 45 nm class library; {config.clock_mhz:g} MHz in the paper's process is not measured"
     return Finding(min(config.clock_mhz, reached),
@@ -76,8 +76,8 @@ def overlap(evidence: Evidence, claim: str) -> Finding:
     """A reduction unit takes the partial results of its four units faster than they make them, with any stalls."""
     config, unit = reducer("hbm"), config_of("hbm")
     record = evidence.record("pam-ru", PU["hbm"], config, "sim", head_dim=128)
-    each = record.results["merge_cycles"] / record.conditions["partials"]
-    made = 2 * unit.tile_tokens * unit.chunks(record.conditions["head_dim"]) / config.sources
+    each = record.results["merge_cycles"] / record.workload["partials"]
+    made = 2 * unit.tile_tokens * unit.chunks(record.workload["head_dim"]) / config.sources
     return Finding(bool(record.results["mismatches"] == 0 and each < made),
                    f"co-simulated reduction unit: {each:.1f} clocks a partial result; its {config.sources} units make one "
                    f"every {made:.0f} clocks. The same results with random stalls on every stream")

@@ -1,0 +1,108 @@
+"""What the files of a system say, checked: its own, that of the GPUs it is built on, and the memories that both name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ...constraints.document import Strict, validate
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory, load_memory
+from ...constraints.systems import GpuSystemSpec
+
+__all__ = ["Description", "apart"]
+
+Spec = TypeVar("Spec", bound=Strict, covariant=True)
+
+#: Groups of a GPU system; a change of one of these reaches the base of a system that has a base.
+BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network")
+
+
+def apart(changes: Mapping[str, Any], based: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Changes by dotted key, those of the system's own file and those of its base (``base.KEY``, or a group of GPUs)."""
+    own: dict[str, Any] = {}
+    base: dict[str, Any] = {}
+    for key, value in changes.items():
+        if based and key.startswith("base."):
+            base[key.removeprefix("base.")] = value
+        elif based and key.split(".")[0] in BASE_GROUPS:
+            base[key] = value
+        else:
+            own[key] = value
+    return own, base
+
+
+@dataclass(frozen=True)
+class Description(Generic[Spec]):
+    """A system as it is written down.
+
+    Attributes
+    ----------
+    name : :class:`str`
+    spec : :class:`Strict`
+        The system's own file, of the schema of its kind.
+    where : :class:`str`
+        Its path, for paths that it names.
+    gpus : :class:`GpuSystemSpec` or None
+        The GPUs that it is built on, where its file names a base.
+    """
+
+    name: str
+    spec: Spec
+    where: str
+    gpus: GpuSystemSpec | None = None
+
+    @property
+    def parts(self) -> tuple[Strict, ...]:
+        """All that was written down, as data."""
+        return (self.spec,) if self.gpus is None else (self.gpus, self.spec)
+
+    def changed(self, changes: Mapping[str, Any]) -> Description[Spec]:
+        """The same with other values, by dotted key.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If a value does not satisfy the schema.
+        """
+        own, base = apart(changes, self.gpus is not None)
+        return replace(self, spec=_changed(self.spec, own, self.name),
+                       gpus=None if self.gpus is None else _changed(self.gpus, base, self.name))
+
+    def path(self, name: str) -> Path:
+        """A file that the system's own file names: a relative path is beside it."""
+        path = Path(name)
+        return path if path.is_absolute() else Path(self.where).parent / path
+
+    def memory(self, name: str, power_limit: bool = True) -> Memory:
+        """A built-in memory, or one from a file; the same object for the same file, so that timings are looked up rather
+        than made again."""
+        path = str(self.path(name)) if name.endswith((".yaml", ".yml")) else name
+        stamp = Path(path).stat().st_mtime if Path(path).is_file() else 0.0
+        return _memory(path, stamp, power_limit)
+
+
+@lru_cache(maxsize=64)
+def _memory(path: str, stamp: float, power_limit: bool) -> Memory:
+    return load_memory(path).at(power_limit)
+
+
+Part = TypeVar("Part", bound=Strict)
+
+
+def _changed(spec: Part, changes: Mapping[str, Any], where: str) -> Part:
+    if not changes:
+        return spec
+    document = spec.model_dump()
+    for key, value in changes.items():
+        at: Any = document
+        *parents, last = key.split(".")
+        for parent in parents:
+            at = at.setdefault(parent, {})
+            if not isinstance(at, dict):
+                raise ConfigError(f"{where}: '{key}': '{parent}' is a plain value, not a group")
+        at[last] = value
+    return validate(document, type(spec), where)

@@ -1,0 +1,302 @@
+"""Systems built on GPUs as the serving engine sees them.
+
+A decode step with unequal contexts: a batch of ``b`` requests takes the time of its linear layers plus attention, which is
+the mean over the requests of the attention time of a batch of ``b`` requests with the context of that request. On GPUs
+that is exact, since the kernel's operations and bytes add up over requests; beside the banks it takes for granted that
+requests are dealt to channels so that all have the same work.
+
+With ``p`` pipeline stages a batch is cut into ``p`` micro-batches and a step takes ``p`` times the slowest stage, as in
+:mod:`bankside.models.systems.platform`. Prompts that are prefilled together are micro-batches too: ``m`` of them take
+``p + m - 1`` times the slowest stage with the largest; between decode steps, which keep the pipeline full, ``m`` times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
+from ..llm.operators import SOFTMAX_FLOPS
+from .latency import GridLatency, bracket
+from .platform import GpuPlatform
+from .results import RecordSource
+
+__all__ = ["GpuServed", "GridServed", "causal_pairs"]
+
+#: Contexts at which the energy of a decode step is taken; between and beyond them it is a straight line.
+ENERGY_AT = (512, 4096)
+
+#: Tokens of a prefill at which the energy of its linear layers is taken.
+PREFILL_ENERGY_AT = (16, 4096)
+
+#: Factors of batch and tokens between points at which systems with placement are asked for their energy.
+ENERGY_STEPS = (2.0, 2.0**0.5)
+
+
+class GpuServed:
+    """One instance of a system of GPUs alone.
+
+    Attributes
+    ----------
+    kv_capacity_tokens, kv_block_tokens, kv_window, kv_tiers
+        See :class:`ServedSystem`.
+    """
+
+    def __init__(self, system: GpuPlatform, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        # First what needs no measurement
+        system.check(model)
+        system.check_weights(model)
+        self.system, self.model, self.name = system, model, system.name
+        self.pp, self.stages = system.pp, system.stages(model)
+        self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
+        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
+        system.prepare(model, records, refresh)
+        self._body_memo: dict[int, np.ndarray] = {}
+        self._head_memo: dict[int, float] = {}
+        self._prefill_memo: dict[tuple[int, int, int], float] = {}
+        self._energy_memo: dict[int, list[dict[str, float]]] = {}
+        self._line_memo: dict[str, dict[str, tuple[float, float]]] = {}
+        ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
+        flops, count = ([sum(getattr(op, what) for op in one) for one in ops] for what in ("flops", "bytes"))
+        gpu = system.spec.gpu
+        self._flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
+        self._bytes_per_s = gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation
+        # Of one request: operations and bytes for each token attended to, and bytes without any.
+        self._context_flops, self._context_bytes = float(flops[1] - flops[0]), float(count[1] - count[0])
+        self._query_bytes = float(count[0]) - self._context_bytes
+
+    @property
+    def parallelism(self) -> dict[str, int]:
+        return {"tensor": self.system.tp, "pipeline": self.pp}
+
+    # Decoding --------------------------------------------------------------------------------------------------------
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        return float(self.decode_run(contexts, 1)[0])
+
+    def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Seconds of each of the next ``steps`` decode steps."""
+        micro = -(-len(contexts) // self.pp)
+        attention = self._attention(micro, contexts, steps)
+        compute = self._linear(micro, micro)[:, None] + np.array(self.stages)[:, None] * attention
+        return self.pp * np.max(compute + self._exposed(micro, contexts, compute), axis=0)
+
+    def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
+        """What a stage takes beyond its computation, for each stage and step."""
+        return 0.0
+
+    def _attended(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Mean over the requests of the tokens attended to, for each step."""
+        ahead = np.arange(steps)
+        if self.kv_window is None:
+            return contexts.mean() + ahead
+        return np.array([np.minimum(contexts + k, self.kv_window).mean() for k in range(steps)])
+
+    def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Seconds of the attention of one layer, for each step."""
+        mean = self._attended(contexts, steps)
+        return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
+                                  (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
+
+    def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
+        """Energy of ``steps`` decode steps together, by component; contexts grow by one with each."""
+        mean = float(self._attended(contexts, steps).mean())
+        return {name: steps * pj for name, pj in self._step_energy(len(contexts), mean).items()}
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Of one step at this mean context: bytes and operations grow by the same with each token attended to."""
+        if batch not in self._energy_memo:
+            self._energy_memo[batch] = [self._energy_at(batch, at) for at in ENERGY_AT]
+        (a, b), (one, two) = ENERGY_AT, self._energy_memo[batch]
+        share = (context - a) / (b - a)
+        return {name: one[name] + (two[name] - one[name]) * share for name in one}
+
+    def _energy_at(self, batch: int, context: int) -> dict[str, float]:
+        """Of a step at which all requests have this context."""
+        cost = self.system.decode_step(self.model, batch, np.array([context], np.int64))
+        return {name: float(pj[0]) for name, pj in cost.energy_pj.items()}
+
+    def prefill_energy_pj(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
+        """Energy of a prefill, by component. What brings keys and values to tiers beyond the GPU's memory is not in it."""
+        out: dict[str, float] = {}
+        for name, pj in (*self._prefill_energy(int(tokens.sum()), len(tokens)).items(),
+                         *self._prefill_attention_energy(tokens, past).items()):
+            out[name] = out.get(name, 0.0) + pj
+        return out
+
+    def _prefill_energy(self, count: int, rows: int) -> dict[str, float]:
+        """Without attention, of all devices: what the tokens cost and what the rows that give logits do. Straight
+        lines, but for cache tiles of less than 16 tokens."""
+        out: dict[str, float] = {}
+        for what, number in (("body", count), ("head", rows)):
+            if what not in self._line_memo:
+                few, many = (self._operators_energy(what, at) for at in PREFILL_ENERGY_AT)
+                step = PREFILL_ENERGY_AT[1] - PREFILL_ENERGY_AT[0]
+                self._line_memo[what] = {name: (few[name], (many[name] - few[name]) / step) for name in few}
+            for name, (pj, each) in self._line_memo[what].items():
+                out[name] = out.get(name, 0.0) + pj + each * (number - PREFILL_ENERGY_AT[0])
+        return out
+
+    def _operators_energy(self, what: str, count: int) -> dict[str, float]:
+        """Of ``count`` tokens through layers and embedding, or to logits."""
+        system, model, out = self.system, self.model, dict[str, float]()
+        parts = [(op, 1) for op in head_operators(model, count, system.tp)] if what == "head" else \
+            [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"] \
+            + [(op, 1) for op in embedding_operators(model, count)]
+        costs = [(system.roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
+                  system.roofline.operator(op), times) for op, times in parts]
+        if what == "body":
+            costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
+        for cost, times in costs:
+            for name, pj in cost.energy_pj.items():
+                out[name] = out.get(name, 0.0) + float(pj) * times * system.tp
+        return out
+
+    def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
+        model, tp = self.model, self.system.tp
+        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
+        pairs, new = causal_pairs(tokens, past, self.kv_window), float(tokens.sum())
+        half: dict[str, Any] = {"kv_bytes": kv_heads * float((past + tokens).sum()) * dim * size,
+                "activation_bytes": heads * new * dim * size, "dtype_bytes": size, "count": heads}
+        cost = self.system.roofline.fused(
+            Operator("score", "attention", new, pairs / new, dim, flops=(2 * dim + SOFTMAX_FLOPS) * heads * pairs, **half),
+            Operator("context", "attention", new, dim, pairs / new, flops=2 * dim * heads * pairs, **half))
+        return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
+
+    def _linear(self, tokens: int, rows: int) -> np.ndarray:
+        """Seconds of each stage without attention, for a micro-batch of ``tokens``, of which ``rows`` give logits."""
+        out = self._body(tokens).copy()
+        out[-1] += self._head(rows)
+        return out
+
+    def _body(self, tokens: int) -> np.ndarray:
+        """Layers, embedding, and what goes from stage to stage."""
+        if tokens not in self._body_memo:
+            system, model = self.system, self.model
+            layer = sum(self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention")
+            out = np.array(self.stages) * layer
+            out[0] += sum(self._seconds(op) for op in embedding_operators(model, tokens))
+            out[:-1] += system.roofline.transfer_time(tokens * model.hidden_size * model.dtype_bytes)
+            self._body_memo[tokens] = out
+        return self._body_memo[tokens]
+
+    def _head(self, rows: int) -> float:
+        """What makes logits, and the chosen tokens back to the first stage."""
+        if rows not in self._head_memo:
+            system, model = self.system, self.model
+            seconds = sum(self._seconds(op) for op in head_operators(model, rows, system.tp))
+            back = system.roofline.transfer_time(rows * model.dtype_bytes) if self.pp > 1 else 0.0
+            self._head_memo[rows] = seconds + back
+        return self._head_memo[rows]
+
+    def _seconds(self, op: Operator) -> float:
+        roofline = self.system.roofline
+        cost = roofline.all_reduce(op.bytes, self.system.tp) if op.kind == "allreduce" else roofline.operator(op)
+        return float(cost.time_s)
+
+    # Prefill ---------------------------------------------------------------------------------------------------------
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """From an empty pipeline until it is empty again."""
+        return self._prefill(tokens, past, self.pp - 1)
+
+    def prefill_between_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Between decode steps, whose micro-batches fill the pipeline before and after."""
+        return self._prefill(tokens, past, 0)
+
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
+        """Whole prompts are dealt to the micro-batches, the longest first to the shortest; ``drain`` more pass than there
+        are."""
+        key = (int(tokens[0]), int(past[0]), drain)
+        if len(tokens) == 1 and key in self._prefill_memo:
+            return self._prefill_memo[key]
+        bins = min(self.pp, len(tokens))
+        shares: list[list[int]] = [[] for _ in range(bins)]
+        sums = [0] * bins
+        for place in np.argsort(-tokens, kind="stable").tolist():
+            least = sums.index(min(sums))
+            shares[least].append(place)
+            sums[least] += int(tokens[place])
+        slowest = max(float(self._prefill_stage(tokens[share], past[share]).max()) for share in shares)
+        seconds = (bins + drain) * slowest
+        if len(tokens) == 1 and len(self._prefill_memo) < 1 << 16:
+            self._prefill_memo[key] = seconds
+        return seconds
+
+    def _prefill_stage(self, tokens: np.ndarray, past: np.ndarray) -> np.ndarray:
+        return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(tokens, past)
+
+    def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Seconds of causal attention of one layer: each token attends to those before it and itself; K, V, queries and
+        outputs are moved once."""
+        model, tp = self.model, self.system.tp
+        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
+        pairs = causal_pairs(tokens, past, self.kv_window)
+        flops = (4 * dim + SOFTMAX_FLOPS) * heads * pairs
+        count = 2 * (kv_heads * float((past + tokens).sum()) + heads * float(tokens.sum())) * dim * size
+        return max(flops / self._flops_per_s, count / self._bytes_per_s)
+
+    def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Linear layers take the decoding requests and the pieces of prompts together, attention one after the other;
+        every micro-batch has its share of both."""
+        micro, piece = -(-len(contexts) // self.pp), -(-int(tokens.sum()) // self.pp)
+        linear = self._linear(micro + piece, micro + -(-len(tokens) // self.pp))
+        attention = float(self._attention(micro, contexts, 1)[0]) + self._prefill_attention(tokens, past) / self.pp
+        compute = (linear + np.array(self.stages) * attention)[:, None]
+        return self.pp * float(np.max(compute + self._exposed(micro, contexts, compute)))
+
+
+def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
+    """Pairs of a token and one that it attends to."""
+    n, p = tokens.astype(float), past.astype(float)
+    if window is None:
+        return float((n * p + n * (n + 1) / 2).sum())
+    growing = np.clip(window - p, 0, n)  # tokens that do not fill the window yet
+    return float((growing * p + growing * (growing + 1) / 2 + (n - growing) * window).sum())
+
+
+class GridServed(GpuServed):
+    """Decode steps are interpolated on a grid (:class:`GridLatency`). Prompts that are prefilled together take the time of
+    the GPUs, and each what its prefill alone adds to that (writing its keys and values to where they belong). An iteration
+    with both takes the sum."""
+
+    def __init__(self, system: GpuPlatform, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        super().__init__(system, model, records, refresh)
+        self.latency = GridLatency(system, model)
+        self._extra_memo: dict[int, float] = {0: 0.0}
+        self._grid_memo: dict[tuple[int, int], dict[str, float]] = {}
+
+    def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        return np.array([float(self.latency.step_latency(contexts + k)) for k in range(steps)])
+
+    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
+        """Evaluated on a grid of batch and tokens; between its points straight lines in their logarithms, a request."""
+        out: dict[str, float] = {}
+        tokens = min(max(round(batch * context), batch), self.kv_capacity_tokens)
+        low_b, high_b, part_b = bracket(batch, ENERGY_STEPS[0], 1 << 30)
+        low_t, high_t, part_t = bracket(tokens, ENERGY_STEPS[1], self.kv_capacity_tokens)
+        for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
+            for size, weight_t in ((low_t, 1 - part_t), (high_t, part_t)):
+                if weight_b * weight_t:
+                    at = max(size // count, 1)
+                    count = min(count, self.kv_capacity_tokens // at)
+                    if (count, at) not in self._grid_memo:
+                        self._grid_memo[count, at] = self._energy_at(count, at)
+                    for name, pj in self._grid_memo[count, at].items():
+                        out[name] = out.get(name, 0.0) + weight_b * weight_t * pj / count * batch
+        return out
+
+    def _extra(self, tokens: int) -> float:
+        if tokens not in self._extra_memo:
+            alone = super()._prefill(np.array([tokens]), np.array([0]), self.pp - 1)
+            self._extra_memo[tokens] = max(float(self.latency.prefill_latency(tokens)) - alone, 0.0)
+        return self._extra_memo[tokens]
+
+    def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
+        extra = sum(max(self._extra(p + n) - self._extra(p), 0.0)
+                    for n, p in zip(tokens.tolist(), past.tolist(), strict=True))
+        return super()._prefill(tokens, past, drain) + extra
+
+    def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
+        return self.decode_seconds(contexts) + self.prefill_seconds(tokens, past)

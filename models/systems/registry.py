@@ -1,0 +1,126 @@
+"""Systems by name: kinds and files of this package and of every other that has an entry point ``bankside.systems``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...constraints.discovery import discover
+from ...constraints.document import parse, read_text, validate
+from ...constraints.errors import ConfigError, nearest
+from ...constraints.systems import GpuSystemSpec
+from .description import Description, apart
+from .system import System
+
+__all__ = ["kinds", "load_system", "read_spec", "system_names"]
+
+GROUP = "bankside.systems"
+
+
+@lru_cache
+def kinds() -> Mapping[str, type[System]]:
+    """Class of each kind of system. A class that is not complete, or is called otherwise than its entry point, is named on
+    standard error and left out."""
+    out: dict[str, type[System]] = {}
+    for name, cls in discover(GROUP, System).items():
+        problem = _problem(name, cls)
+        if problem is None:
+            out[name] = cls
+        else:
+            print(f"bankside: skipped system '{name}' ({cls.__module__}): {problem}", file=sys.stderr)
+    return out
+
+
+def _problem(name: str, cls: Any) -> str | None:
+    if not isinstance(cls, type):
+        return "must be a class"
+    lacks = [*sorted(getattr(cls, "__abstractmethods__", ())),
+             *(key for key in ("kind", "schema") if not hasattr(cls, key))]
+    if lacks:
+        return f"lacks {', '.join(lacks)}"
+    kind: str = getattr(cls, "kind", "")
+    return None if kind == name else f"its kind is '{kind}'"
+
+
+@lru_cache
+def _files() -> Mapping[str, Path]:
+    """File of each named system. A name that is there already can't be taken by another file."""
+    out: dict[str, Path] = {}
+    for cls in kinds().values():
+        for name, path in cls.files.items():
+            if out.setdefault(name, path) != path:
+                print(f"bankside: skipped {path}: there is a system '{name}'", file=sys.stderr)
+    return out
+
+
+def system_names() -> list[str]:
+    """Names of the systems that can be loaded without a path."""
+    return list(_files())
+
+
+def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None,
+              beside: Path | None = None) -> tuple[dict[str, Any], dict[Any, int], str, str]:
+    """Plain data of a system file with ``overrides`` (dotted keys) applied: ``(document, lines, where, name)``.
+
+    A relative path is looked up beside the file ``beside`` if given.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it is neither a named system nor a readable YAML file, or an override leads through a plain value.
+    """
+    name = os.fspath(name_or_path)
+    path = _files().get(name.strip().lower())
+    if path is None:
+        path = Path(name)
+        if beside is not None and not path.is_absolute():
+            path = beside.parent / path
+        if not path.exists() and path.suffix not in (".yaml", ".yml", ".json") and os.sep not in name:
+            raise ConfigError(f"{nearest('system', name, system_names())}, or give the path of a YAML file")
+    document, lines = parse(read_text(path), str(path))
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
+    for key, value in (overrides or {}).items():
+        at: Any = document
+        *parents, last = key.split(".")
+        for parent in parents:
+            at = at.setdefault(parent, {})
+            if not isinstance(at, dict):
+                raise ConfigError(f"{path}: override '{key}': '{parent}' is a plain value, not a group")
+        at[last] = value
+        lines = {place: line for place, line in lines.items() if place != tuple(key.split("."))}
+    return document, lines, str(path), path.stem
+
+
+def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> System:
+    """A named system, or one from a YAML file, with ``overrides`` such as ``{"parallelism.tensor": 8}`` applied.
+
+    ``base.KEY`` reaches the GPU system that another one is built on, as do ``gpu.``, ``parallelism.`` and ``link.``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such system, or its file does not satisfy the schema (with file and line).
+    """
+    document, lines, where, name = read_spec(name_or_path)
+    kind, known = document.get("kind"), kinds()
+    if not isinstance(kind, str) or kind not in known:
+        line = f":{lines['kind',]}" if ("kind",) in lines else ""
+        problem = nearest("kind", str(kind), known) if "kind" in document else \
+            f"missing key 'kind' (valid: {', '.join(known)})"
+        raise ConfigError(f"{where}{line}: {problem}")
+    cls = known[kind]
+    based = "base" in cls.schema.model_fields
+    own, base = apart(overrides or {}, based)
+    if own:
+        document, lines, where, name = read_spec(name_or_path, own)
+    spec: Any = validate(document, cls.schema, where, lines)
+    gpus = None
+    if based:
+        document, lines, there, _ = read_spec(spec.base, base, beside=Path(where))
+        gpus = validate(document, GpuSystemSpec, there, lines)
+    return cls(Description(name, spec, where, gpus))

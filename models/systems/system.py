@@ -1,0 +1,358 @@
+"""What every system is: room for keys and values, ways to split a model, steps by component, and what they rest on.
+
+A kind of system is a subclass of :class:`System` that an entry point of the group ``bankside.systems`` names; its name is
+the ``kind`` of the system's YAML file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from ...constraints.document import Strict
+from ...constraints.errors import ConfigError
+from ...constraints.records import Measurement, Record
+from ..cost import DieArea
+from ..llm import ModelShape, layer_operators
+from .description import Description
+from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
+
+__all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Details", "ServedSystem", "StepCost", "System", "largest"]
+
+GIB = 1 << 30
+
+#: Tokens of keys and values that are allotted together where a system has no granule of its own; vLLM's default.
+BLOCK_TOKENS = 16
+
+#: Output tokens are evaluated one by one, as one array.
+MAX_OUTPUT_TOKENS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a system's figures take for granted.
+
+    Attributes
+    ----------
+    meaning : :class:`str`
+        A sentence for a reader.
+    value
+        What was assumed, as data: a number, a name, whether something is modelled.
+    source : :class:`str`
+        Where the value is from; empty for what this model leaves out by itself.
+    """
+
+    meaning: str
+    value: Any = True
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """A decode step of all requests of a batch, at each of several contexts.
+
+    Attributes
+    ----------
+    seconds : mapping of component to array
+        One value per context. The components of a context add up to the time of the step.
+    energy_pj : mapping of component to array
+        Of all requests and devices, one value per context.
+    micro_batch : :class:`int`
+        Requests that pass a stage of the pipeline together.
+    """
+
+    seconds: Mapping[str, np.ndarray]
+    energy_pj: Mapping[str, np.ndarray]
+    micro_batch: int
+
+    @property
+    def total_s(self) -> np.ndarray:
+        """Time of the step, one value per context."""
+        return np.asarray(sum(self.seconds.values()), float)
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a kind of system says beyond costs: area of its units, the unit, its attention, notes for a reader."""
+
+    area: DieArea | None = None
+    unit: dict[str, Any] | None = None
+    attention: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@runtime_checkable
+class ServedSystem(Protocol):
+    """What the serving engine needs: one instance of a system, all its devices, pipeline and tensor parallelism included.
+
+    A system may also have, and the engine then uses:
+
+    ``kv_window`` : int or None
+        Tokens of a request that are kept at most.
+    ``kv_tiers`` : mapping of name to tokens
+        Where the KV cache lies, fastest first, to say what a request lacks.
+    ``decode_run(contexts, steps)``
+        Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
+        ``decode_seconds`` gives step by step.
+    ``prefill_between_seconds(tokens, past)``
+        Seconds that a prefill takes of running requests' time, where that is less than a prefill alone takes.
+    ``mixed_seconds(contexts, tokens, past)``
+        Seconds of an iteration that does both; the sum of the two without.
+    ``decode_energy_pj(contexts, steps)``, ``prefill_energy_pj(tokens, past)``
+        Energy by component, in pJ: of so many decode steps together, of a prefill.
+    ``on_admit(request, tokens)``, ``on_finish(request)``, ``on_preempt(request)``
+        Told before the iteration that first works on a request (``tokens``: what it prefills), when it has ended, and
+        when its KV cache is dropped. The order of ``contexts`` is that in which prefills ended.
+    """
+
+    name: str
+    kv_capacity_tokens: int
+    kv_block_tokens: int
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Seconds to prefill ``tokens[i]`` tokens of some requests of which ``past[i]`` have been before."""
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        """Seconds of a decode step; a request attends to ``contexts[i]`` tokens, the new one included."""
+
+
+class _Nothing:
+    """A source without any record."""
+
+    def find(self, measurement: Measurement) -> Record | None:
+        return None
+
+
+class System(ABC):
+    """A system that decodes with a language model split over its devices.
+
+    Attributes
+    ----------
+    kind : :class:`str`
+        Name of the class in system files.
+    schema : :class:`type`
+        What such a file must satisfy. With a field ``base`` it names the GPUs that the system is built on.
+    files : mapping of name to path
+        System files that come with the class.
+    not_modelled : tuple of :class:`str`
+        Components of energy that exist and have no figure.
+    longest : :class:`int`
+        Most tokens of a context.
+    tp, pp : :class:`int`
+        Devices that share every layer, and stages of layers in series.
+
+    Parameters
+    ----------
+    description
+        The system's files.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If they contradict each other or ask for something that does not exist.
+    """
+
+    kind: ClassVar[str]
+    schema: ClassVar[type[Strict]]
+    files: ClassVar[Mapping[str, Path]] = {}
+    not_modelled: ClassVar[tuple[str, ...]] = ("dram_refresh_and_standby", "host")
+    longest: ClassVar[int] = 1 << 30
+    tp: int
+    pp: int
+
+    def __init__(self, description: Description[Any]) -> None:
+        self.description = description
+        self.name = description.name
+
+    # Splits --------------------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def devices(self) -> int:
+        """Devices over which a model is split."""
+
+    def with_split(self, tensor: int, pipeline: int) -> Self:
+        """The same system with another split, without measurements.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If it is not one of its devices.
+        """
+        return self.changed({"parallelism.tensor": tensor, "parallelism.pipeline": pipeline})
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The same system with other values of its files, by dotted key, without measurements.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If a value is not allowed.
+        """
+        return type(self)(self.description.changed(changes))
+
+    def splits(self, model: ModelShape) -> list[Self]:
+        """The system with each split that divides the model; tensor parallelism ascending."""
+        total, out = self.devices, []
+        for tensor in range(1, total + 1):
+            if total % tensor or total // tensor > model.layers:
+                continue
+            try:
+                layer_operators(model, 1, 1, tensor)
+                out.append(self.with_split(tensor, total // tensor))
+            except ConfigError:
+                continue
+        return out
+
+    def sized(self, gigabytes: int) -> Self:
+        """The system as large as so many GB of memory are in a comparison of systems of equal memory.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If its parts do not make up that size.
+        """
+        raise ConfigError(f"{self.name} can't have {gigabytes} GB")
+
+    def stages(self, model: ModelShape) -> list[int]:
+        """Layers of each pipeline stage; the first stages take the remainder."""
+        if self.pp > model.layers:
+            raise ConfigError(f"pipeline parallelism of {self.pp} exceeds the model's {model.layers} layers")
+        whole, rest = divmod(model.layers, self.pp)
+        return [whole + (stage < rest) for stage in range(self.pp)]
+
+    def check(self, model: ModelShape) -> None:
+        """:exc:`ConfigError` unless the model can be split as the system says."""
+        layer_operators(model, 1, 1, self.tp)
+        self.stages(model)
+
+    # Measurements --------------------------------------------------------------------------------------------------------
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:  # noqa: B027 - most need nothing
+        """Look up the measurements that figures for ``model`` rest on. ``refresh``: whether the timing of near-bank work
+        includes DRAM refresh.
+
+        Raises
+        ------
+        :exc:`MissingRecord`
+            If one has not been made.
+        :exc:`ConfigError`
+            If the units do not take the model's numbers.
+        """
+
+    def needs(self, model: ModelShape) -> tuple[Any, ...]:
+        """Measurements without which there is no figure for ``model``, as :attr:`MissingRecord.needs` has them."""
+        try:
+            self.changed({}).prepare(model, _Nothing(), False)
+        except MissingRecord as missing:
+            return missing.needs
+        return ()
+
+    @property
+    def records(self) -> list[Record]:
+        """Measurements that figures rest on, after :meth:`prepare`."""
+        return []
+
+    # Room ----------------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        """What the fullest device needs, and the largest batches that fit at ``context`` and at the last token."""
+
+    @abstractmethod
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        """The capacity, if the weights and a batch fit; :exc:`ConfigError` that says what lacks if not."""
+
+    def kv_block_tokens(self, model: ModelShape) -> int:
+        """Tokens of a request's keys and values that are allotted together."""
+        return BLOCK_TOKENS
+
+    @abstractmethod
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        """Tokens of all requests together that fit beside the weights."""
+
+    # Steps ---------------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
+        """A decode step of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``; ascending whole
+        numbers. After :meth:`prepare`."""
+
+    @abstractmethod
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> ServedSystem:
+        """An instance for the serving engine, whose requests have contexts of their own.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the model can't be split as the system says, or the weights do not fit.
+        :exc:`MissingRecord`
+            If a measurement is missing.
+        """
+
+    # Results -------------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def assumptions(self) -> dict[str, Assumption]:
+        """What the figures take for granted, by key. A kind that does something otherwise replaces the entry of its key."""
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        """What the result says beyond the ``cost`` of decoding ``batch`` requests from ``context`` tokens on."""
+        return Details()
+
+    def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
+        """Operations of decoding over the peak of the devices, where that is told."""
+        return None
+
+    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,
+                 records: RecordSource, refresh: bool = False) -> Evaluation:
+        """See :func:`bankside.models.systems.evaluate`."""
+        for what, value, most in (("context", context, self.longest), ("batch", batch, 1 << 24),
+                                  ("output tokens", output_tokens, MAX_OUTPUT_TOKENS)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+                raise ConfigError(f"{what} must be a whole number in 1..{most}, not {value!r}")
+        # Before anything is looked up: a model that can't be split or does not fit needs no measurement.
+        self.check(model)
+        capacity = self.check_fits(model, context, batch, output_tokens)
+        self.prepare(model, records, refresh)
+        last = context + output_tokens - 1
+        contexts = np.arange(context, last + 1, dtype=np.int64)
+        cost = self.decode_step(model, batch, contexts)
+        tpot_s = float(cost.total_s.mean())
+        energy: dict[str, float | str] = {name: float(pj.mean()) * 1e-9 / batch for name, pj in cost.energy_pj.items()}
+        total = sum(float(value) for value in energy.values())
+        details = self.details(model, batch, context, cost)
+        notes = list(details.notes)
+        if last > model.max_context:
+            notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
+        if model.sliding_window is not None and context > model.sliding_window:
+            notes.insert(0, f"attention reads the last {model.sliding_window} tokens only (sliding window)")
+        return Evaluation(
+            system=self.name, model=model.name, context=context, batch=batch, output_tokens=output_tokens,
+            tpot_ms=tpot_s * 1e3, throughput_tok_s=batch / tpot_s, energy_mj_per_token=total,
+            breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
+            energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED), capacity=capacity,
+            parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": cost.micro_batch}, area=details.area,
+            unit=details.unit, attention=details.attention, records=[record.name for record in self.records],
+            tools={record.name: dict(record.tools) for record in self.records}, notes=notes,
+            assumptions=[one.meaning for one in self.assumptions().values()],
+            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())))
+
+
+def largest(fits: Callable[[int], bool]) -> int:
+    """Largest count for which the monotone ``fits`` holds; 0 if none."""
+    if not fits(1):
+        return 0
+    low = 1
+    while fits(2 * low) and low < 1 << 40:
+        low *= 2
+    high = 2 * low
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -1,0 +1,150 @@
+"""Records that come with the package: each is valid and exact, and the list of those that are missing can be computed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bankside import inventory, measuring
+from bankside.constraints.records import Measurement, Outcome
+from bankside.records import SHIPPED, RecordFolder, completed
+from bankside.registry import UNITS
+from bankside.selection import select
+
+
+@pytest.fixture
+def shipped(tmp_path):
+    """The shipped records alone."""
+    return RecordFolder(tmp_path / "none", shipped=SHIPPED)
+
+
+def test_every_shipped_record_is_valid(shipped):
+    """It can be read, nothing contradicts it, and its text is what is written today."""
+    for path in sorted(SHIPPED.glob("*.json")):
+        record = shipped.read(path)
+        assert record.unit in UNITS, path.name
+        assert path.read_text() == json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def test_every_shipped_record_is_of_what_is_there_now(shipped):
+    """What ``bankside records`` lists as shipped is all that lies there: nothing stale, nothing that nobody asks for."""
+    rows = inventory.inventory(shipped, inventory.wanted(shipped))
+    assert not [row for row in rows if row.state in ("stale", "refused")]
+    if list(SHIPPED.glob("*.json")):
+        assert {row.name for row in rows if row.name} >= {path.stem for path in SHIPPED.glob("*.json")}
+
+
+def test_measurements_that_are_wanted(tmp_path):
+    """Every preset of every unit both ways, each configuration once, and what systems ask for besides, in full."""
+    folder = RecordFolder(tmp_path / "none", shipped=tmp_path / "none")
+    wanted = inventory.wanted(folder)
+    for unit in UNITS.values():
+        for preset in unit.presets:
+            for kind in ("sim", "synth"):
+                assert completed(Measurement.of(kind, unit.name, select(unit.name, preset=preset).config)) in wanted
+    assert len(set(wanted)) == len(wanted) and all(one == completed(one) for one in wanted)
+    other = [one for one in wanted if one.unit == "pam-pu" and dict(one.workload).get("head_dim", 128) != 128]
+    assert other and all(one.kind == "sim" for one in other)    # models with other heads
+    assert {row.state for row in inventory.inventory(folder, wanted)} == {"missing"}
+
+
+def test_what_is_missing_is_made_and_only_that(tmp_path, monkeypatch, pu_record):
+    """Answers lead to further questions, which are made too; --remake makes all."""
+    folder = RecordFolder(tmp_path / "own", shipped=tmp_path / "shipped")
+    sim, synth, later = (completed(pu) for pu in (
+        Measurement.of(kind, "pam-pu", select("pam-pu", preset="pam-hbm").config, preset="pam-hbm", **more)
+        for kind, more in (("sim", {}), ("synth", {}), ("sim", {"tokens": 7}))))
+    monkeypatch.setattr(inventory, "presets", lambda pattern: [sim, synth])
+    monkeypatch.setattr(inventory, "asked", lambda records, papers: [later] if records.find(sim) else [])
+    batches = []
+
+    def measure_all(measurements, where, tell, each):
+        if measurements:
+            batches.append(list(measurements))
+        for one in measurements:
+            RecordFolder(where).write(pu_record(one.kind, **dict(one.workload)))
+            each(one, Outcome("done"))
+
+    monkeypatch.setattr(inventory, "measure_all", measure_all)
+    folder.write(pu_record("synth"))
+    rows = inventory.make_records(folder)
+    assert batches == [[sim], [later]] and {row.state for row in rows} == {"own"} and len(rows) == 3
+    inventory.make_records(folder, everything=True)
+    assert batches[2:] == [[sim, synth], [later]]
+
+
+def test_a_measurement_that_is_not_made_is_told(tmp_path, monkeypatch, pu_record, cli):
+    """The others are made; the exit code says that one is not."""
+    def measure_all(measurements, where, tell, each):
+        for one in measurements:
+            if one.kind == "sim":
+                RecordFolder(where).write(pu_record(preset=one.preset))
+            each(one, Outcome("done") if one.kind == "sim" else Outcome("failed", "no such tool", 3))
+
+    monkeypatch.setattr(inventory, "measure_all", measure_all)
+    monkeypatch.setattr(inventory, "asked", lambda records, papers: [])
+    cli("records", "pam-pu", "--make").failed(
+        1, "3 of 6 measurements were not made; `bankside synth pam-pu .*` failed: no such tool")
+    listed = cli("records", "pam-pu", "--json").json
+    assert [one["state"] for one in listed["measurements"]] == ["own", "missing"] * 3 and listed["differ"] is None
+
+
+def test_listing(cli, monkeypatch, pu_record, tmp_path):
+    monkeypatch.setattr(inventory, "asked", lambda records, papers: [])
+    folder = RecordFolder()
+    broken, stale = folder.write(pu_record()), pu_record("synth")
+    folder.write(stale.model_copy(update={"made_from": {**stale.made_from, "flow": "0" * 32}}))
+    broken.write_text("{}")
+    lines = cli("records", "pam-pu").out.splitlines()
+    assert lines[0].startswith("refused  bankside sim pam-pu --preset pam-hbm  (") and str(broken) in lines[0]
+    assert lines[1] == "stale    bankside synth pam-pu --preset pam-hbm  (of other flow)"
+    assert lines[-1] == "6 measurements: 1 stale, 4 missing, 1 refused"
+    cli("records", "pam-pv").failed(2, "did you mean 'pam-pu'")
+    cli("records", "--make", "--check").failed(2, "not allowed with")
+
+
+def test_check_measures_again(cli, monkeypatch, pu_record):
+    """What differs is named, and nothing is written."""
+    monkeypatch.setattr(inventory, "asked", lambda records, papers: [])
+    folder = RecordFolder()
+    paths = [folder.write(pu_record(kind)) for kind in ("sim", "synth")]
+    before = [path.read_bytes() for path in paths]
+    changes = {}
+
+    def measure_all(measurements, where, tell):
+        assert where != str(folder.folder)
+        for one in measurements:
+            RecordFolder(where).write(pu_record(one.kind, changes.get(one.kind)))
+
+    monkeypatch.setattr(inventory, "measure_all", measure_all)
+    assert cli("records", "pam-pu", "--check", "--json").json["differ"] == []
+    changes["synth"] = {"area_ge": 1.0}
+    done = cli("records", "pam-pu", "--check")
+    assert done.code == 1 and "differs  bankside synth pam-pu --preset pam-hbm  (results.area_ge)" in done.out
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_asking_notes_everything(tmp_path, pu_record):
+    """What is looked up counts, found or not."""
+    folder = RecordFolder(tmp_path, shipped=tmp_path)
+    folder.write(pu_record())
+    asking = inventory.Asking(folder)
+    sim, synth = (Measurement.of(kind, "pam-pu", select("pam-pu").config) for kind in ("sim", "synth"))
+    assert asking.find(sim) is not None and asking.find(synth) is None
+    assert list(asking.measurements) == [completed(sim), completed(synth)]
+    (tmp_path / f"{pu_record().name}.json").write_text("{}")
+    assert asking.find(sim) is None             # it is listed as refused, and made again
+
+
+@pytest.mark.slow
+def test_a_small_unit_for_real(tmp_path):
+    """Made by two processes, found again, and the same when it is measured again."""
+    folder = RecordFolder(tmp_path / "own", shipped=tmp_path / "shipped")
+    config = select("fp-mul", preset="bf16").config
+    wanted = [Measurement.of("sim", "fp-mul", config, preset="bf16", count=1000), Measurement.of("synth", "fp-mul", config)]
+    told = []
+    made = measuring.measure_all(wanted, str(folder.folder), told.append)
+    assert [outcome.state for outcome in made.values()] == ["done", "done"] and len(told) == 4
+    assert all(folder.look(one).state == "own" for one in wanted)
+    assert inventory.check_records(folder, wanted) == []

@@ -1,0 +1,179 @@
+"""What every system has in common, and that one of another package is found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankside.constraints.discovery import entries
+from bankside.models.llm import load_model
+from bankside.models.serving import ServedSystem
+from bankside.models.systems import Assumption, kinds, load_system, system_names
+
+QWEN = load_model("qwen1.5-7b")
+
+#: Systems whose steps need no processing unit of PAM, a cheap one of each class.
+CHEAP = ("gpu-only", "vllm-offload", "lol-pim", "gpu-lol-pim")
+
+
+class NoRecords:
+    def find(self, unit, config_hash, kind, **conditions):
+        return None
+
+
+def test_kinds_are_the_entry_points():
+    assert list(kinds()) == list(entries("bankside.systems")) and all(cls.kind == kind for kind, cls in kinds().items())
+    assert {load_system(name).kind for name in system_names()} == set(kinds())
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_steps_by_component_for_many_contexts(name, module_records):
+    """Each context's components are those of a step at that context alone, and add up to what is evaluated."""
+    system = load_system(name)
+    system.check(QWEN)
+    assert system.check_fits(QWEN, 4096, 16) == system.capacity(QWEN, 4096, 16, 1)
+    system.prepare(QWEN, module_records, False)
+    contexts = np.array([2048, 4096, 6144])
+    steps = system.decode_step(QWEN, 16, contexts)
+    alone = system.decode_step(QWEN, 16, contexts[1:2])
+    assert steps.micro_batch == alone.micro_batch
+    for ours, theirs in ((steps.seconds, alone.seconds), (steps.energy_pj, alone.energy_pj)):
+        assert ours.keys() == theirs.keys()
+        assert all(values.shape == (3,) and values[1] == pytest.approx(theirs[key][0]) for key, values in ours.items())
+    result = system.evaluate(QWEN, context=4096, batch=16, records=module_records)
+    assert result.tpot_ms == pytest.approx(alone.total_s[0] * 1e3) and steps.total_s[0] < steps.total_s[2]
+    assert result.records == [record.name for record in system.records]
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_a_served_system_takes_the_step_of_eval(name, module_records):
+    system = load_system(name)
+    served = system.served(QWEN, module_records)
+    assert isinstance(served, ServedSystem)
+    assert served.kv_block_tokens == system.kv_block_tokens(QWEN)
+    assert served.kv_capacity_tokens == system.kv_capacity_tokens(QWEN)
+    step = system.decode_step(QWEN, 16, np.array([4096])).total_s[0]
+    assert served.decode_seconds(np.full(16, 4096)) == pytest.approx(step)
+
+
+@pytest.mark.parametrize("name", ["gpu-only", "gpu-lol-pim", "lol-pim", "pam"])
+def test_splits_are_systems_of_their_own(name):
+    system = load_system(name)
+    found = system.splits(QWEN)
+    assert found and all(type(one) is type(system) and one.tp * one.pp == system.devices for one in found)
+    assert [one.tp for one in found] == sorted(one.tp for one in found)
+    assert all(one.description.spec == system.description.spec for one in found) == (system.description.gpus is not None)
+
+
+@pytest.mark.parametrize("name", system_names())
+def test_assumptions_are_data(name):
+    found = load_system(name).assumptions()
+    assert len(found) >= 6 and all(isinstance(one, Assumption) and one.meaning for one in found.values())
+    assert len({one.meaning for one in found.values()}) == len(found)
+
+
+def test_who_attends_is_told_once():
+    """A system that attends elsewhere says so in place of the GPU's attention."""
+    meaning = {name: load_system(name).assumptions()["attention"].meaning for name in system_names()}
+    fused = {name for name, text in meaning.items() if "fused" in text}
+    assert fused == {"gpu-only", "gpu-hbm", "gpu-gddr", "gpu-gddr-8", "vllm-offload"}
+
+
+def test_needs_are_told_and_change_nothing(module_records):
+    assert load_system("gpu-only").needs(QWEN) == ()
+    system = load_system("lol-pim")
+    system.prepare(QWEN, module_records, False)
+    known = system.decode_step(QWEN, 4, np.array([1000])).total_s
+    assert len(system.needs(QWEN)) == 2 and len(load_system("aimx-pim").needs(QWEN)) == 1
+    assert system.decode_step(QWEN, 4, np.array([1000])).total_s == known
+
+
+TOY = """
+from pathlib import Path
+import numpy as np
+from bankside.constraints.document import Strict
+from bankside.models.systems import Assumption, Capacity, StepCost, System
+from bankside.constraints.errors import ConfigError
+
+class ToySpec(Strict):
+    kind: str
+    step_ms: float
+
+class ToySystem(System):
+    kind, schema = "toy", ToySpec
+    files = {"toy-one": Path(__file__).with_name("toy-one.yaml")}
+    tp = pp = devices = 1
+    def capacity(self, model, context, batch, output_tokens):
+        most = 64_000 // (context + output_tokens - 1)
+        return Capacity(64_000, 0, batch * (context + output_tokens - 1), most, most)
+    def check_fits(self, model, context, batch, output_tokens=1):
+        found = self.capacity(model, context, batch, output_tokens)
+        if batch > found.largest_batch:
+            raise ConfigError(f"{self.name}: the largest batch that fits is {found.largest_batch}")
+        return found
+    def kv_capacity_tokens(self, model):
+        return 64_000
+    def decode_step(self, model, batch, contexts):
+        return StepCost({"toil": np.full(len(contexts), self.description.spec.step_ms * 1e-3)},
+                        {"toil": np.full(len(contexts), 1e9 * batch)}, batch)
+    def served(self, model, records, refresh=False):
+        return ToyServed(self)
+    def assumptions(self):
+        return {"toil": Assumption("toil takes as long as it takes", self.description.spec.step_ms)}
+
+class ToyServed:
+    kv_capacity_tokens, kv_block_tokens = 64_000, 16
+    def __init__(self, system):
+        self.name, self.seconds = system.name, system.description.spec.step_ms * 1e-3
+    def prefill_seconds(self, tokens, past):
+        return 1e-3
+    def decode_seconds(self, contexts):
+        return self.seconds
+
+class Half(System):
+    kind, schema = "half", ToySpec
+"""
+
+SCRIPT = """
+import contextlib, io, json
+from bankside.cli import main
+def run(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main([*words, "--json"]) == 0, words
+    return json.loads(out.getvalue())
+assert "toy-one" in json.dumps(run("list"))
+one = run("eval", "toy-one", "--model", "qwen1.5-7b", "--context", "1000", "--batch", "4")
+assert abs(one["tpot_ms"] - 5) < 1e-9 and one["breakdown_ms"].keys() == {"toil"}, one
+assert one["assumptions"] == ["toil takes as long as it takes"]
+assert run("eval", "toy-one", "--model", "qwen1.5-7b", "--batch", "4", "--set", "step_ms=7.0")["tpot_ms"] == 7
+rate = run("eval", "toy-one", "--model", "qwen1.5-7b", "--workload", "musique")
+assert abs(rate["throughput_tok_s"] - rate["batch"] / 5e-3) < 1e-6, rate
+served = run("serve", "toy-one", "--model", "qwen1.5-7b", "--workload", "humaneval", "--requests", "20")
+assert served["tpot_ms"]["max"] >= 5, served
+assert main(["eval", "toy-one", "--model", "qwen1.5-7b", "--context", "1000", "--batch", "65"]) == 2
+"""
+
+
+def test_a_system_of_another_package(tmp_path):
+    """Its kind, its file, evaluation, serving and workloads work without an edit here; what is broken is named and left
+    out."""
+    (tmp_path / "toy_systems.py").write_text(TOY)
+    (tmp_path / "toy-one.yaml").write_text("kind: toy\nstep_ms: 5.0\n")
+    info = tmp_path / "toy_systems-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-systems\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[bankside.systems]\ntoy = toy_systems:ToySystem\nhalf = toy_systems:Half\nother = toy_systems:ToySystem\n")
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True,
+                          env={"PYTHONPATH": f"{root}:{tmp_path}", "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.splitlines()
+    assert any("skipped system 'half' (toy_systems): lacks assumptions, capacity" in line for line in told), told
+    assert any("skipped system 'other' (toy_systems): its kind is 'toy'" in line for line in told), told
+    assert told[-1].endswith("toy-one: the largest batch that fits is 64") and not any("Traceback" in line for line in told)
