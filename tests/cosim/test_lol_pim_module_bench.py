@@ -83,7 +83,7 @@ def test_command_line(capsys, tmp_path, monkeypatch):
     assert data["full_rate_cycles"] < data["cycles"] and data["memory_time_ns"] < data["time_ns"]
     assert [one["tokens"] for one in data["cases"]][:4] == [TOKENS, 15, 1, 32]
     assert main([*arguments, "--tokens", "0"]) == 2
-    assert "tokens must be at least 1" in capsys.readouterr().err
+    assert "--tokens: must be at least 1, not 0" in capsys.readouterr().err
 
 
 @pytest.mark.slow
