@@ -364,7 +364,8 @@ def test_a_path_is_told_in_the_names_of_the_source():
     n = netlist
     pins = [n.Instance("$1", "F", {"D": 3, "C": 2, "Q": 4}), n.Instance("$2", "N", {"A": 4, "B": 8, "Y": 5}),
             n.Instance("$3", "N", {"A": 5, "B": 9, "Y": 10}), n.Instance("$4", "F", {"D": 10, "C": 2, "Q": 6})]
-    ports = (n.Port("clk", "input", (2,)), n.Port("d", "input", (3,)), n.Port("e", "input", (8, 9)), n.Port("q", "output", (6,)))
+    ports = (n.Port("clk", "input", (2,)), n.Port("d", "input", (3,)), n.Port("e", "input", (8, 9)),
+             n.Port("q", "output", (6,)))
     names = {4: "part.from[1]", 6: "part.into_3", 8: "held_0[0]", 9: "held_12[1]"}
     path = sta.analyse(n.Netlist("registers", ports, tuple(pins), (), names),
                        parse(UNEQUAL, "unequal").cells).paths["register_to_register"]
