@@ -30,7 +30,7 @@ def entries(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name: this package's in the order of its project file, then those of others by name.
 
     A checkout's own are read from its ``pyproject.toml``, so that they are found without an installation, and a new line
-    counts at once in an editable one. A name that this package has can't be taken by another.
+    counts at once in an editable one. Of two of one name the second is named on standard error and left out.
     """
     if group not in GROUPS:
         raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
@@ -39,8 +39,21 @@ def entries(group: str) -> dict[str, EntryPoint]:
     if _PROJECT.is_file():
         lines = tomllib.loads(_PROJECT.read_text())["project"].get("entry-points", {}).get(group, {})
         own = [EntryPoint(name, value, group) for name, value in lines.items()]
-    foreign = sorted((one for one in found if _package(one) != "bankside"), key=lambda one: one.name)
-    return {**{one.name: one for one in own}, **{one.name: one for one in foreign if one.name not in {o.name for o in own}}}
+    named = {one.name: one for one in own}
+    for one in sorted((one for one in found if _package(one) != "bankside"), key=lambda one: one.name):
+        first = named.setdefault(one.name, one)
+        if first is not one:
+            _skip(one, f"package '{_package(first)}' has a {_what(group)} of this name")
+    return named
+
+
+def _what(group: str) -> str:
+    return group.removeprefix("bankside.")[:-1]
+
+
+def _skip(entry: EntryPoint, reason: str) -> None:
+    print(f"bankside: skipped {_what(entry.group)} '{entry.name}' of package '{_package(entry)}' ({entry.value}): {reason}",
+          file=sys.stderr)
 
 
 def _package(entry: EntryPoint) -> str:
@@ -61,12 +74,12 @@ def discover(group: str, kind: type | None = None) -> Mapping[str, Any]:
             one = entry.load()
             if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
                 raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
+            if isinstance(getattr(one, "name", None), str) and one.name != name:
+                raise ValueError(f"its name is '{one.name}'")
         except Exception as error:  # a module of somebody else may do anything
             if _package(entry) == "bankside":
                 raise
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            print(f"bankside: skipped {group.removeprefix('bankside.')[:-1]} '{name}' of package '{_package(entry)}' "
-                  f"({entry.value}): {reason}", file=sys.stderr)
+            _skip(entry, (str(error).splitlines() or [type(error).__name__])[0])
         else:
             loaded[name] = one
     return loaded
