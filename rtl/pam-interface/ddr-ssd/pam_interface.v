@@ -8,44 +8,234 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1 ;
   wire \$10 ;
   wire \$100 ;
+  wire \$1000 ;
+  wire \$1001 ;
+  wire \$1002 ;
+  wire \$1003 ;
+  wire \$1004 ;
+  wire \$1005 ;
+  wire \$1006 ;
+  wire \$1007 ;
+  wire \$1008 ;
+  wire \$1009 ;
   wire \$101 ;
+  wire \$1010 ;
+  wire \$1011 ;
+  wire \$1012 ;
+  wire \$1013 ;
+  wire \$1014 ;
+  wire \$1015 ;
+  wire \$1016 ;
+  wire \$1017 ;
+  wire \$1018 ;
+  wire \$1019 ;
   wire \$102 ;
+  wire \$1020 ;
+  wire \$1021 ;
+  wire \$1022 ;
+  wire \$1023 ;
+  wire \$1024 ;
+  wire \$1025 ;
+  wire \$1026 ;
+  wire \$1027 ;
+  wire \$1028 ;
+  wire \$1029 ;
   wire \$103 ;
+  wire \$1030 ;
+  wire \$1031 ;
+  wire \$1032 ;
+  wire \$1033 ;
+  wire \$1034 ;
+  wire \$1035 ;
+  wire \$1036 ;
+  wire \$1037 ;
+  wire \$1038 ;
+  wire \$1039 ;
   wire \$104 ;
+  wire \$1040 ;
+  wire \$1041 ;
+  wire \$1042 ;
+  wire \$1043 ;
+  wire \$1044 ;
+  wire [1:0] \$1045 ;
+  wire \$1046 ;
+  wire \$1047 ;
+  wire [1:0] \$1048 ;
+  wire \$1049 ;
   wire \$105 ;
+  wire \$1050 ;
+  wire [2:0] \$1051 ;
+  wire \$1052 ;
+  wire \$1053 ;
+  wire \$1054 ;
+  wire \$1055 ;
+  wire \$1056 ;
+  wire \$1057 ;
+  wire \$1058 ;
+  wire \$1059 ;
   wire \$106 ;
-  wire [7:0] \$107 ;
-  wire [3:0] \$108 ;
-  wire [3:0] \$109 ;
+  wire \$1060 ;
+  wire \$1061 ;
+  wire [7:0] \$1062 ;
+  wire [3:0] \$1063 ;
+  wire [3:0] \$1064 ;
+  wire [3:0] \$1065 ;
+  wire [3:0] \$1066 ;
+  wire [3:0] \$1067 ;
+  wire [3:0] \$1068 ;
+  wire [3:0] \$1069 ;
+  wire \$107 ;
+  wire [3:0] \$1070 ;
+  wire \$1071 ;
+  wire \$1072 ;
+  reg [7:0] \$1073 ;
+  wire [8:0] \$1074 ;
+  wire [7:0] \$1075 ;
+  wire \$1076 ;
+  wire \$1077 ;
+  wire \$1078 ;
+  wire \$1079 ;
+  wire \$108 ;
+  wire \$1080 ;
+  wire \$1081 ;
+  wire [255:0] \$1082 ;
+  wire [255:0] \$1083 ;
+  wire [255:0] \$1084 ;
+  wire [255:0] \$1085 ;
+  wire [255:0] \$1086 ;
+  wire [255:0] \$1087 ;
+  wire [255:0] \$1088 ;
+  wire [255:0] \$1089 ;
+  wire \$109 ;
+  reg [255:0] \$1090 ;
+  wire \$1091 ;
+  wire \$1092 ;
+  wire \$1093 ;
+  wire \$1094 ;
+  wire \$1095 ;
+  wire \$1096 ;
+  wire \$1097 ;
+  wire [7:0] \$1098 ;
+  wire \$1099 ;
   wire \$11 ;
-  wire [3:0] \$110 ;
-  wire [3:0] \$111 ;
-  wire [3:0] \$112 ;
-  wire [3:0] \$113 ;
-  wire [3:0] \$114 ;
-  wire [3:0] \$115 ;
+  wire \$110 ;
+  wire [7:0] \$1100 ;
+  wire [7:0] \$1101 ;
+  wire [7:0] \$1102 ;
+  wire [7:0] \$1103 ;
+  wire [7:0] \$1104 ;
+  wire [7:0] \$1105 ;
+  wire [7:0] \$1106 ;
+  wire [7:0] \$1107 ;
+  wire [7:0] \$1108 ;
+  wire [7:0] \$1109 ;
+  wire \$111 ;
+  wire [7:0] \$1110 ;
+  wire [7:0] \$1111 ;
+  wire [7:0] \$1112 ;
+  wire [7:0] \$1113 ;
+  wire [7:0] \$1114 ;
+  wire [7:0] \$1115 ;
+  wire [7:0] \$1116 ;
+  wire [7:0] \$1117 ;
+  wire [7:0] \$1118 ;
+  wire [7:0] \$1119 ;
+  wire \$112 ;
+  wire [7:0] \$1120 ;
+  wire [7:0] \$1121 ;
+  wire [7:0] \$1122 ;
+  wire [7:0] \$1123 ;
+  wire [7:0] \$1124 ;
+  wire [7:0] \$1125 ;
+  wire [7:0] \$1126 ;
+  wire [7:0] \$1127 ;
+  wire [7:0] \$1128 ;
+  wire [7:0] \$1129 ;
+  wire \$113 ;
+  wire [7:0] \$1130 ;
+  wire [7:0] \$1131 ;
+  wire [7:0] \$1132 ;
+  wire [7:0] \$1133 ;
+  wire [7:0] \$1134 ;
+  wire [7:0] \$1135 ;
+  wire [7:0] \$1136 ;
+  wire [7:0] \$1137 ;
+  wire [7:0] \$1138 ;
+  wire [7:0] \$1139 ;
+  wire \$114 ;
+  wire [7:0] \$1140 ;
+  wire [7:0] \$1141 ;
+  wire [7:0] \$1142 ;
+  wire [7:0] \$1143 ;
+  wire [7:0] \$1144 ;
+  wire [7:0] \$1145 ;
+  wire [7:0] \$1146 ;
+  wire [7:0] \$1147 ;
+  wire [1:0] \$1148 ;
+  wire [1:0] \$1149 ;
+  wire \$115 ;
+  wire \$1150 ;
+  wire [8:0] \$1151 ;
+  wire [7:0] \$1152 ;
+  wire \$1153 ;
+  wire [8:0] \$1154 ;
+  wire [7:0] \$1155 ;
+  wire \$1156 ;
+  wire \$1157 ;
+  wire \$1158 ;
+  wire [4:0] \$1159 ;
   wire \$116 ;
+  wire [4:0] \$1160 ;
+  reg \$1161 ;
+  reg [3:0] \$1162 ;
+  reg [7:0] \$1163 ;
+  reg [7:0] \$1164 ;
+  reg [7:0] \$1165 ;
+  reg [7:0] \$1166 ;
+  reg [7:0] \$1167 ;
+  reg [7:0] \$1168 ;
+  reg [7:0] \$1169 ;
   wire \$117 ;
-  reg [7:0] \$118 ;
-  wire [8:0] \$119 ;
+  reg [7:0] \$1170 ;
+  reg [7:0] \$1171 ;
+  reg [7:0] \$1172 ;
+  reg [7:0] \$1173 ;
+  reg [7:0] \$1174 ;
+  reg [7:0] \$1175 ;
+  reg [7:0] \$1176 ;
+  reg [7:0] \$1177 ;
+  reg [7:0] \$1178 ;
+  reg \$1179 ;
+  wire \$118 ;
+  reg \$1180 ;
+  reg [7:0] \$1181 ;
+  reg \$1182 ;
+  reg [6:0] \$1183 ;
+  reg \$1184 ;
+  reg \$1185 ;
+  reg \$1186 ;
+  reg \$1187 ;
+  reg [22:0] \$1188 ;
+  reg [3:0] \$1189 ;
+  wire \$119 ;
   wire \$12 ;
-  wire [7:0] \$120 ;
+  wire \$120 ;
   wire \$121 ;
   wire \$122 ;
   wire \$123 ;
   wire \$124 ;
   wire \$125 ;
   wire \$126 ;
-  wire [255:0] \$127 ;
-  wire [255:0] \$128 ;
-  wire [255:0] \$129 ;
+  wire \$127 ;
+  wire \$128 ;
+  wire \$129 ;
   wire \$13 ;
-  wire [255:0] \$130 ;
-  wire [255:0] \$131 ;
-  wire [255:0] \$132 ;
-  wire [255:0] \$133 ;
-  wire [255:0] \$134 ;
-  reg [255:0] \$135 ;
+  wire \$130 ;
+  wire \$131 ;
+  wire \$132 ;
+  wire \$133 ;
+  wire \$134 ;
+  wire \$135 ;
   wire \$136 ;
   wire \$137 ;
   wire \$138 ;
@@ -54,265 +244,1029 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$140 ;
   wire \$141 ;
   wire \$142 ;
-  wire [7:0] \$143 ;
+  wire \$143 ;
   wire \$144 ;
-  wire [7:0] \$145 ;
-  wire [7:0] \$146 ;
-  wire [7:0] \$147 ;
-  wire [7:0] \$148 ;
-  wire [7:0] \$149 ;
+  wire \$145 ;
+  wire \$146 ;
+  wire \$147 ;
+  wire \$148 ;
+  wire \$149 ;
   wire \$15 ;
-  wire [7:0] \$150 ;
-  wire [7:0] \$151 ;
-  wire [7:0] \$152 ;
-  wire [7:0] \$153 ;
-  wire [7:0] \$154 ;
-  wire [7:0] \$155 ;
-  wire [7:0] \$156 ;
-  wire [7:0] \$157 ;
-  wire [7:0] \$158 ;
-  wire [7:0] \$159 ;
+  wire \$150 ;
+  wire \$151 ;
+  wire \$152 ;
+  wire \$153 ;
+  wire \$154 ;
+  wire \$155 ;
+  wire \$156 ;
+  wire \$157 ;
+  wire \$158 ;
+  wire \$159 ;
   wire \$16 ;
-  wire [7:0] \$160 ;
-  wire [7:0] \$161 ;
-  wire [7:0] \$162 ;
-  wire [7:0] \$163 ;
-  wire [7:0] \$164 ;
-  wire [7:0] \$165 ;
-  wire [7:0] \$166 ;
-  wire [7:0] \$167 ;
-  wire [7:0] \$168 ;
-  wire [7:0] \$169 ;
+  wire \$160 ;
+  wire \$161 ;
+  wire \$162 ;
+  wire \$163 ;
+  wire \$164 ;
+  wire \$165 ;
+  wire \$166 ;
+  wire \$167 ;
+  wire \$168 ;
+  wire \$169 ;
   wire \$17 ;
-  wire [7:0] \$170 ;
-  wire [7:0] \$171 ;
-  wire [7:0] \$172 ;
-  wire [7:0] \$173 ;
-  wire [7:0] \$174 ;
-  wire [7:0] \$175 ;
-  wire [7:0] \$176 ;
-  wire [7:0] \$177 ;
-  wire [7:0] \$178 ;
-  wire [7:0] \$179 ;
+  wire \$170 ;
+  wire \$171 ;
+  wire \$172 ;
+  wire \$173 ;
+  wire \$174 ;
+  wire \$175 ;
+  wire \$176 ;
+  wire \$177 ;
+  wire \$178 ;
+  wire \$179 ;
   wire \$18 ;
-  wire [7:0] \$180 ;
-  wire [7:0] \$181 ;
-  wire [7:0] \$182 ;
-  wire [7:0] \$183 ;
-  wire [7:0] \$184 ;
-  wire [7:0] \$185 ;
-  wire [7:0] \$186 ;
-  wire [7:0] \$187 ;
-  wire [7:0] \$188 ;
-  wire [7:0] \$189 ;
+  wire \$180 ;
+  wire \$181 ;
+  wire \$182 ;
+  wire \$183 ;
+  wire \$184 ;
+  wire \$185 ;
+  wire \$186 ;
+  wire \$187 ;
+  wire \$188 ;
+  wire \$189 ;
   wire \$19 ;
-  wire [7:0] \$190 ;
-  wire [7:0] \$191 ;
-  wire [7:0] \$192 ;
-  wire [1:0] \$193 ;
-  wire [1:0] \$194 ;
+  wire \$190 ;
+  wire \$191 ;
+  wire \$192 ;
+  wire \$193 ;
+  wire \$194 ;
   wire \$195 ;
-  wire [8:0] \$196 ;
-  wire [7:0] \$197 ;
+  wire \$196 ;
+  wire \$197 ;
   wire \$198 ;
-  wire [8:0] \$199 ;
+  wire \$199 ;
   wire \$2 ;
   wire \$20 ;
-  wire [7:0] \$200 ;
+  wire \$200 ;
   wire \$201 ;
   wire \$202 ;
   wire \$203 ;
-  wire [4:0] \$204 ;
-  wire [4:0] \$205 ;
-  reg \$206 ;
-  reg [3:0] \$207 ;
-  reg [7:0] \$208 ;
-  reg [7:0] \$209 ;
+  wire \$204 ;
+  wire \$205 ;
+  wire \$206 ;
+  wire \$207 ;
+  wire \$208 ;
+  wire \$209 ;
   wire \$21 ;
-  reg [7:0] \$210 ;
-  reg [7:0] \$211 ;
-  reg [7:0] \$212 ;
-  reg [7:0] \$213 ;
-  reg [7:0] \$214 ;
-  reg [7:0] \$215 ;
-  reg [7:0] \$216 ;
-  reg [7:0] \$217 ;
-  reg [7:0] \$218 ;
-  reg [7:0] \$219 ;
+  wire \$210 ;
+  wire \$211 ;
+  wire \$212 ;
+  wire \$213 ;
+  wire \$214 ;
+  wire \$215 ;
+  wire \$216 ;
+  wire \$217 ;
+  wire \$218 ;
+  wire \$219 ;
   wire \$22 ;
-  reg [7:0] \$220 ;
-  reg [7:0] \$221 ;
-  reg [7:0] \$222 ;
-  reg [7:0] \$223 ;
-  reg \$224 ;
-  reg \$225 ;
-  reg [7:0] \$226 ;
-  reg \$227 ;
-  reg [6:0] \$228 ;
-  reg \$229 ;
+  wire \$220 ;
+  wire \$221 ;
+  wire \$222 ;
+  wire \$223 ;
+  wire \$224 ;
+  wire \$225 ;
+  wire \$226 ;
+  wire \$227 ;
+  wire \$228 ;
+  wire \$229 ;
   wire \$23 ;
-  reg \$230 ;
-  reg \$231 ;
-  reg \$232 ;
-  reg [22:0] \$233 ;
-  reg [3:0] \$234 ;
+  wire \$230 ;
+  wire \$231 ;
+  wire \$232 ;
+  wire [9:0] \$2322 ;
+  wire [9:0] \$2325 ;
+  wire [9:0] \$2328 ;
+  wire \$233 ;
+  wire [9:0] \$2331 ;
+  wire [9:0] \$2334 ;
+  wire [9:0] \$2337 ;
+  wire \$234 ;
+  wire [9:0] \$2340 ;
+  wire [9:0] \$2343 ;
+  wire \$235 ;
+  wire \$236 ;
+  wire \$237 ;
+  wire \$238 ;
+  wire \$239 ;
   wire \$24 ;
+  wire \$240 ;
+  wire \$241 ;
+  wire \$242 ;
+  wire \$243 ;
+  wire \$244 ;
+  wire \$245 ;
+  wire \$246 ;
+  wire \$247 ;
+  wire \$248 ;
+  wire \$249 ;
   wire \$25 ;
+  wire \$250 ;
+  wire \$251 ;
+  wire \$252 ;
+  wire \$253 ;
+  wire \$254 ;
+  wire \$255 ;
+  wire \$256 ;
+  wire \$257 ;
+  wire \$258 ;
+  wire \$259 ;
   wire \$26 ;
+  wire \$260 ;
+  wire \$261 ;
+  wire \$262 ;
+  wire \$263 ;
+  wire \$264 ;
+  wire \$265 ;
+  wire \$266 ;
+  wire \$267 ;
+  wire \$268 ;
+  wire \$269 ;
   wire \$27 ;
+  wire \$270 ;
+  wire \$271 ;
+  wire \$272 ;
+  wire \$273 ;
+  wire \$274 ;
+  wire \$275 ;
+  wire \$276 ;
+  wire \$277 ;
+  wire \$278 ;
+  wire \$279 ;
   wire \$28 ;
+  wire \$280 ;
+  wire \$281 ;
+  wire \$282 ;
+  wire \$283 ;
+  wire \$284 ;
+  wire \$285 ;
+  wire \$286 ;
+  wire \$287 ;
+  wire \$288 ;
+  wire \$289 ;
   wire \$29 ;
+  wire \$290 ;
+  wire \$291 ;
+  wire \$292 ;
+  wire \$293 ;
+  wire \$294 ;
+  wire \$295 ;
+  wire \$296 ;
+  wire \$297 ;
+  wire \$298 ;
+  wire \$299 ;
   wire \$3 ;
   wire \$30 ;
+  wire \$300 ;
+  wire \$301 ;
+  wire \$302 ;
+  wire \$303 ;
+  wire \$304 ;
+  wire \$305 ;
+  wire \$306 ;
+  wire \$307 ;
+  wire \$308 ;
+  wire \$309 ;
   wire \$31 ;
+  wire \$310 ;
+  wire \$311 ;
+  wire \$312 ;
+  wire \$313 ;
+  wire \$314 ;
+  wire \$315 ;
+  wire \$316 ;
+  wire \$317 ;
+  wire \$318 ;
+  wire \$319 ;
   wire \$32 ;
+  wire \$320 ;
+  wire \$321 ;
+  wire \$322 ;
+  wire \$323 ;
+  wire \$324 ;
+  wire \$325 ;
+  wire \$326 ;
+  wire \$327 ;
+  wire \$328 ;
+  wire \$329 ;
   wire \$33 ;
+  wire \$330 ;
+  wire \$331 ;
+  wire \$332 ;
+  wire \$333 ;
+  wire \$334 ;
+  wire \$335 ;
+  wire \$336 ;
+  wire \$337 ;
+  wire \$338 ;
+  wire \$339 ;
   wire \$34 ;
+  wire \$340 ;
+  wire \$341 ;
+  wire \$342 ;
+  wire \$343 ;
+  wire \$344 ;
+  wire \$345 ;
+  wire \$346 ;
+  wire \$347 ;
+  wire \$348 ;
+  wire \$349 ;
   wire \$35 ;
+  wire \$350 ;
+  wire \$351 ;
+  wire \$352 ;
+  wire \$353 ;
+  wire \$354 ;
+  wire \$355 ;
+  wire \$356 ;
+  wire \$357 ;
+  wire \$358 ;
+  wire \$359 ;
   wire \$36 ;
+  wire \$360 ;
+  wire \$361 ;
+  wire \$362 ;
+  wire \$363 ;
+  wire \$364 ;
+  wire \$365 ;
+  wire \$366 ;
+  wire \$367 ;
+  wire \$368 ;
+  wire \$369 ;
   wire \$37 ;
+  wire \$370 ;
+  wire \$371 ;
+  wire \$372 ;
+  wire \$373 ;
+  wire \$374 ;
+  wire \$375 ;
+  wire \$376 ;
+  wire \$377 ;
+  wire \$378 ;
+  wire \$379 ;
   wire \$38 ;
-  wire [9:0] \$389 ;
+  wire \$380 ;
+  wire \$381 ;
+  wire \$382 ;
+  wire \$383 ;
+  wire \$384 ;
+  wire \$385 ;
+  wire \$386 ;
+  wire \$387 ;
+  wire \$388 ;
+  wire \$389 ;
   wire \$39 ;
-  wire [9:0] \$392 ;
-  wire [9:0] \$395 ;
-  wire [9:0] \$398 ;
+  wire \$390 ;
+  wire \$391 ;
+  wire \$392 ;
+  wire \$393 ;
+  wire \$394 ;
+  wire \$395 ;
+  wire \$396 ;
+  wire \$397 ;
+  wire \$398 ;
+  wire \$399 ;
   wire \$4 ;
   wire \$40 ;
-  wire [9:0] \$401 ;
-  wire [9:0] \$404 ;
-  wire [9:0] \$407 ;
+  wire \$400 ;
+  wire \$401 ;
+  wire \$402 ;
+  wire \$403 ;
+  wire \$404 ;
+  wire \$405 ;
+  wire \$406 ;
+  wire \$407 ;
+  wire \$408 ;
+  wire \$409 ;
   wire \$41 ;
-  wire [9:0] \$410 ;
+  wire \$410 ;
+  wire \$411 ;
+  wire \$412 ;
+  wire \$413 ;
+  wire \$414 ;
+  wire \$415 ;
+  wire \$416 ;
+  wire \$417 ;
+  wire \$418 ;
+  wire \$419 ;
   wire \$42 ;
+  wire \$420 ;
+  wire \$421 ;
+  wire \$422 ;
+  wire \$423 ;
+  wire \$424 ;
+  wire \$425 ;
+  wire \$426 ;
+  wire \$427 ;
+  wire \$428 ;
+  wire \$429 ;
   wire \$43 ;
+  wire \$430 ;
+  wire \$431 ;
+  wire \$432 ;
+  wire \$433 ;
+  wire \$434 ;
+  wire \$435 ;
+  wire \$436 ;
+  wire \$437 ;
+  wire \$438 ;
+  wire \$439 ;
   wire \$44 ;
+  wire \$440 ;
+  wire \$441 ;
+  wire \$442 ;
+  wire \$443 ;
+  wire \$444 ;
+  wire \$445 ;
+  wire \$446 ;
+  wire \$447 ;
+  wire \$448 ;
+  wire \$449 ;
   wire \$45 ;
+  wire \$450 ;
+  wire \$451 ;
+  wire \$452 ;
+  wire \$453 ;
+  wire \$454 ;
+  wire \$455 ;
+  wire \$456 ;
+  wire \$457 ;
+  wire \$458 ;
+  wire \$459 ;
   wire \$46 ;
+  wire \$460 ;
+  wire \$461 ;
+  wire \$462 ;
+  wire \$463 ;
+  wire \$464 ;
+  wire \$465 ;
+  wire \$466 ;
+  wire \$467 ;
+  wire \$468 ;
+  wire \$469 ;
   wire \$47 ;
+  wire \$470 ;
+  wire \$471 ;
+  wire \$472 ;
+  wire \$473 ;
+  wire \$474 ;
+  wire \$475 ;
+  wire \$476 ;
+  wire \$477 ;
+  wire \$478 ;
+  wire \$479 ;
   wire \$48 ;
+  wire \$480 ;
+  wire \$481 ;
+  wire \$482 ;
+  wire \$483 ;
+  wire \$484 ;
+  wire \$485 ;
+  wire \$486 ;
+  wire \$487 ;
+  wire \$488 ;
+  wire \$489 ;
   wire \$49 ;
+  wire \$490 ;
+  wire \$491 ;
+  wire \$492 ;
+  wire \$493 ;
+  wire \$494 ;
+  wire \$495 ;
+  wire \$496 ;
+  wire \$497 ;
+  wire \$498 ;
+  wire \$499 ;
   wire \$5 ;
   wire \$50 ;
+  wire \$500 ;
+  wire \$501 ;
+  wire \$502 ;
+  wire \$503 ;
+  wire \$504 ;
+  wire \$505 ;
+  wire \$506 ;
+  wire \$507 ;
+  wire \$508 ;
+  wire \$509 ;
   wire \$51 ;
+  wire \$510 ;
+  wire \$511 ;
+  wire \$512 ;
+  wire \$513 ;
+  wire \$514 ;
+  wire \$515 ;
+  wire \$516 ;
+  wire \$517 ;
+  wire \$518 ;
+  wire \$519 ;
   wire \$52 ;
+  wire \$520 ;
+  wire \$521 ;
+  wire \$522 ;
+  wire \$523 ;
+  wire \$524 ;
+  wire \$525 ;
+  wire \$526 ;
+  wire \$527 ;
+  wire \$528 ;
+  wire \$529 ;
   wire \$53 ;
+  wire \$530 ;
+  wire \$531 ;
+  wire \$532 ;
+  wire \$533 ;
+  wire \$534 ;
+  wire \$535 ;
+  wire \$536 ;
+  wire \$537 ;
+  wire \$538 ;
+  wire \$539 ;
   wire \$54 ;
+  wire \$540 ;
+  wire \$541 ;
+  wire \$542 ;
+  wire \$543 ;
+  wire \$544 ;
+  wire \$545 ;
+  wire \$546 ;
+  wire \$547 ;
+  wire \$548 ;
+  wire \$549 ;
   wire \$55 ;
+  wire \$550 ;
+  wire \$551 ;
+  wire \$552 ;
+  wire \$553 ;
+  wire \$554 ;
+  wire \$555 ;
+  wire \$556 ;
+  wire \$557 ;
+  wire \$558 ;
+  wire \$559 ;
   wire \$56 ;
+  wire \$560 ;
+  wire \$561 ;
+  wire \$562 ;
+  wire \$563 ;
+  wire \$564 ;
+  wire \$565 ;
+  wire \$566 ;
+  wire \$567 ;
+  wire \$568 ;
+  wire \$569 ;
   wire \$57 ;
+  wire \$570 ;
+  wire \$571 ;
+  wire \$572 ;
+  wire \$573 ;
+  wire \$574 ;
+  wire \$575 ;
+  wire \$576 ;
+  wire \$577 ;
+  wire \$578 ;
+  wire \$579 ;
   wire \$58 ;
+  wire \$580 ;
+  wire \$581 ;
+  wire \$582 ;
+  wire \$583 ;
+  wire \$584 ;
+  wire \$585 ;
+  wire \$586 ;
+  wire \$587 ;
+  wire \$588 ;
+  wire \$589 ;
   wire \$59 ;
+  wire \$590 ;
+  wire \$591 ;
+  wire \$592 ;
+  wire \$593 ;
+  wire \$594 ;
+  wire \$595 ;
+  wire \$596 ;
+  wire \$597 ;
+  wire \$598 ;
+  wire \$599 ;
   wire \$6 ;
   wire \$60 ;
+  wire \$600 ;
+  wire \$601 ;
+  wire \$602 ;
+  wire \$603 ;
+  wire \$604 ;
+  wire \$605 ;
+  wire \$606 ;
+  wire \$607 ;
+  wire \$608 ;
+  wire \$609 ;
   wire \$61 ;
+  wire \$610 ;
+  wire \$611 ;
+  wire \$612 ;
+  wire \$613 ;
+  wire \$614 ;
+  wire \$615 ;
+  wire \$616 ;
+  wire \$617 ;
+  wire \$618 ;
+  wire \$619 ;
   wire \$62 ;
+  wire \$620 ;
+  wire \$621 ;
+  wire \$622 ;
+  wire \$623 ;
+  wire \$624 ;
+  wire \$625 ;
+  wire \$626 ;
+  wire \$627 ;
+  wire \$628 ;
+  wire \$629 ;
   wire \$63 ;
+  wire \$630 ;
+  wire \$631 ;
+  wire \$632 ;
+  wire \$633 ;
+  wire \$634 ;
+  wire \$635 ;
+  wire \$636 ;
+  wire \$637 ;
+  wire \$638 ;
+  wire \$639 ;
   wire \$64 ;
+  wire \$640 ;
+  wire \$641 ;
+  wire \$642 ;
+  wire \$643 ;
+  wire \$644 ;
+  wire \$645 ;
+  wire \$646 ;
+  wire \$647 ;
+  wire \$648 ;
+  wire \$649 ;
   wire \$65 ;
+  wire \$650 ;
+  wire \$651 ;
+  wire \$652 ;
+  wire \$653 ;
+  wire \$654 ;
+  wire \$655 ;
+  wire \$656 ;
+  wire \$657 ;
+  wire \$658 ;
+  wire \$659 ;
   wire \$66 ;
+  wire \$660 ;
+  wire \$661 ;
+  wire \$662 ;
+  wire \$663 ;
+  wire \$664 ;
+  wire \$665 ;
+  wire \$666 ;
+  wire \$667 ;
+  wire \$668 ;
+  wire \$669 ;
   wire \$67 ;
+  wire \$670 ;
+  wire \$671 ;
+  wire \$672 ;
+  wire \$673 ;
+  wire \$674 ;
+  wire \$675 ;
+  wire \$676 ;
+  wire \$677 ;
+  wire \$678 ;
+  wire \$679 ;
   wire \$68 ;
+  wire \$680 ;
+  wire \$681 ;
+  wire \$682 ;
+  wire \$683 ;
+  wire \$684 ;
+  wire \$685 ;
+  wire \$686 ;
+  wire \$687 ;
+  wire \$688 ;
+  wire \$689 ;
   wire \$69 ;
+  wire \$690 ;
+  wire \$691 ;
+  wire \$692 ;
+  wire \$693 ;
+  wire \$694 ;
+  wire \$695 ;
+  wire \$696 ;
+  wire \$697 ;
+  wire \$698 ;
+  wire \$699 ;
   wire \$7 ;
   wire \$70 ;
+  wire \$700 ;
+  wire \$701 ;
+  wire \$702 ;
+  wire \$703 ;
+  wire \$704 ;
+  wire \$705 ;
+  wire \$706 ;
+  wire \$707 ;
+  wire \$708 ;
+  wire \$709 ;
   wire \$71 ;
+  wire \$710 ;
+  wire \$711 ;
+  wire \$712 ;
+  wire \$713 ;
+  wire \$714 ;
+  wire \$715 ;
+  wire \$716 ;
+  wire \$717 ;
+  wire \$718 ;
+  wire \$719 ;
   wire \$72 ;
+  wire \$720 ;
+  wire \$721 ;
+  wire \$722 ;
+  wire \$723 ;
+  wire \$724 ;
+  wire \$725 ;
+  wire \$726 ;
+  wire \$727 ;
+  wire \$728 ;
+  wire \$729 ;
   wire \$73 ;
+  wire \$730 ;
+  wire \$731 ;
+  wire \$732 ;
+  wire \$733 ;
+  wire \$734 ;
+  wire \$735 ;
+  wire \$736 ;
+  wire \$737 ;
+  wire \$738 ;
+  wire \$739 ;
   wire \$74 ;
+  wire \$740 ;
+  wire \$741 ;
+  wire \$742 ;
+  wire \$743 ;
+  wire \$744 ;
+  wire \$745 ;
+  wire \$746 ;
+  wire \$747 ;
+  wire \$748 ;
+  wire \$749 ;
   wire \$75 ;
+  wire \$750 ;
+  wire \$751 ;
+  wire \$752 ;
+  wire \$753 ;
+  wire \$754 ;
+  wire \$755 ;
+  wire \$756 ;
+  wire \$757 ;
+  wire \$758 ;
+  wire \$759 ;
   wire \$76 ;
+  wire \$760 ;
+  wire \$761 ;
+  wire \$762 ;
+  wire \$763 ;
+  wire \$764 ;
+  wire \$765 ;
+  wire \$766 ;
+  wire \$767 ;
+  wire \$768 ;
+  wire \$769 ;
   wire \$77 ;
+  wire \$770 ;
+  wire \$771 ;
+  wire \$772 ;
+  wire \$773 ;
+  wire \$774 ;
+  wire \$775 ;
+  wire \$776 ;
+  wire \$777 ;
+  wire \$778 ;
+  wire \$779 ;
   wire \$78 ;
+  wire \$780 ;
+  wire \$781 ;
+  wire \$782 ;
+  wire \$783 ;
+  wire \$784 ;
+  wire \$785 ;
+  wire \$786 ;
+  wire \$787 ;
+  wire \$788 ;
+  wire \$789 ;
   wire \$79 ;
+  wire \$790 ;
+  wire \$791 ;
+  wire \$792 ;
+  wire \$793 ;
+  wire \$794 ;
+  wire \$795 ;
+  wire \$796 ;
+  wire \$797 ;
+  wire \$798 ;
+  wire \$799 ;
   wire \$8 ;
   wire \$80 ;
+  wire \$800 ;
+  wire \$801 ;
+  wire \$802 ;
+  wire \$803 ;
+  wire \$804 ;
+  wire \$805 ;
+  wire \$806 ;
+  wire \$807 ;
+  wire \$808 ;
+  wire \$809 ;
   wire \$81 ;
+  wire \$810 ;
+  wire \$811 ;
+  wire \$812 ;
+  wire \$813 ;
+  wire \$814 ;
+  wire \$815 ;
+  wire \$816 ;
+  wire \$817 ;
+  wire \$818 ;
+  wire \$819 ;
   wire \$82 ;
+  wire \$820 ;
+  wire \$821 ;
+  wire \$822 ;
+  wire \$823 ;
+  wire \$824 ;
+  wire \$825 ;
+  wire \$826 ;
+  wire \$827 ;
+  wire \$828 ;
+  wire \$829 ;
   wire \$83 ;
+  wire \$830 ;
+  wire \$831 ;
+  wire \$832 ;
+  wire \$833 ;
+  wire \$834 ;
+  wire \$835 ;
+  wire \$836 ;
+  wire \$837 ;
+  wire \$838 ;
+  wire \$839 ;
   wire \$84 ;
+  wire \$840 ;
+  wire \$841 ;
+  wire \$842 ;
+  wire \$843 ;
+  wire \$844 ;
+  wire \$845 ;
+  wire \$846 ;
+  wire \$847 ;
+  wire \$848 ;
+  wire \$849 ;
   wire \$85 ;
+  wire \$850 ;
+  wire \$851 ;
+  wire \$852 ;
+  wire \$853 ;
+  wire \$854 ;
+  wire \$855 ;
+  wire \$856 ;
+  wire \$857 ;
+  wire \$858 ;
+  wire \$859 ;
   wire \$86 ;
+  wire \$860 ;
+  wire \$861 ;
+  wire \$862 ;
+  wire \$863 ;
+  wire \$864 ;
+  wire \$865 ;
+  wire \$866 ;
+  wire \$867 ;
+  wire \$868 ;
+  wire \$869 ;
   wire \$87 ;
+  wire \$870 ;
+  wire \$871 ;
+  wire \$872 ;
+  wire \$873 ;
+  wire \$874 ;
+  wire \$875 ;
+  wire \$876 ;
+  wire \$877 ;
+  wire \$878 ;
+  wire \$879 ;
   wire \$88 ;
+  wire \$880 ;
+  wire \$881 ;
+  wire \$882 ;
+  wire \$883 ;
+  wire \$884 ;
+  wire \$885 ;
+  wire \$886 ;
+  wire \$887 ;
+  wire \$888 ;
+  wire \$889 ;
   wire \$89 ;
+  wire \$890 ;
+  wire \$891 ;
+  wire \$892 ;
+  wire \$893 ;
+  wire \$894 ;
+  wire \$895 ;
+  wire \$896 ;
+  wire \$897 ;
+  wire \$898 ;
+  wire \$899 ;
   wire \$9 ;
   wire \$90 ;
+  wire \$900 ;
+  wire \$901 ;
+  wire \$902 ;
+  wire \$903 ;
+  wire \$904 ;
+  wire \$905 ;
+  wire \$906 ;
+  wire \$907 ;
+  wire \$908 ;
+  wire \$909 ;
   wire \$91 ;
+  wire \$910 ;
+  wire \$911 ;
+  wire \$912 ;
+  wire \$913 ;
+  wire \$914 ;
+  wire \$915 ;
+  wire \$916 ;
+  wire \$917 ;
+  wire \$918 ;
+  wire \$919 ;
   wire \$92 ;
+  wire \$920 ;
+  wire \$921 ;
+  wire \$922 ;
+  wire \$923 ;
+  wire \$924 ;
+  wire \$925 ;
+  wire \$926 ;
+  wire \$927 ;
+  wire \$928 ;
+  wire \$929 ;
   wire \$93 ;
+  wire \$930 ;
+  wire \$931 ;
+  wire \$932 ;
+  wire \$933 ;
+  wire \$934 ;
+  wire \$935 ;
+  wire \$936 ;
+  wire \$937 ;
+  wire \$938 ;
+  wire \$939 ;
   wire \$94 ;
+  wire \$940 ;
+  wire \$941 ;
+  wire \$942 ;
+  wire \$943 ;
+  wire \$944 ;
+  wire \$945 ;
+  wire \$946 ;
+  wire \$947 ;
+  wire \$948 ;
+  wire \$949 ;
   wire \$95 ;
+  wire \$950 ;
+  wire \$951 ;
+  wire \$952 ;
+  wire \$953 ;
+  wire \$954 ;
+  wire \$955 ;
+  wire \$956 ;
+  wire \$957 ;
+  wire \$958 ;
+  wire \$959 ;
   wire \$96 ;
+  wire \$960 ;
+  wire \$961 ;
+  wire \$962 ;
+  wire \$963 ;
+  wire \$964 ;
+  wire \$965 ;
+  wire \$966 ;
+  wire \$967 ;
+  wire \$968 ;
+  wire \$969 ;
   wire \$97 ;
+  wire \$970 ;
+  wire \$971 ;
+  wire \$972 ;
+  wire \$973 ;
+  wire \$974 ;
+  wire \$975 ;
+  wire \$976 ;
+  wire \$977 ;
+  wire \$978 ;
+  wire \$979 ;
   wire \$98 ;
+  wire \$980 ;
+  wire \$981 ;
+  wire \$982 ;
+  wire \$983 ;
+  wire \$984 ;
+  wire \$985 ;
+  wire \$986 ;
+  wire \$987 ;
+  wire \$988 ;
+  wire \$989 ;
   wire \$99 ;
-  reg [3:0] \$signal ;
-  reg \$signal$103  = 1'h0;
-  wire \$signal$125 ;
-  reg \$signal$127  = 1'h0;
-  wire \$signal$129 ;
-  reg \$signal$161  = 1'h0;
-  reg \$signal$162  = 1'h0;
-  reg [6:0] \$signal$37 ;
-  wire [3:0] \$signal$37.bundle ;
-  wire [2:0] \$signal$37.chip ;
-  reg \$signal$38  = 1'h0;
-  wire \$signal$69 ;
+  wire \$990 ;
+  wire \$991 ;
+  wire \$992 ;
+  wire \$993 ;
+  wire \$994 ;
+  wire \$995 ;
+  wire \$996 ;
+  wire \$997 ;
+  wire \$998 ;
+  wire \$999 ;
+  reg [6:0] \$signal ;
+  reg \$signal$132  = 1'h0;
+  wire \$signal$154 ;
+  reg \$signal$156  = 1'h0;
+  wire \$signal$158 ;
+  reg \$signal$190  = 1'h0;
+  reg \$signal$191  = 1'h0;
+  reg \$signal$67  = 1'h0;
+  wire \$signal$98 ;
+  wire [3:0] \$signal.bundle ;
+  wire [2:0] \$signal.chip ;
   wire [7:0] \$signature__addr ;
-  wire [6:0] \$signature__addr$109 ;
-  wire [7:0] \$signature__addr$140 ;
-  wire [7:0] \$signature__addr$142 ;
-  wire [7:0] \$signature__addr$143 ;
-  wire [7:0] \$signature__addr$144 ;
-  wire [7:0] \$signature__addr$145 ;
-  wire [7:0] \$signature__addr$146 ;
-  wire [7:0] \$signature__addr$147 ;
-  wire [7:0] \$signature__addr$148 ;
-  wire [7:0] \$signature__addr$79 ;
-  wire [7:0] \$signature__addr$82 ;
-  wire [7:0] \$signature__addr$85 ;
-  wire [7:0] \$signature__addr$88 ;
-  wire [7:0] \$signature__addr$91 ;
-  wire [7:0] \$signature__addr$94 ;
-  wire [7:0] \$signature__addr$97 ;
+  wire [7:0] \$signature__addr$108 ;
+  wire [7:0] \$signature__addr$111 ;
+  wire [7:0] \$signature__addr$114 ;
+  wire [7:0] \$signature__addr$117 ;
+  wire [7:0] \$signature__addr$120 ;
+  wire [7:0] \$signature__addr$123 ;
+  wire [7:0] \$signature__addr$126 ;
+  wire [6:0] \$signature__addr$138 ;
+  wire [7:0] \$signature__addr$169 ;
+  wire [7:0] \$signature__addr$171 ;
+  wire [7:0] \$signature__addr$172 ;
+  wire [7:0] \$signature__addr$173 ;
+  wire [7:0] \$signature__addr$174 ;
+  wire [7:0] \$signature__addr$175 ;
+  wire [7:0] \$signature__addr$176 ;
+  wire [7:0] \$signature__addr$177 ;
   wire [255:0] \$signature__data ;
-  wire [45:0] \$signature__data$113 ;
-  wire \$signature__data$113.group ;
-  wire [28:0] \$signature__data$113.slot ;
-  wire [15:0] \$signature__data$113.tag ;
-  wire [255:0] \$signature__data$152 ;
-  wire [255:0] \$signature__data$154 ;
-  wire [255:0] \$signature__data$155 ;
-  wire [255:0] \$signature__data$156 ;
-  wire [255:0] \$signature__data$157 ;
-  wire [255:0] \$signature__data$158 ;
-  wire [255:0] \$signature__data$159 ;
-  wire [255:0] \$signature__data$160 ;
-  wire [255:0] \$signature__data$80 ;
-  wire [255:0] \$signature__data$83 ;
-  wire [255:0] \$signature__data$86 ;
-  wire [255:0] \$signature__data$89 ;
-  wire [255:0] \$signature__data$92 ;
-  wire [255:0] \$signature__data$95 ;
-  wire [255:0] \$signature__data$98 ;
+  wire [255:0] \$signature__data$109 ;
+  wire [255:0] \$signature__data$112 ;
+  wire [255:0] \$signature__data$115 ;
+  wire [255:0] \$signature__data$118 ;
+  wire [255:0] \$signature__data$121 ;
+  wire [255:0] \$signature__data$124 ;
+  wire [255:0] \$signature__data$127 ;
+  wire [45:0] \$signature__data$142 ;
+  wire \$signature__data$142.group ;
+  wire [28:0] \$signature__data$142.slot ;
+  wire [15:0] \$signature__data$142.tag ;
+  wire [255:0] \$signature__data$181 ;
+  wire [255:0] \$signature__data$183 ;
+  wire [255:0] \$signature__data$184 ;
+  wire [255:0] \$signature__data$185 ;
+  wire [255:0] \$signature__data$186 ;
+  wire [255:0] \$signature__data$187 ;
+  wire [255:0] \$signature__data$188 ;
+  wire [255:0] \$signature__data$189 ;
   wire [3:0] \$signature__en ;
-  wire \$signature__en$107 ;
-  wire \$signature__en$132 ;
-  wire \$signature__en$133 ;
-  wire \$signature__en$134 ;
-  wire \$signature__en$135 ;
+  wire [3:0] \$signature__en$110 ;
+  wire [3:0] \$signature__en$113 ;
+  wire [3:0] \$signature__en$116 ;
+  wire [3:0] \$signature__en$119 ;
+  wire [3:0] \$signature__en$122 ;
+  wire [3:0] \$signature__en$125 ;
+  wire [3:0] \$signature__en$128 ;
   wire \$signature__en$136 ;
-  wire \$signature__en$137 ;
-  wire \$signature__en$138 ;
-  wire \$signature__en$139 ;
-  wire [3:0] \$signature__en$81 ;
-  wire [3:0] \$signature__en$84 ;
-  wire [3:0] \$signature__en$87 ;
-  wire [3:0] \$signature__en$90 ;
-  wire [3:0] \$signature__en$93 ;
-  wire [3:0] \$signature__en$96 ;
-  wire [3:0] \$signature__en$99 ;
+  wire \$signature__en$161 ;
+  wire \$signature__en$162 ;
+  wire \$signature__en$163 ;
+  wire \$signature__en$164 ;
+  wire \$signature__en$165 ;
+  wire \$signature__en$166 ;
+  wire \$signature__en$167 ;
+  wire \$signature__en$168 ;
   reg beat = 1'h0;
   reg [3:0] bundle = 4'h0;
   input clk;
@@ -356,6 +1310,36 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   reg [7:0] freed_7;
   reg [7:0] freed_8;
   reg [7:0] freed_9;
+  wire fresh_0_0;
+  wire fresh_0_1;
+  wire fresh_0_2;
+  wire fresh_0_3;
+  wire fresh_0_4;
+  wire fresh_0_5;
+  wire fresh_0_6;
+  wire fresh_0_7;
+  wire [1:0] fresh_1_0;
+  wire [1:0] fresh_1_1;
+  wire [1:0] fresh_1_2;
+  wire [1:0] fresh_1_3;
+  wire [2:0] fresh_2_0;
+  wire [2:0] fresh_2_1;
+  wire [3:0] fresh_3_0;
+  wire fresh_found_0_0;
+  wire fresh_found_0_1;
+  wire fresh_found_0_2;
+  wire fresh_found_0_3;
+  wire fresh_found_0_4;
+  wire fresh_found_0_5;
+  wire fresh_found_0_6;
+  wire fresh_found_0_7;
+  wire fresh_found_1_0;
+  wire fresh_found_1_1;
+  wire fresh_found_1_2;
+  wire fresh_found_1_3;
+  wire fresh_found_2_0;
+  wire fresh_found_2_1;
+  wire fresh_found_3_0;
   reg [7:0] held_0 = 8'h00;
   reg [7:0] held_1 = 8'h00;
   reg [7:0] held_10 = 8'h00;
@@ -373,62 +1357,62 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   reg [7:0] held_8 = 8'h00;
   reg [7:0] held_9 = 8'h00;
   wire [29:0] i__payload;
-  wire [52:0] \i__payload$112 ;
-  wire \i__payload$112.group ;
-  wire [22:0] \i__payload$112.ref ;
-  wire [6:0] \i__payload$112.ref.place ;
-  wire [3:0] \i__payload$112.ref.place.bundle ;
-  wire [2:0] \i__payload$112.ref.place.chip ;
-  wire [15:0] \i__payload$112.ref.tag ;
-  wire [28:0] \i__payload$112.slot ;
-  wire [24:0] \i__payload$123 ;
-  wire \i__payload$123.access ;
-  wire \i__payload$123.last ;
-  wire [22:0] \i__payload$123.ref ;
-  wire [6:0] \i__payload$123.ref.place ;
-  wire [3:0] \i__payload$123.ref.place.bundle ;
-  wire [2:0] \i__payload$123.ref.place.chip ;
-  wire [15:0] \i__payload$123.ref.tag ;
-  wire [280:0] \i__payload$150 ;
-  wire [256:0] \i__payload$150.beat ;
-  wire [255:0] \i__payload$150.beat.data ;
-  wire \i__payload$150.beat.last ;
-  wire \i__payload$150.final ;
-  wire [22:0] \i__payload$150.ref ;
-  wire [6:0] \i__payload$150.ref.place ;
-  wire [3:0] \i__payload$150.ref.place.bundle ;
-  wire [2:0] \i__payload$150.ref.place.chip ;
-  wire [15:0] \i__payload$150.ref.tag ;
-  wire [15:0] \i__payload$168 ;
-  wire [13:0] \i__payload$66 ;
-  wire [5:0] \i__payload$66.access ;
-  wire \i__payload$66.last ;
-  wire [6:0] \i__payload$66.place ;
-  wire [3:0] \i__payload$66.place.bundle ;
-  wire [2:0] \i__payload$66.place.chip ;
-  wire [6:0] \i__payload$75 ;
-  wire [3:0] \i__payload$75.bundle ;
-  wire [2:0] \i__payload$75.chip ;
+  wire [6:0] \i__payload$104 ;
+  wire [3:0] \i__payload$104.bundle ;
+  wire [2:0] \i__payload$104.chip ;
+  wire [52:0] \i__payload$141 ;
+  wire \i__payload$141.group ;
+  wire [22:0] \i__payload$141.ref ;
+  wire [6:0] \i__payload$141.ref.place ;
+  wire [3:0] \i__payload$141.ref.place.bundle ;
+  wire [2:0] \i__payload$141.ref.place.chip ;
+  wire [15:0] \i__payload$141.ref.tag ;
+  wire [28:0] \i__payload$141.slot ;
+  wire [24:0] \i__payload$152 ;
+  wire \i__payload$152.access ;
+  wire \i__payload$152.last ;
+  wire [22:0] \i__payload$152.ref ;
+  wire [6:0] \i__payload$152.ref.place ;
+  wire [3:0] \i__payload$152.ref.place.bundle ;
+  wire [2:0] \i__payload$152.ref.place.chip ;
+  wire [15:0] \i__payload$152.ref.tag ;
+  wire [280:0] \i__payload$179 ;
+  wire [256:0] \i__payload$179.beat ;
+  wire [255:0] \i__payload$179.beat.data ;
+  wire \i__payload$179.beat.last ;
+  wire \i__payload$179.final ;
+  wire [22:0] \i__payload$179.ref ;
+  wire [6:0] \i__payload$179.ref.place ;
+  wire [3:0] \i__payload$179.ref.place.bundle ;
+  wire [2:0] \i__payload$179.ref.place.chip ;
+  wire [15:0] \i__payload$179.ref.tag ;
+  wire [15:0] \i__payload$197 ;
+  wire [13:0] \i__payload$95 ;
+  wire [5:0] \i__payload$95.access ;
+  wire \i__payload$95.last ;
+  wire [6:0] \i__payload$95.place ;
+  wire [3:0] \i__payload$95.place.bundle ;
+  wire [2:0] \i__payload$95.place.chip ;
   wire [1:0] \i__payload.group ;
   wire [6:0] \i__payload.ref ;
   wire [3:0] \i__payload.ref.bundle ;
   wire [2:0] \i__payload.ref.chip ;
   wire [20:0] \i__payload.slot ;
   wire i__ready;
-  wire \i__ready$104 ;
-  wire \i__ready$120 ;
-  wire \i__ready$128 ;
-  wire \i__ready$165 ;
-  wire \i__ready$63 ;
+  wire \i__ready$133 ;
+  wire \i__ready$149 ;
+  wire \i__ready$157 ;
+  wire \i__ready$194 ;
+  wire \i__ready$92 ;
   wire i__valid;
-  wire \i__valid$101 ;
+  wire \i__valid$130 ;
   (* init = 1'h0 *)
-  wire \i__valid$111 ;
-  wire \i__valid$122 ;
+  wire \i__valid$140 ;
+  wire \i__valid$151 ;
   (* init = 1'h0 *)
-  wire \i__valid$149 ;
-  wire \i__valid$167 ;
-  wire \i__valid$65 ;
+  wire \i__valid$178 ;
+  wire \i__valid$196 ;
+  wire \i__valid$94 ;
   reg loaded_lane = 1'h0;
   reg [22:0] loaded_ref = 23'h000000;
   wire [6:0] \loaded_ref.place ;
@@ -437,47 +1421,47 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire [15:0] \loaded_ref.tag ;
   wire [7:0] now;
   wire [42:0] o__payload;
-  wire [6:0] \o__payload$106 ;
-  wire [3:0] \o__payload$106.bundle ;
-  wire [2:0] \o__payload$106.chip ;
-  wire [54:0] \o__payload$121 ;
-  wire \o__payload$121.access ;
-  wire \o__payload$121.last ;
-  wire [29:0] \o__payload$121.location ;
-  wire [1:0] \o__payload$121.location.bank ;
-  wire [4:0] \o__payload$121.location.column ;
-  wire \o__payload$121.location.group ;
-  wire [21:0] \o__payload$121.location.row ;
-  wire [22:0] \o__payload$121.ref ;
-  wire [6:0] \o__payload$121.ref.place ;
-  wire [3:0] \o__payload$121.ref.place.bundle ;
-  wire [2:0] \o__payload$121.ref.place.chip ;
-  wire [15:0] \o__payload$121.ref.tag ;
-  wire [24:0] \o__payload$141 ;
-  wire \o__payload$141.access ;
-  wire \o__payload$141.last ;
-  wire [22:0] \o__payload$141.ref ;
-  wire [6:0] \o__payload$141.ref.place ;
-  wire [3:0] \o__payload$141.ref.place.bundle ;
-  wire [2:0] \o__payload$141.ref.place.chip ;
-  wire [15:0] \o__payload$141.ref.tag ;
-  wire [280:0] \o__payload$164 ;
-  wire [256:0] \o__payload$164.beat ;
-  wire [255:0] \o__payload$164.beat.data ;
-  wire \o__payload$164.beat.last ;
-  wire \o__payload$164.final ;
-  wire [22:0] \o__payload$164.ref ;
-  wire [6:0] \o__payload$164.ref.place ;
-  wire [3:0] \o__payload$164.ref.place.bundle ;
-  wire [2:0] \o__payload$164.ref.place.chip ;
-  wire [15:0] \o__payload$164.ref.tag ;
-  wire [15:0] \o__payload$169 ;
-  wire [13:0] \o__payload$74 ;
-  wire [5:0] \o__payload$74.access ;
-  wire \o__payload$74.last ;
-  wire [6:0] \o__payload$74.place ;
-  wire [3:0] \o__payload$74.place.bundle ;
-  wire [2:0] \o__payload$74.place.chip ;
+  wire [13:0] \o__payload$103 ;
+  wire [5:0] \o__payload$103.access ;
+  wire \o__payload$103.last ;
+  wire [6:0] \o__payload$103.place ;
+  wire [3:0] \o__payload$103.place.bundle ;
+  wire [2:0] \o__payload$103.place.chip ;
+  wire [6:0] \o__payload$135 ;
+  wire [3:0] \o__payload$135.bundle ;
+  wire [2:0] \o__payload$135.chip ;
+  wire [54:0] \o__payload$150 ;
+  wire \o__payload$150.access ;
+  wire \o__payload$150.last ;
+  wire [29:0] \o__payload$150.location ;
+  wire [1:0] \o__payload$150.location.bank ;
+  wire [4:0] \o__payload$150.location.column ;
+  wire \o__payload$150.location.group ;
+  wire [21:0] \o__payload$150.location.row ;
+  wire [22:0] \o__payload$150.ref ;
+  wire [6:0] \o__payload$150.ref.place ;
+  wire [3:0] \o__payload$150.ref.place.bundle ;
+  wire [2:0] \o__payload$150.ref.place.chip ;
+  wire [15:0] \o__payload$150.ref.tag ;
+  wire [24:0] \o__payload$170 ;
+  wire \o__payload$170.access ;
+  wire \o__payload$170.last ;
+  wire [22:0] \o__payload$170.ref ;
+  wire [6:0] \o__payload$170.ref.place ;
+  wire [3:0] \o__payload$170.ref.place.bundle ;
+  wire [2:0] \o__payload$170.ref.place.chip ;
+  wire [15:0] \o__payload$170.ref.tag ;
+  wire [280:0] \o__payload$193 ;
+  wire [256:0] \o__payload$193.beat ;
+  wire [255:0] \o__payload$193.beat.data ;
+  wire \o__payload$193.beat.last ;
+  wire \o__payload$193.final ;
+  wire [22:0] \o__payload$193.ref ;
+  wire [6:0] \o__payload$193.ref.place ;
+  wire [3:0] \o__payload$193.ref.place.bundle ;
+  wire [2:0] \o__payload$193.ref.place.chip ;
+  wire [15:0] \o__payload$193.ref.tag ;
+  wire [15:0] \o__payload$198 ;
   wire [5:0] \o__payload.access ;
   wire \o__payload.last ;
   wire [28:0] \o__payload.location ;
@@ -489,19 +1473,19 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire [3:0] \o__payload.ref.bundle ;
   wire [2:0] \o__payload.ref.chip ;
   wire o__ready;
-  wire \o__ready$110 ;
-  wire \o__ready$124 ;
-  wire \o__ready$131 ;
-  wire \o__ready$166 ;
-  wire \o__ready$170 ;
-  wire \o__ready$72 ;
+  wire \o__ready$101 ;
+  wire \o__ready$139 ;
+  wire \o__ready$153 ;
+  wire \o__ready$160 ;
+  wire \o__ready$195 ;
+  wire \o__ready$199 ;
   wire o__valid;
-  wire \o__valid$108 ;
-  wire \o__valid$119 ;
-  wire \o__valid$126 ;
-  wire \o__valid$163 ;
-  wire \o__valid$171 ;
-  wire \o__valid$68 ;
+  wire \o__valid$137 ;
+  wire \o__valid$148 ;
+  wire \o__valid$155 ;
+  wire \o__valid$192 ;
+  wire \o__valid$200 ;
+  wire \o__valid$97 ;
   reg [3:0] out_beat = 4'h0;
   wire [6:0] port__addr;
   wire [45:0] port__data;
@@ -830,21 +1814,21 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   end
   always @(posedge clk) begin
     if (\$signature__en [0])
-      buffer_0[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[63:0];
+      buffer_0[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[63:0];
     if (\$signature__en [1])
-      buffer_0[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[63:0];
+      buffer_0[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[63:0];
     if (\$signature__en [2])
-      buffer_0[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[63:0];
+      buffer_0[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[63:0];
     if (\$signature__en [3])
-      buffer_0[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[63:0];
+      buffer_0[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[63:0];
   end
   reg [255:0] _0_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _0_ <= buffer_0[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _0_ <= buffer_0[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$152  = _0_;
+  assign \$signature__data$181  = _0_;
   reg [255:0] buffer_1 [255:0];
   initial begin
     buffer_1[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -1105,22 +2089,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_1[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$81 [0])
-      buffer_1[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[127:64];
-    if (\$signature__en$81 [1])
-      buffer_1[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[127:64];
-    if (\$signature__en$81 [2])
-      buffer_1[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[127:64];
-    if (\$signature__en$81 [3])
-      buffer_1[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[127:64];
+    if (\$signature__en$110 [0])
+      buffer_1[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[127:64];
+    if (\$signature__en$110 [1])
+      buffer_1[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[127:64];
+    if (\$signature__en$110 [2])
+      buffer_1[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[127:64];
+    if (\$signature__en$110 [3])
+      buffer_1[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[127:64];
   end
   reg [255:0] _1_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _1_ <= buffer_1[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _1_ <= buffer_1[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$154  = _1_;
+  assign \$signature__data$183  = _1_;
   reg [255:0] buffer_2 [255:0];
   initial begin
     buffer_2[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -1381,22 +2365,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_2[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$84 [0])
-      buffer_2[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[191:128];
-    if (\$signature__en$84 [1])
-      buffer_2[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[191:128];
-    if (\$signature__en$84 [2])
-      buffer_2[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[191:128];
-    if (\$signature__en$84 [3])
-      buffer_2[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[191:128];
+    if (\$signature__en$113 [0])
+      buffer_2[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[191:128];
+    if (\$signature__en$113 [1])
+      buffer_2[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[191:128];
+    if (\$signature__en$113 [2])
+      buffer_2[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[191:128];
+    if (\$signature__en$113 [3])
+      buffer_2[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[191:128];
   end
   reg [255:0] _2_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _2_ <= buffer_2[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _2_ <= buffer_2[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$155  = _2_;
+  assign \$signature__data$184  = _2_;
   reg [255:0] buffer_3 [255:0];
   initial begin
     buffer_3[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -1657,22 +2641,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_3[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$87 [0])
-      buffer_3[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[255:192];
-    if (\$signature__en$87 [1])
-      buffer_3[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[255:192];
-    if (\$signature__en$87 [2])
-      buffer_3[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[255:192];
-    if (\$signature__en$87 [3])
-      buffer_3[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[255:192];
+    if (\$signature__en$116 [0])
+      buffer_3[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[255:192];
+    if (\$signature__en$116 [1])
+      buffer_3[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[255:192];
+    if (\$signature__en$116 [2])
+      buffer_3[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[255:192];
+    if (\$signature__en$116 [3])
+      buffer_3[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[255:192];
   end
   reg [255:0] _3_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _3_ <= buffer_3[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _3_ <= buffer_3[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$156  = _3_;
+  assign \$signature__data$185  = _3_;
   reg [255:0] buffer_4 [255:0];
   initial begin
     buffer_4[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -1933,22 +2917,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_4[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$90 [0])
-      buffer_4[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[319:256];
-    if (\$signature__en$90 [1])
-      buffer_4[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[319:256];
-    if (\$signature__en$90 [2])
-      buffer_4[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[319:256];
-    if (\$signature__en$90 [3])
-      buffer_4[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[319:256];
+    if (\$signature__en$119 [0])
+      buffer_4[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[319:256];
+    if (\$signature__en$119 [1])
+      buffer_4[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[319:256];
+    if (\$signature__en$119 [2])
+      buffer_4[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[319:256];
+    if (\$signature__en$119 [3])
+      buffer_4[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[319:256];
   end
   reg [255:0] _4_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _4_ <= buffer_4[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _4_ <= buffer_4[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$157  = _4_;
+  assign \$signature__data$186  = _4_;
   reg [255:0] buffer_5 [255:0];
   initial begin
     buffer_5[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -2209,22 +3193,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_5[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$93 [0])
-      buffer_5[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[383:320];
-    if (\$signature__en$93 [1])
-      buffer_5[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[383:320];
-    if (\$signature__en$93 [2])
-      buffer_5[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[383:320];
-    if (\$signature__en$93 [3])
-      buffer_5[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[383:320];
+    if (\$signature__en$122 [0])
+      buffer_5[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[383:320];
+    if (\$signature__en$122 [1])
+      buffer_5[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[383:320];
+    if (\$signature__en$122 [2])
+      buffer_5[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[383:320];
+    if (\$signature__en$122 [3])
+      buffer_5[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[383:320];
   end
   reg [255:0] _5_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _5_ <= buffer_5[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _5_ <= buffer_5[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$158  = _5_;
+  assign \$signature__data$187  = _5_;
   reg [255:0] buffer_6 [255:0];
   initial begin
     buffer_6[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -2485,22 +3469,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_6[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$96 [0])
-      buffer_6[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[447:384];
-    if (\$signature__en$96 [1])
-      buffer_6[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[447:384];
-    if (\$signature__en$96 [2])
-      buffer_6[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[447:384];
-    if (\$signature__en$96 [3])
-      buffer_6[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[447:384];
+    if (\$signature__en$125 [0])
+      buffer_6[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[447:384];
+    if (\$signature__en$125 [1])
+      buffer_6[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[447:384];
+    if (\$signature__en$125 [2])
+      buffer_6[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[447:384];
+    if (\$signature__en$125 [3])
+      buffer_6[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[447:384];
   end
   reg [255:0] _6_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _6_ <= buffer_6[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _6_ <= buffer_6[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$159  = _6_;
+  assign \$signature__data$188  = _6_;
   reg [255:0] buffer_7 [255:0];
   initial begin
     buffer_7[0] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
@@ -2761,22 +3745,22 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     buffer_7[255] = 256'h0000000000000000000000000000000000000000000000000000000000000000;
   end
   always @(posedge clk) begin
-    if (\$signature__en$99 [0])
-      buffer_7[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][63:0] <= read_data__payload[511:448];
-    if (\$signature__en$99 [1])
-      buffer_7[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][127:64] <= read_data__payload[511:448];
-    if (\$signature__en$99 [2])
-      buffer_7[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][191:128] <= read_data__payload[511:448];
-    if (\$signature__en$99 [3])
-      buffer_7[{ \o__payload$74 [10:7], \o__payload$74 [5:2] }][255:192] <= read_data__payload[511:448];
+    if (\$signature__en$128 [0])
+      buffer_7[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][63:0] <= read_data__payload[511:448];
+    if (\$signature__en$128 [1])
+      buffer_7[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][127:64] <= read_data__payload[511:448];
+    if (\$signature__en$128 [2])
+      buffer_7[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][191:128] <= read_data__payload[511:448];
+    if (\$signature__en$128 [3])
+      buffer_7[{ \o__payload$103 [10:7], \o__payload$103 [5:2] }][255:192] <= read_data__payload[511:448];
   end
   reg [255:0] _7_;
   always @(posedge clk) begin
-    if (\$signal$125 ) begin
-      _7_ <= buffer_7[{ \o__payload$141 [5:2], out_beat }];
+    if (\$signal$154 ) begin
+      _7_ <= buffer_7[{ \o__payload$170 [5:2], out_beat }];
     end
   end
-  assign \$signature__data$160  = _7_;
+  assign \$signature__data$189  = _7_;
   reg [45:0] targets [127:0];
   initial begin
     targets[0] = 46'h000000000000;
@@ -2910,46 +3894,46 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   end
   always @(posedge clk) begin
     if (port__en)
-      targets[{ \$signal$37 [3:0], \$signal$37 [6:4] }] <= descriptor__payload[71:26];
+      targets[{ \$signal [3:0], \$signal [6:4] }] <= descriptor__payload[71:26];
   end
   reg [45:0] _8_;
   always @(posedge clk) begin
-    if (\$signature__en$107 ) begin
+    if (\$signature__en$136 ) begin
       _8_ <= targets[{ following[3:0], following[6:4] }];
     end
   end
-  assign \$signature__data$113  = _8_;
-  assign \$1  = | held_15;
+  assign \$signature__data$142  = _8_;
+  assign \$1  = | held_0;
   assign \$2  = ~ \$1 ;
-  assign \$3  = | held_14;
+  assign \$3  = | held_1;
   assign \$4  = ~ \$3 ;
-  assign \$5  = | held_13;
+  assign \$5  = | held_2;
   assign \$6  = ~ \$5 ;
-  assign \$7  = | held_12;
+  assign \$7  = | held_3;
   assign \$8  = ~ \$7 ;
-  assign \$9  = | held_11;
+  assign \$9  = | held_4;
   assign \$10  = ~ \$9 ;
-  assign \$11  = | held_10;
+  assign \$11  = | held_5;
   assign \$12  = ~ \$11 ;
-  assign \$13  = | held_9;
+  assign \$13  = | held_6;
   assign \$14  = ~ \$13 ;
-  assign \$15  = | held_8;
+  assign \$15  = | held_7;
   assign \$16  = ~ \$15 ;
-  assign \$17  = | held_7;
+  assign \$17  = | held_8;
   assign \$18  = ~ \$17 ;
-  assign \$19  = | held_6;
+  assign \$19  = | held_9;
   assign \$20  = ~ \$19 ;
-  assign \$21  = | held_5;
+  assign \$21  = | held_10;
   assign \$22  = ~ \$21 ;
-  assign \$23  = | held_4;
+  assign \$23  = | held_11;
   assign \$24  = ~ \$23 ;
-  assign \$25  = | held_3;
+  assign \$25  = | held_12;
   assign \$26  = ~ \$25 ;
-  assign \$27  = | held_2;
+  assign \$27  = | held_13;
   assign \$28  = ~ \$27 ;
-  assign \$29  = | held_1;
+  assign \$29  = | held_14;
   assign \$30  = ~ \$29 ;
-  assign \$31  = | held_0;
+  assign \$31  = | held_15;
   assign \$32  = ~ \$31 ;
   assign \$33  = | held_0;
   assign \$34  = ~ \$33 ;
@@ -2983,255 +3967,1225 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \$62  = ~ \$61 ;
   assign \$63  = | held_15;
   assign \$64  = ~ \$63 ;
-  assign \$65  = | { \$64 , \$62 , \$60 , \$58 , \$56 , \$54 , \$52 , \$50 , \$48 , \$46 , \$44 , \$42 , \$40 , \$38 , \$36 , \$34  };
-  assign \$66  = \$65  | \$signal$38 ;
-  assign \$67  = descriptor__valid & \$66 ;
-  assign \$68  = ~ descriptor__payload[72];
-  assign i__valid = \$67  & \$68 ;
-  assign \$69  = ~ descriptor__payload[72];
-  assign \$71  = i__ready | \$70 ;
-  assign \$72  = | held_0;
+  assign fresh_0_0 = \$4  & \$65 ;
+  assign \$66  = | held_0;
+  assign \$67  = ~ \$66 ;
+  assign \$68  = | held_1;
+  assign \$69  = ~ \$68 ;
+  assign \$70  = | held_2;
+  assign \$71  = ~ \$70 ;
+  assign \$72  = | held_3;
   assign \$73  = ~ \$72 ;
-  assign \$74  = | held_1;
+  assign \$74  = | held_4;
   assign \$75  = ~ \$74 ;
-  assign \$76  = | held_2;
+  assign \$76  = | held_5;
   assign \$77  = ~ \$76 ;
-  assign \$78  = | held_3;
+  assign \$78  = | held_6;
   assign \$79  = ~ \$78 ;
-  assign \$80  = | held_4;
+  assign \$80  = | held_7;
   assign \$81  = ~ \$80 ;
-  assign \$82  = | held_5;
+  assign \$82  = | held_8;
   assign \$83  = ~ \$82 ;
-  assign \$84  = | held_6;
+  assign \$84  = | held_9;
   assign \$85  = ~ \$84 ;
-  assign \$86  = | held_7;
+  assign \$86  = | held_10;
   assign \$87  = ~ \$86 ;
-  assign \$88  = | held_8;
+  assign \$88  = | held_11;
   assign \$89  = ~ \$88 ;
-  assign \$90  = | held_9;
+  assign \$90  = | held_12;
   assign \$91  = ~ \$90 ;
-  assign \$92  = | held_10;
+  assign \$92  = | held_13;
   assign \$93  = ~ \$92 ;
-  assign \$94  = | held_11;
+  assign \$94  = | held_14;
   assign \$95  = ~ \$94 ;
-  assign \$96  = | held_12;
+  assign \$96  = | held_15;
   assign \$97  = ~ \$96 ;
-  assign \$98  = | held_13;
+  assign \$98  = | held_0;
   assign \$99  = ~ \$98 ;
-  assign \$100  = | held_14;
+  assign \$100  = | held_1;
   assign \$101  = ~ \$100 ;
-  assign \$102  = | held_15;
+  assign \$102  = | held_2;
   assign \$103  = ~ \$102 ;
-  assign \$104  = | { \$103 , \$101 , \$99 , \$97 , \$95 , \$93 , \$91 , \$89 , \$87 , \$85 , \$83 , \$81 , \$79 , \$77 , \$75 , \$73  };
-  assign \$105  = \$104  | \$signal$38 ;
-  assign descriptor__ready = \$71  & \$105 ;
+  assign \$104  = | held_3;
+  assign \$105  = ~ \$104 ;
+  assign \$106  = | held_4;
+  assign \$107  = ~ \$106 ;
+  assign \$108  = | held_5;
+  assign \$109  = ~ \$108 ;
+  assign \$110  = | held_6;
+  assign \$111  = ~ \$110 ;
+  assign \$112  = | held_7;
+  assign \$113  = ~ \$112 ;
+  assign \$114  = | held_8;
+  assign \$115  = ~ \$114 ;
+  assign \$116  = | held_9;
+  assign \$117  = ~ \$116 ;
+  assign \$118  = | held_10;
+  assign \$119  = ~ \$118 ;
+  assign \$120  = | held_11;
+  assign \$121  = ~ \$120 ;
+  assign \$122  = | held_12;
+  assign \$123  = ~ \$122 ;
+  assign \$124  = | held_13;
+  assign \$125  = ~ \$124 ;
+  assign \$126  = | held_14;
+  assign \$127  = ~ \$126 ;
+  assign \$128  = | held_15;
+  assign \$129  = ~ \$128 ;
+  assign fresh_found_0_0 = \$67  | \$101 ;
+  assign \$130  = | held_0;
+  assign \$131  = ~ \$130 ;
+  assign \$132  = | held_1;
+  assign \$133  = ~ \$132 ;
+  assign \$134  = | held_2;
+  assign \$135  = ~ \$134 ;
+  assign \$136  = | held_3;
+  assign \$137  = ~ \$136 ;
+  assign \$138  = | held_4;
+  assign \$139  = ~ \$138 ;
+  assign \$140  = | held_5;
+  assign \$141  = ~ \$140 ;
+  assign \$142  = | held_6;
+  assign \$143  = ~ \$142 ;
+  assign \$144  = | held_7;
+  assign \$145  = ~ \$144 ;
+  assign \$146  = | held_8;
+  assign \$147  = ~ \$146 ;
+  assign \$148  = | held_9;
+  assign \$149  = ~ \$148 ;
+  assign \$150  = | held_10;
+  assign \$151  = ~ \$150 ;
+  assign \$152  = | held_11;
+  assign \$153  = ~ \$152 ;
+  assign \$154  = | held_12;
+  assign \$155  = ~ \$154 ;
+  assign \$156  = | held_13;
+  assign \$157  = ~ \$156 ;
+  assign \$158  = | held_14;
+  assign \$159  = ~ \$158 ;
+  assign \$160  = | held_15;
+  assign \$161  = ~ \$160 ;
+  assign \$162  = | held_0;
+  assign \$163  = ~ \$162 ;
+  assign \$164  = | held_1;
+  assign \$165  = ~ \$164 ;
+  assign \$166  = | held_2;
+  assign \$167  = ~ \$166 ;
+  assign \$168  = | held_3;
+  assign \$169  = ~ \$168 ;
+  assign \$170  = | held_4;
+  assign \$171  = ~ \$170 ;
+  assign \$172  = | held_5;
+  assign \$173  = ~ \$172 ;
+  assign \$174  = | held_6;
+  assign \$175  = ~ \$174 ;
+  assign \$176  = | held_7;
+  assign \$177  = ~ \$176 ;
+  assign \$178  = | held_8;
+  assign \$179  = ~ \$178 ;
+  assign \$180  = | held_9;
+  assign \$181  = ~ \$180 ;
+  assign \$182  = | held_10;
+  assign \$183  = ~ \$182 ;
+  assign \$184  = | held_11;
+  assign \$185  = ~ \$184 ;
+  assign \$186  = | held_12;
+  assign \$187  = ~ \$186 ;
+  assign \$188  = | held_13;
+  assign \$189  = ~ \$188 ;
+  assign \$190  = | held_14;
+  assign \$191  = ~ \$190 ;
+  assign \$192  = | held_15;
+  assign \$193  = ~ \$192 ;
+  assign fresh_0_1 = \$137  & \$194 ;
+  assign \$195  = | held_0;
+  assign \$196  = ~ \$195 ;
+  assign \$197  = | held_1;
+  assign \$198  = ~ \$197 ;
+  assign \$199  = | held_2;
+  assign \$200  = ~ \$199 ;
+  assign \$201  = | held_3;
+  assign \$202  = ~ \$201 ;
+  assign \$203  = | held_4;
+  assign \$204  = ~ \$203 ;
+  assign \$205  = | held_5;
+  assign \$206  = ~ \$205 ;
+  assign \$207  = | held_6;
+  assign \$208  = ~ \$207 ;
+  assign \$209  = | held_7;
+  assign \$210  = ~ \$209 ;
+  assign \$211  = | held_8;
+  assign \$212  = ~ \$211 ;
+  assign \$213  = | held_9;
+  assign \$214  = ~ \$213 ;
+  assign \$215  = | held_10;
+  assign \$216  = ~ \$215 ;
+  assign \$217  = | held_11;
+  assign \$218  = ~ \$217 ;
+  assign \$219  = | held_12;
+  assign \$220  = ~ \$219 ;
+  assign \$221  = | held_13;
+  assign \$222  = ~ \$221 ;
+  assign \$223  = | held_14;
+  assign \$224  = ~ \$223 ;
+  assign \$225  = | held_15;
+  assign \$226  = ~ \$225 ;
+  assign \$227  = | held_0;
+  assign \$228  = ~ \$227 ;
+  assign \$229  = | held_1;
+  assign \$230  = ~ \$229 ;
+  assign \$231  = | held_2;
+  assign \$232  = ~ \$231 ;
+  assign \$233  = | held_3;
+  assign \$234  = ~ \$233 ;
+  assign \$235  = | held_4;
+  assign \$236  = ~ \$235 ;
+  assign \$237  = | held_5;
+  assign \$238  = ~ \$237 ;
+  assign \$239  = | held_6;
+  assign \$240  = ~ \$239 ;
+  assign \$241  = | held_7;
+  assign \$242  = ~ \$241 ;
+  assign \$243  = | held_8;
+  assign \$244  = ~ \$243 ;
+  assign \$245  = | held_9;
+  assign \$246  = ~ \$245 ;
+  assign \$247  = | held_10;
+  assign \$248  = ~ \$247 ;
+  assign \$249  = | held_11;
+  assign \$250  = ~ \$249 ;
+  assign \$251  = | held_12;
+  assign \$252  = ~ \$251 ;
+  assign \$253  = | held_13;
+  assign \$254  = ~ \$253 ;
+  assign \$255  = | held_14;
+  assign \$256  = ~ \$255 ;
+  assign \$257  = | held_15;
+  assign \$258  = ~ \$257 ;
+  assign fresh_found_0_1 = \$200  | \$234 ;
+  assign \$259  = | held_0;
+  assign \$260  = ~ \$259 ;
+  assign \$261  = | held_1;
+  assign \$262  = ~ \$261 ;
+  assign \$263  = | held_2;
+  assign \$264  = ~ \$263 ;
+  assign \$265  = | held_3;
+  assign \$266  = ~ \$265 ;
+  assign \$267  = | held_4;
+  assign \$268  = ~ \$267 ;
+  assign \$269  = | held_5;
+  assign \$270  = ~ \$269 ;
+  assign \$271  = | held_6;
+  assign \$272  = ~ \$271 ;
+  assign \$273  = | held_7;
+  assign \$274  = ~ \$273 ;
+  assign \$275  = | held_8;
+  assign \$276  = ~ \$275 ;
+  assign \$277  = | held_9;
+  assign \$278  = ~ \$277 ;
+  assign \$279  = | held_10;
+  assign \$280  = ~ \$279 ;
+  assign \$281  = | held_11;
+  assign \$282  = ~ \$281 ;
+  assign \$283  = | held_12;
+  assign \$284  = ~ \$283 ;
+  assign \$285  = | held_13;
+  assign \$286  = ~ \$285 ;
+  assign \$287  = | held_14;
+  assign \$288  = ~ \$287 ;
+  assign \$289  = | held_15;
+  assign \$290  = ~ \$289 ;
+  assign \$291  = | held_0;
+  assign \$292  = ~ \$291 ;
+  assign \$293  = | held_1;
+  assign \$294  = ~ \$293 ;
+  assign \$295  = | held_2;
+  assign \$296  = ~ \$295 ;
+  assign \$297  = | held_3;
+  assign \$298  = ~ \$297 ;
+  assign \$299  = | held_4;
+  assign \$300  = ~ \$299 ;
+  assign \$301  = | held_5;
+  assign \$302  = ~ \$301 ;
+  assign \$303  = | held_6;
+  assign \$304  = ~ \$303 ;
+  assign \$305  = | held_7;
+  assign \$306  = ~ \$305 ;
+  assign \$307  = | held_8;
+  assign \$308  = ~ \$307 ;
+  assign \$309  = | held_9;
+  assign \$310  = ~ \$309 ;
+  assign \$311  = | held_10;
+  assign \$312  = ~ \$311 ;
+  assign \$313  = | held_11;
+  assign \$314  = ~ \$313 ;
+  assign \$315  = | held_12;
+  assign \$316  = ~ \$315 ;
+  assign \$317  = | held_13;
+  assign \$318  = ~ \$317 ;
+  assign \$319  = | held_14;
+  assign \$320  = ~ \$319 ;
+  assign \$321  = | held_15;
+  assign \$322  = ~ \$321 ;
+  assign fresh_0_2 = \$270  & \$323 ;
+  assign \$324  = | held_0;
+  assign \$325  = ~ \$324 ;
+  assign \$326  = | held_1;
+  assign \$327  = ~ \$326 ;
+  assign \$328  = | held_2;
+  assign \$329  = ~ \$328 ;
+  assign \$330  = | held_3;
+  assign \$331  = ~ \$330 ;
+  assign \$332  = | held_4;
+  assign \$333  = ~ \$332 ;
+  assign \$334  = | held_5;
+  assign \$335  = ~ \$334 ;
+  assign \$336  = | held_6;
+  assign \$337  = ~ \$336 ;
+  assign \$338  = | held_7;
+  assign \$339  = ~ \$338 ;
+  assign \$340  = | held_8;
+  assign \$341  = ~ \$340 ;
+  assign \$342  = | held_9;
+  assign \$343  = ~ \$342 ;
+  assign \$344  = | held_10;
+  assign \$345  = ~ \$344 ;
+  assign \$346  = | held_11;
+  assign \$347  = ~ \$346 ;
+  assign \$348  = | held_12;
+  assign \$349  = ~ \$348 ;
+  assign \$350  = | held_13;
+  assign \$351  = ~ \$350 ;
+  assign \$352  = | held_14;
+  assign \$353  = ~ \$352 ;
+  assign \$354  = | held_15;
+  assign \$355  = ~ \$354 ;
+  assign \$356  = | held_0;
+  assign \$357  = ~ \$356 ;
+  assign \$358  = | held_1;
+  assign \$359  = ~ \$358 ;
+  assign \$360  = | held_2;
+  assign \$361  = ~ \$360 ;
+  assign \$362  = | held_3;
+  assign \$363  = ~ \$362 ;
+  assign \$364  = | held_4;
+  assign \$365  = ~ \$364 ;
+  assign \$366  = | held_5;
+  assign \$367  = ~ \$366 ;
+  assign \$368  = | held_6;
+  assign \$369  = ~ \$368 ;
+  assign \$370  = | held_7;
+  assign \$371  = ~ \$370 ;
+  assign \$372  = | held_8;
+  assign \$373  = ~ \$372 ;
+  assign \$374  = | held_9;
+  assign \$375  = ~ \$374 ;
+  assign \$376  = | held_10;
+  assign \$377  = ~ \$376 ;
+  assign \$378  = | held_11;
+  assign \$379  = ~ \$378 ;
+  assign \$380  = | held_12;
+  assign \$381  = ~ \$380 ;
+  assign \$382  = | held_13;
+  assign \$383  = ~ \$382 ;
+  assign \$384  = | held_14;
+  assign \$385  = ~ \$384 ;
+  assign \$386  = | held_15;
+  assign \$387  = ~ \$386 ;
+  assign fresh_found_0_2 = \$333  | \$367 ;
+  assign \$388  = | held_0;
+  assign \$389  = ~ \$388 ;
+  assign \$390  = | held_1;
+  assign \$391  = ~ \$390 ;
+  assign \$392  = | held_2;
+  assign \$393  = ~ \$392 ;
+  assign \$394  = | held_3;
+  assign \$395  = ~ \$394 ;
+  assign \$396  = | held_4;
+  assign \$397  = ~ \$396 ;
+  assign \$398  = | held_5;
+  assign \$399  = ~ \$398 ;
+  assign \$400  = | held_6;
+  assign \$401  = ~ \$400 ;
+  assign \$402  = | held_7;
+  assign \$403  = ~ \$402 ;
+  assign \$404  = | held_8;
+  assign \$405  = ~ \$404 ;
+  assign \$406  = | held_9;
+  assign \$407  = ~ \$406 ;
+  assign \$408  = | held_10;
+  assign \$409  = ~ \$408 ;
+  assign \$410  = | held_11;
+  assign \$411  = ~ \$410 ;
+  assign \$412  = | held_12;
+  assign \$413  = ~ \$412 ;
+  assign \$414  = | held_13;
+  assign \$415  = ~ \$414 ;
+  assign \$416  = | held_14;
+  assign \$417  = ~ \$416 ;
+  assign \$418  = | held_15;
+  assign \$419  = ~ \$418 ;
+  assign \$420  = | held_0;
+  assign \$421  = ~ \$420 ;
+  assign \$422  = | held_1;
+  assign \$423  = ~ \$422 ;
+  assign \$424  = | held_2;
+  assign \$425  = ~ \$424 ;
+  assign \$426  = | held_3;
+  assign \$427  = ~ \$426 ;
+  assign \$428  = | held_4;
+  assign \$429  = ~ \$428 ;
+  assign \$430  = | held_5;
+  assign \$431  = ~ \$430 ;
+  assign \$432  = | held_6;
+  assign \$433  = ~ \$432 ;
+  assign \$434  = | held_7;
+  assign \$435  = ~ \$434 ;
+  assign \$436  = | held_8;
+  assign \$437  = ~ \$436 ;
+  assign \$438  = | held_9;
+  assign \$439  = ~ \$438 ;
+  assign \$440  = | held_10;
+  assign \$441  = ~ \$440 ;
+  assign \$442  = | held_11;
+  assign \$443  = ~ \$442 ;
+  assign \$444  = | held_12;
+  assign \$445  = ~ \$444 ;
+  assign \$446  = | held_13;
+  assign \$447  = ~ \$446 ;
+  assign \$448  = | held_14;
+  assign \$449  = ~ \$448 ;
+  assign \$450  = | held_15;
+  assign \$451  = ~ \$450 ;
+  assign fresh_0_3 = \$403  & \$452 ;
+  assign \$453  = | held_0;
+  assign \$454  = ~ \$453 ;
+  assign \$455  = | held_1;
+  assign \$456  = ~ \$455 ;
+  assign \$457  = | held_2;
+  assign \$458  = ~ \$457 ;
+  assign \$459  = | held_3;
+  assign \$460  = ~ \$459 ;
+  assign \$461  = | held_4;
+  assign \$462  = ~ \$461 ;
+  assign \$463  = | held_5;
+  assign \$464  = ~ \$463 ;
+  assign \$465  = | held_6;
+  assign \$466  = ~ \$465 ;
+  assign \$467  = | held_7;
+  assign \$468  = ~ \$467 ;
+  assign \$469  = | held_8;
+  assign \$470  = ~ \$469 ;
+  assign \$471  = | held_9;
+  assign \$472  = ~ \$471 ;
+  assign \$473  = | held_10;
+  assign \$474  = ~ \$473 ;
+  assign \$475  = | held_11;
+  assign \$476  = ~ \$475 ;
+  assign \$477  = | held_12;
+  assign \$478  = ~ \$477 ;
+  assign \$479  = | held_13;
+  assign \$480  = ~ \$479 ;
+  assign \$481  = | held_14;
+  assign \$482  = ~ \$481 ;
+  assign \$483  = | held_15;
+  assign \$484  = ~ \$483 ;
+  assign \$485  = | held_0;
+  assign \$486  = ~ \$485 ;
+  assign \$487  = | held_1;
+  assign \$488  = ~ \$487 ;
+  assign \$489  = | held_2;
+  assign \$490  = ~ \$489 ;
+  assign \$491  = | held_3;
+  assign \$492  = ~ \$491 ;
+  assign \$493  = | held_4;
+  assign \$494  = ~ \$493 ;
+  assign \$495  = | held_5;
+  assign \$496  = ~ \$495 ;
+  assign \$497  = | held_6;
+  assign \$498  = ~ \$497 ;
+  assign \$499  = | held_7;
+  assign \$500  = ~ \$499 ;
+  assign \$501  = | held_8;
+  assign \$502  = ~ \$501 ;
+  assign \$503  = | held_9;
+  assign \$504  = ~ \$503 ;
+  assign \$505  = | held_10;
+  assign \$506  = ~ \$505 ;
+  assign \$507  = | held_11;
+  assign \$508  = ~ \$507 ;
+  assign \$509  = | held_12;
+  assign \$510  = ~ \$509 ;
+  assign \$511  = | held_13;
+  assign \$512  = ~ \$511 ;
+  assign \$513  = | held_14;
+  assign \$514  = ~ \$513 ;
+  assign \$515  = | held_15;
+  assign \$516  = ~ \$515 ;
+  assign fresh_found_0_3 = \$466  | \$500 ;
+  assign \$517  = | held_0;
+  assign \$518  = ~ \$517 ;
+  assign \$519  = | held_1;
+  assign \$520  = ~ \$519 ;
+  assign \$521  = | held_2;
+  assign \$522  = ~ \$521 ;
+  assign \$523  = | held_3;
+  assign \$524  = ~ \$523 ;
+  assign \$525  = | held_4;
+  assign \$526  = ~ \$525 ;
+  assign \$527  = | held_5;
+  assign \$528  = ~ \$527 ;
+  assign \$529  = | held_6;
+  assign \$530  = ~ \$529 ;
+  assign \$531  = | held_7;
+  assign \$532  = ~ \$531 ;
+  assign \$533  = | held_8;
+  assign \$534  = ~ \$533 ;
+  assign \$535  = | held_9;
+  assign \$536  = ~ \$535 ;
+  assign \$537  = | held_10;
+  assign \$538  = ~ \$537 ;
+  assign \$539  = | held_11;
+  assign \$540  = ~ \$539 ;
+  assign \$541  = | held_12;
+  assign \$542  = ~ \$541 ;
+  assign \$543  = | held_13;
+  assign \$544  = ~ \$543 ;
+  assign \$545  = | held_14;
+  assign \$546  = ~ \$545 ;
+  assign \$547  = | held_15;
+  assign \$548  = ~ \$547 ;
+  assign \$549  = | held_0;
+  assign \$550  = ~ \$549 ;
+  assign \$551  = | held_1;
+  assign \$552  = ~ \$551 ;
+  assign \$553  = | held_2;
+  assign \$554  = ~ \$553 ;
+  assign \$555  = | held_3;
+  assign \$556  = ~ \$555 ;
+  assign \$557  = | held_4;
+  assign \$558  = ~ \$557 ;
+  assign \$559  = | held_5;
+  assign \$560  = ~ \$559 ;
+  assign \$561  = | held_6;
+  assign \$562  = ~ \$561 ;
+  assign \$563  = | held_7;
+  assign \$564  = ~ \$563 ;
+  assign \$565  = | held_8;
+  assign \$566  = ~ \$565 ;
+  assign \$567  = | held_9;
+  assign \$568  = ~ \$567 ;
+  assign \$569  = | held_10;
+  assign \$570  = ~ \$569 ;
+  assign \$571  = | held_11;
+  assign \$572  = ~ \$571 ;
+  assign \$573  = | held_12;
+  assign \$574  = ~ \$573 ;
+  assign \$575  = | held_13;
+  assign \$576  = ~ \$575 ;
+  assign \$577  = | held_14;
+  assign \$578  = ~ \$577 ;
+  assign \$579  = | held_15;
+  assign \$580  = ~ \$579 ;
+  assign fresh_0_4 = \$536  & \$581 ;
+  assign \$582  = | held_0;
+  assign \$583  = ~ \$582 ;
+  assign \$584  = | held_1;
+  assign \$585  = ~ \$584 ;
+  assign \$586  = | held_2;
+  assign \$587  = ~ \$586 ;
+  assign \$588  = | held_3;
+  assign \$589  = ~ \$588 ;
+  assign \$590  = | held_4;
+  assign \$591  = ~ \$590 ;
+  assign \$592  = | held_5;
+  assign \$593  = ~ \$592 ;
+  assign \$594  = | held_6;
+  assign \$595  = ~ \$594 ;
+  assign \$596  = | held_7;
+  assign \$597  = ~ \$596 ;
+  assign \$598  = | held_8;
+  assign \$599  = ~ \$598 ;
+  assign \$600  = | held_9;
+  assign \$601  = ~ \$600 ;
+  assign \$602  = | held_10;
+  assign \$603  = ~ \$602 ;
+  assign \$604  = | held_11;
+  assign \$605  = ~ \$604 ;
+  assign \$606  = | held_12;
+  assign \$607  = ~ \$606 ;
+  assign \$608  = | held_13;
+  assign \$609  = ~ \$608 ;
+  assign \$610  = | held_14;
+  assign \$611  = ~ \$610 ;
+  assign \$612  = | held_15;
+  assign \$613  = ~ \$612 ;
+  assign \$614  = | held_0;
+  assign \$615  = ~ \$614 ;
+  assign \$616  = | held_1;
+  assign \$617  = ~ \$616 ;
+  assign \$618  = | held_2;
+  assign \$619  = ~ \$618 ;
+  assign \$620  = | held_3;
+  assign \$621  = ~ \$620 ;
+  assign \$622  = | held_4;
+  assign \$623  = ~ \$622 ;
+  assign \$624  = | held_5;
+  assign \$625  = ~ \$624 ;
+  assign \$626  = | held_6;
+  assign \$627  = ~ \$626 ;
+  assign \$628  = | held_7;
+  assign \$629  = ~ \$628 ;
+  assign \$630  = | held_8;
+  assign \$631  = ~ \$630 ;
+  assign \$632  = | held_9;
+  assign \$633  = ~ \$632 ;
+  assign \$634  = | held_10;
+  assign \$635  = ~ \$634 ;
+  assign \$636  = | held_11;
+  assign \$637  = ~ \$636 ;
+  assign \$638  = | held_12;
+  assign \$639  = ~ \$638 ;
+  assign \$640  = | held_13;
+  assign \$641  = ~ \$640 ;
+  assign \$642  = | held_14;
+  assign \$643  = ~ \$642 ;
+  assign \$644  = | held_15;
+  assign \$645  = ~ \$644 ;
+  assign fresh_found_0_4 = \$599  | \$633 ;
+  assign \$646  = | held_0;
+  assign \$647  = ~ \$646 ;
+  assign \$648  = | held_1;
+  assign \$649  = ~ \$648 ;
+  assign \$650  = | held_2;
+  assign \$651  = ~ \$650 ;
+  assign \$652  = | held_3;
+  assign \$653  = ~ \$652 ;
+  assign \$654  = | held_4;
+  assign \$655  = ~ \$654 ;
+  assign \$656  = | held_5;
+  assign \$657  = ~ \$656 ;
+  assign \$658  = | held_6;
+  assign \$659  = ~ \$658 ;
+  assign \$660  = | held_7;
+  assign \$661  = ~ \$660 ;
+  assign \$662  = | held_8;
+  assign \$663  = ~ \$662 ;
+  assign \$664  = | held_9;
+  assign \$665  = ~ \$664 ;
+  assign \$666  = | held_10;
+  assign \$667  = ~ \$666 ;
+  assign \$668  = | held_11;
+  assign \$669  = ~ \$668 ;
+  assign \$670  = | held_12;
+  assign \$671  = ~ \$670 ;
+  assign \$672  = | held_13;
+  assign \$673  = ~ \$672 ;
+  assign \$674  = | held_14;
+  assign \$675  = ~ \$674 ;
+  assign \$676  = | held_15;
+  assign \$677  = ~ \$676 ;
+  assign \$678  = | held_0;
+  assign \$679  = ~ \$678 ;
+  assign \$680  = | held_1;
+  assign \$681  = ~ \$680 ;
+  assign \$682  = | held_2;
+  assign \$683  = ~ \$682 ;
+  assign \$684  = | held_3;
+  assign \$685  = ~ \$684 ;
+  assign \$686  = | held_4;
+  assign \$687  = ~ \$686 ;
+  assign \$688  = | held_5;
+  assign \$689  = ~ \$688 ;
+  assign \$690  = | held_6;
+  assign \$691  = ~ \$690 ;
+  assign \$692  = | held_7;
+  assign \$693  = ~ \$692 ;
+  assign \$694  = | held_8;
+  assign \$695  = ~ \$694 ;
+  assign \$696  = | held_9;
+  assign \$697  = ~ \$696 ;
+  assign \$698  = | held_10;
+  assign \$699  = ~ \$698 ;
+  assign \$700  = | held_11;
+  assign \$701  = ~ \$700 ;
+  assign \$702  = | held_12;
+  assign \$703  = ~ \$702 ;
+  assign \$704  = | held_13;
+  assign \$705  = ~ \$704 ;
+  assign \$706  = | held_14;
+  assign \$707  = ~ \$706 ;
+  assign \$708  = | held_15;
+  assign \$709  = ~ \$708 ;
+  assign fresh_0_5 = \$669  & \$710 ;
+  assign \$711  = | held_0;
+  assign \$712  = ~ \$711 ;
+  assign \$713  = | held_1;
+  assign \$714  = ~ \$713 ;
+  assign \$715  = | held_2;
+  assign \$716  = ~ \$715 ;
+  assign \$717  = | held_3;
+  assign \$718  = ~ \$717 ;
+  assign \$719  = | held_4;
+  assign \$720  = ~ \$719 ;
+  assign \$721  = | held_5;
+  assign \$722  = ~ \$721 ;
+  assign \$723  = | held_6;
+  assign \$724  = ~ \$723 ;
+  assign \$725  = | held_7;
+  assign \$726  = ~ \$725 ;
+  assign \$727  = | held_8;
+  assign \$728  = ~ \$727 ;
+  assign \$729  = | held_9;
+  assign \$730  = ~ \$729 ;
+  assign \$731  = | held_10;
+  assign \$732  = ~ \$731 ;
+  assign \$733  = | held_11;
+  assign \$734  = ~ \$733 ;
+  assign \$735  = | held_12;
+  assign \$736  = ~ \$735 ;
+  assign \$737  = | held_13;
+  assign \$738  = ~ \$737 ;
+  assign \$739  = | held_14;
+  assign \$740  = ~ \$739 ;
+  assign \$741  = | held_15;
+  assign \$742  = ~ \$741 ;
+  assign \$743  = | held_0;
+  assign \$744  = ~ \$743 ;
+  assign \$745  = | held_1;
+  assign \$746  = ~ \$745 ;
+  assign \$747  = | held_2;
+  assign \$748  = ~ \$747 ;
+  assign \$749  = | held_3;
+  assign \$750  = ~ \$749 ;
+  assign \$751  = | held_4;
+  assign \$752  = ~ \$751 ;
+  assign \$753  = | held_5;
+  assign \$754  = ~ \$753 ;
+  assign \$755  = | held_6;
+  assign \$756  = ~ \$755 ;
+  assign \$757  = | held_7;
+  assign \$758  = ~ \$757 ;
+  assign \$759  = | held_8;
+  assign \$760  = ~ \$759 ;
+  assign \$761  = | held_9;
+  assign \$762  = ~ \$761 ;
+  assign \$763  = | held_10;
+  assign \$764  = ~ \$763 ;
+  assign \$765  = | held_11;
+  assign \$766  = ~ \$765 ;
+  assign \$767  = | held_12;
+  assign \$768  = ~ \$767 ;
+  assign \$769  = | held_13;
+  assign \$770  = ~ \$769 ;
+  assign \$771  = | held_14;
+  assign \$772  = ~ \$771 ;
+  assign \$773  = | held_15;
+  assign \$774  = ~ \$773 ;
+  assign fresh_found_0_5 = \$732  | \$766 ;
+  assign \$775  = | held_0;
+  assign \$776  = ~ \$775 ;
+  assign \$777  = | held_1;
+  assign \$778  = ~ \$777 ;
+  assign \$779  = | held_2;
+  assign \$780  = ~ \$779 ;
+  assign \$781  = | held_3;
+  assign \$782  = ~ \$781 ;
+  assign \$783  = | held_4;
+  assign \$784  = ~ \$783 ;
+  assign \$785  = | held_5;
+  assign \$786  = ~ \$785 ;
+  assign \$787  = | held_6;
+  assign \$788  = ~ \$787 ;
+  assign \$789  = | held_7;
+  assign \$790  = ~ \$789 ;
+  assign \$791  = | held_8;
+  assign \$792  = ~ \$791 ;
+  assign \$793  = | held_9;
+  assign \$794  = ~ \$793 ;
+  assign \$795  = | held_10;
+  assign \$796  = ~ \$795 ;
+  assign \$797  = | held_11;
+  assign \$798  = ~ \$797 ;
+  assign \$799  = | held_12;
+  assign \$800  = ~ \$799 ;
+  assign \$801  = | held_13;
+  assign \$802  = ~ \$801 ;
+  assign \$803  = | held_14;
+  assign \$804  = ~ \$803 ;
+  assign \$805  = | held_15;
+  assign \$806  = ~ \$805 ;
+  assign \$807  = | held_0;
+  assign \$808  = ~ \$807 ;
+  assign \$809  = | held_1;
+  assign \$810  = ~ \$809 ;
+  assign \$811  = | held_2;
+  assign \$812  = ~ \$811 ;
+  assign \$813  = | held_3;
+  assign \$814  = ~ \$813 ;
+  assign \$815  = | held_4;
+  assign \$816  = ~ \$815 ;
+  assign \$817  = | held_5;
+  assign \$818  = ~ \$817 ;
+  assign \$819  = | held_6;
+  assign \$820  = ~ \$819 ;
+  assign \$821  = | held_7;
+  assign \$822  = ~ \$821 ;
+  assign \$823  = | held_8;
+  assign \$824  = ~ \$823 ;
+  assign \$825  = | held_9;
+  assign \$826  = ~ \$825 ;
+  assign \$827  = | held_10;
+  assign \$828  = ~ \$827 ;
+  assign \$829  = | held_11;
+  assign \$830  = ~ \$829 ;
+  assign \$831  = | held_12;
+  assign \$832  = ~ \$831 ;
+  assign \$833  = | held_13;
+  assign \$834  = ~ \$833 ;
+  assign \$835  = | held_14;
+  assign \$836  = ~ \$835 ;
+  assign \$837  = | held_15;
+  assign \$838  = ~ \$837 ;
+  assign fresh_0_6 = \$802  & \$839 ;
+  assign \$840  = | held_0;
+  assign \$841  = ~ \$840 ;
+  assign \$842  = | held_1;
+  assign \$843  = ~ \$842 ;
+  assign \$844  = | held_2;
+  assign \$845  = ~ \$844 ;
+  assign \$846  = | held_3;
+  assign \$847  = ~ \$846 ;
+  assign \$848  = | held_4;
+  assign \$849  = ~ \$848 ;
+  assign \$850  = | held_5;
+  assign \$851  = ~ \$850 ;
+  assign \$852  = | held_6;
+  assign \$853  = ~ \$852 ;
+  assign \$854  = | held_7;
+  assign \$855  = ~ \$854 ;
+  assign \$856  = | held_8;
+  assign \$857  = ~ \$856 ;
+  assign \$858  = | held_9;
+  assign \$859  = ~ \$858 ;
+  assign \$860  = | held_10;
+  assign \$861  = ~ \$860 ;
+  assign \$862  = | held_11;
+  assign \$863  = ~ \$862 ;
+  assign \$864  = | held_12;
+  assign \$865  = ~ \$864 ;
+  assign \$866  = | held_13;
+  assign \$867  = ~ \$866 ;
+  assign \$868  = | held_14;
+  assign \$869  = ~ \$868 ;
+  assign \$870  = | held_15;
+  assign \$871  = ~ \$870 ;
+  assign \$872  = | held_0;
+  assign \$873  = ~ \$872 ;
+  assign \$874  = | held_1;
+  assign \$875  = ~ \$874 ;
+  assign \$876  = | held_2;
+  assign \$877  = ~ \$876 ;
+  assign \$878  = | held_3;
+  assign \$879  = ~ \$878 ;
+  assign \$880  = | held_4;
+  assign \$881  = ~ \$880 ;
+  assign \$882  = | held_5;
+  assign \$883  = ~ \$882 ;
+  assign \$884  = | held_6;
+  assign \$885  = ~ \$884 ;
+  assign \$886  = | held_7;
+  assign \$887  = ~ \$886 ;
+  assign \$888  = | held_8;
+  assign \$889  = ~ \$888 ;
+  assign \$890  = | held_9;
+  assign \$891  = ~ \$890 ;
+  assign \$892  = | held_10;
+  assign \$893  = ~ \$892 ;
+  assign \$894  = | held_11;
+  assign \$895  = ~ \$894 ;
+  assign \$896  = | held_12;
+  assign \$897  = ~ \$896 ;
+  assign \$898  = | held_13;
+  assign \$899  = ~ \$898 ;
+  assign \$900  = | held_14;
+  assign \$901  = ~ \$900 ;
+  assign \$902  = | held_15;
+  assign \$903  = ~ \$902 ;
+  assign fresh_found_0_6 = \$865  | \$899 ;
+  assign \$904  = | held_0;
+  assign \$905  = ~ \$904 ;
+  assign \$906  = | held_1;
+  assign \$907  = ~ \$906 ;
+  assign \$908  = | held_2;
+  assign \$909  = ~ \$908 ;
+  assign \$910  = | held_3;
+  assign \$911  = ~ \$910 ;
+  assign \$912  = | held_4;
+  assign \$913  = ~ \$912 ;
+  assign \$914  = | held_5;
+  assign \$915  = ~ \$914 ;
+  assign \$916  = | held_6;
+  assign \$917  = ~ \$916 ;
+  assign \$918  = | held_7;
+  assign \$919  = ~ \$918 ;
+  assign \$920  = | held_8;
+  assign \$921  = ~ \$920 ;
+  assign \$922  = | held_9;
+  assign \$923  = ~ \$922 ;
+  assign \$924  = | held_10;
+  assign \$925  = ~ \$924 ;
+  assign \$926  = | held_11;
+  assign \$927  = ~ \$926 ;
+  assign \$928  = | held_12;
+  assign \$929  = ~ \$928 ;
+  assign \$930  = | held_13;
+  assign \$931  = ~ \$930 ;
+  assign \$932  = | held_14;
+  assign \$933  = ~ \$932 ;
+  assign \$934  = | held_15;
+  assign \$935  = ~ \$934 ;
+  assign \$936  = | held_0;
+  assign \$937  = ~ \$936 ;
+  assign \$938  = | held_1;
+  assign \$939  = ~ \$938 ;
+  assign \$940  = | held_2;
+  assign \$941  = ~ \$940 ;
+  assign \$942  = | held_3;
+  assign \$943  = ~ \$942 ;
+  assign \$944  = | held_4;
+  assign \$945  = ~ \$944 ;
+  assign \$946  = | held_5;
+  assign \$947  = ~ \$946 ;
+  assign \$948  = | held_6;
+  assign \$949  = ~ \$948 ;
+  assign \$950  = | held_7;
+  assign \$951  = ~ \$950 ;
+  assign \$952  = | held_8;
+  assign \$953  = ~ \$952 ;
+  assign \$954  = | held_9;
+  assign \$955  = ~ \$954 ;
+  assign \$956  = | held_10;
+  assign \$957  = ~ \$956 ;
+  assign \$958  = | held_11;
+  assign \$959  = ~ \$958 ;
+  assign \$960  = | held_12;
+  assign \$961  = ~ \$960 ;
+  assign \$962  = | held_13;
+  assign \$963  = ~ \$962 ;
+  assign \$964  = | held_14;
+  assign \$965  = ~ \$964 ;
+  assign \$966  = | held_15;
+  assign \$967  = ~ \$966 ;
+  assign fresh_0_7 = \$935  & \$968 ;
+  assign \$969  = | held_0;
+  assign \$970  = ~ \$969 ;
+  assign \$971  = | held_1;
+  assign \$972  = ~ \$971 ;
+  assign \$973  = | held_2;
+  assign \$974  = ~ \$973 ;
+  assign \$975  = | held_3;
+  assign \$976  = ~ \$975 ;
+  assign \$977  = | held_4;
+  assign \$978  = ~ \$977 ;
+  assign \$979  = | held_5;
+  assign \$980  = ~ \$979 ;
+  assign \$981  = | held_6;
+  assign \$982  = ~ \$981 ;
+  assign \$983  = | held_7;
+  assign \$984  = ~ \$983 ;
+  assign \$985  = | held_8;
+  assign \$986  = ~ \$985 ;
+  assign \$987  = | held_9;
+  assign \$988  = ~ \$987 ;
+  assign \$989  = | held_10;
+  assign \$990  = ~ \$989 ;
+  assign \$991  = | held_11;
+  assign \$992  = ~ \$991 ;
+  assign \$993  = | held_12;
+  assign \$994  = ~ \$993 ;
+  assign \$995  = | held_13;
+  assign \$996  = ~ \$995 ;
+  assign \$997  = | held_14;
+  assign \$998  = ~ \$997 ;
+  assign \$999  = | held_15;
+  assign \$1000  = ~ \$999 ;
+  assign \$1001  = | held_0;
+  assign \$1002  = ~ \$1001 ;
+  assign \$1003  = | held_1;
+  assign \$1004  = ~ \$1003 ;
+  assign \$1005  = | held_2;
+  assign \$1006  = ~ \$1005 ;
+  assign \$1007  = | held_3;
+  assign \$1008  = ~ \$1007 ;
+  assign \$1009  = | held_4;
+  assign \$1010  = ~ \$1009 ;
+  assign \$1011  = | held_5;
+  assign \$1012  = ~ \$1011 ;
+  assign \$1013  = | held_6;
+  assign \$1014  = ~ \$1013 ;
+  assign \$1015  = | held_7;
+  assign \$1016  = ~ \$1015 ;
+  assign \$1017  = | held_8;
+  assign \$1018  = ~ \$1017 ;
+  assign \$1019  = | held_9;
+  assign \$1020  = ~ \$1019 ;
+  assign \$1021  = | held_10;
+  assign \$1022  = ~ \$1021 ;
+  assign \$1023  = | held_11;
+  assign \$1024  = ~ \$1023 ;
+  assign \$1025  = | held_12;
+  assign \$1026  = ~ \$1025 ;
+  assign \$1027  = | held_13;
+  assign \$1028  = ~ \$1027 ;
+  assign \$1029  = | held_14;
+  assign \$1030  = ~ \$1029 ;
+  assign \$1031  = | held_15;
+  assign \$1032  = ~ \$1031 ;
+  assign fresh_found_0_7 = \$998  | \$1032 ;
+  assign \$1033  = fresh_found_0_0 ? fresh_0_0 : fresh_0_1;
+  assign \$1034  = ~ fresh_found_0_0;
+  assign \$1035  = fresh_found_0_1 & \$1034 ;
+  assign fresh_found_1_0 = fresh_found_0_0 | fresh_found_0_1;
+  assign \$1036  = fresh_found_0_2 ? fresh_0_2 : fresh_0_3;
+  assign \$1037  = ~ fresh_found_0_2;
+  assign \$1038  = fresh_found_0_3 & \$1037 ;
+  assign fresh_found_1_1 = fresh_found_0_2 | fresh_found_0_3;
+  assign \$1039  = fresh_found_0_4 ? fresh_0_4 : fresh_0_5;
+  assign \$1040  = ~ fresh_found_0_4;
+  assign \$1041  = fresh_found_0_5 & \$1040 ;
+  assign fresh_found_1_2 = fresh_found_0_4 | fresh_found_0_5;
+  assign \$1042  = fresh_found_0_6 ? fresh_0_6 : fresh_0_7;
+  assign \$1043  = ~ fresh_found_0_6;
+  assign \$1044  = fresh_found_0_7 & \$1043 ;
+  assign fresh_found_1_3 = fresh_found_0_6 | fresh_found_0_7;
+  assign \$1045  = fresh_found_1_0 ? { \$1035 , \$1033  } : { \$1038 , \$1036  };
+  assign \$1046  = ~ fresh_found_1_0;
+  assign \$1047  = fresh_found_1_1 & \$1046 ;
+  assign fresh_found_2_0 = fresh_found_1_0 | fresh_found_1_1;
+  assign \$1048  = fresh_found_1_2 ? { \$1041 , \$1039  } : { \$1044 , \$1042  };
+  assign \$1049  = ~ fresh_found_1_2;
+  assign \$1050  = fresh_found_1_3 & \$1049 ;
+  assign fresh_found_2_1 = fresh_found_1_2 | fresh_found_1_3;
+  assign \$1051  = fresh_found_2_0 ? { \$1047 , \$1045  } : { \$1050 , \$1048  };
+  assign \$1052  = ~ fresh_found_2_0;
+  assign \$1053  = fresh_found_2_1 & \$1052 ;
+  assign fresh_found_3_0 = fresh_found_2_0 | fresh_found_2_1;
+  assign \$1054  = fresh_found_3_0 | \$signal$67 ;
+  assign \$1055  = descriptor__valid & \$1054 ;
+  assign \$1056  = ~ descriptor__payload[72];
+  assign i__valid = \$1055  & \$1056 ;
+  assign \$1057  = ~ descriptor__payload[72];
+  assign \$1059  = i__ready | \$1058 ;
+  assign \$1060  = fresh_found_3_0 | \$signal$67 ;
+  assign descriptor__ready = \$1059  & \$1060 ;
   assign port__en = descriptor__valid & descriptor__ready;
-  assign \$106  = descriptor__valid & descriptor__ready;
-  assign \$107  = 1'h1 << \$signal$37 [6:4];
-  assign read__valid = o__valid & \i__ready$63 ;
-  assign \i__valid$65  = o__valid & read__ready;
-  assign o__ready = read__ready & \i__ready$63 ;
-  assign \$signal$69  = read_data__valid & read_data__ready;
+  assign \$1061  = descriptor__valid & descriptor__ready;
+  assign \$1062  = 1'h1 << \$signal [6:4];
+  assign read__valid = o__valid & \i__ready$92 ;
+  assign \i__valid$94  = o__valid & read__ready;
+  assign o__ready = read__ready & \i__ready$92 ;
+  assign \$signal$98  = read_data__valid & read_data__ready;
   assign ends = ! beat;
-  assign \o__ready$72  = read_data__valid & ends;
-  assign \$108  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en  = \$signal$69  ? \$108  : 4'h0;
-  assign \$109  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$81  = \$signal$69  ? \$109  : 4'h0;
-  assign \$110  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$84  = \$signal$69  ? \$110  : 4'h0;
-  assign \$111  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$87  = \$signal$69  ? \$111  : 4'h0;
-  assign \$112  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$90  = \$signal$69  ? \$112  : 4'h0;
-  assign \$113  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$93  = \$signal$69  ? \$113  : 4'h0;
-  assign \$114  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$96  = \$signal$69  ? \$114  : 4'h0;
-  assign \$115  = 1'h1 << \o__payload$74 [1:0];
-  assign \$signature__en$99  = \$signal$69  ? \$115  : 4'h0;
-  assign \$116  = \$signal$69  & ends;
-  assign whole = \$116  & \o__payload$74 [6];
-  assign \$117  = ~ \$signal$103 ;
-  assign step = \$117  | \i__ready$104 ;
-  assign \$signature__en$107  = \o__valid$108  & step;
-  assign now = token_walking ? token_left : \$118 ;
-  assign \$119  = now - 1'h1;
-  assign \$120  = now & \$119 [7:0];
-  assign \$121  = | \$120 ;
-  assign \$122  = ~ \$121 ;
-  assign \o__ready$110  = step & \$122 ;
-  assign write__valid = \o__valid$119  & \i__ready$120 ;
-  assign \i__valid$122  = \o__valid$119  & write__ready;
-  assign \o__ready$124  = write__ready & \i__ready$120 ;
-  assign \$123  = ~ \$signal$127 ;
-  assign \$124  = \$123  | \i__ready$128 ;
-  assign \$signal$125  = \o__valid$126  & \$124 ;
-  assign \$signal$129  = out_beat == 4'hf;
-  assign \$125  = ~ \$signal$127 ;
-  assign \$126  = \$125  | \i__ready$128 ;
-  assign \o__ready$131  = \$126  & \$signal$129 ;
-  assign \$389  = loaded_lane * 9'h100;
-  assign \$127  = \$signature__data$152  >> \$389 ;
-  assign \$392  = loaded_lane * 9'h100;
-  assign \$128  = \$signature__data$154  >> \$392 ;
-  assign \$395  = loaded_lane * 9'h100;
-  assign \$129  = \$signature__data$155  >> \$395 ;
-  assign \$398  = loaded_lane * 9'h100;
-  assign \$130  = \$signature__data$156  >> \$398 ;
-  assign \$401  = loaded_lane * 9'h100;
-  assign \$131  = \$signature__data$157  >> \$401 ;
-  assign \$404  = loaded_lane * 9'h100;
-  assign \$132  = \$signature__data$158  >> \$404 ;
-  assign \$407  = loaded_lane * 9'h100;
-  assign \$133  = \$signature__data$159  >> \$407 ;
-  assign \$410  = loaded_lane * 9'h100;
-  assign \$134  = \$signature__data$160  >> \$410 ;
-  assign \$136  = ~ \o__payload$164 [257];
-  assign \$137  = \$136  | \i__ready$165 ;
-  assign write_data__valid = \o__valid$163  & \$137 ;
-  assign \$138  = ~ \o__payload$164 [257];
-  assign \$139  = \$138  | \i__ready$165 ;
-  assign \o__ready$166  = write_data__ready & \$139 ;
-  assign \$140  = \o__valid$163  & \o__payload$164 [257];
-  assign \i__valid$167  = \$140  & write_data__ready;
-  assign \$141  = \$signal$125  & \$signal$129 ;
-  assign \$142  = \$141  & \o__payload$141 [1];
-  assign \$143  = 1'h1 << \o__payload$141 [8:6];
-  assign \$144  = descriptor__valid & descriptor__ready;
-  assign \$145  = held_0 | taken_0;
-  assign \$146  = ~ freed_0;
-  assign \$147  = \$145  & \$146 ;
-  assign \$148  = held_1 | taken_1;
-  assign \$149  = ~ freed_1;
-  assign \$150  = \$148  & \$149 ;
-  assign \$151  = held_2 | taken_2;
-  assign \$152  = ~ freed_2;
-  assign \$153  = \$151  & \$152 ;
-  assign \$154  = held_3 | taken_3;
-  assign \$155  = ~ freed_3;
-  assign \$156  = \$154  & \$155 ;
-  assign \$157  = held_4 | taken_4;
-  assign \$158  = ~ freed_4;
-  assign \$159  = \$157  & \$158 ;
-  assign \$160  = held_5 | taken_5;
-  assign \$161  = ~ freed_5;
-  assign \$162  = \$160  & \$161 ;
-  assign \$163  = held_6 | taken_6;
-  assign \$164  = ~ freed_6;
-  assign \$165  = \$163  & \$164 ;
-  assign \$166  = held_7 | taken_7;
-  assign \$167  = ~ freed_7;
-  assign \$168  = \$166  & \$167 ;
-  assign \$169  = held_8 | taken_8;
-  assign \$170  = ~ freed_8;
-  assign \$171  = \$169  & \$170 ;
-  assign \$172  = held_9 | taken_9;
-  assign \$173  = ~ freed_9;
-  assign \$174  = \$172  & \$173 ;
-  assign \$175  = held_10 | taken_10;
-  assign \$176  = ~ freed_10;
-  assign \$177  = \$175  & \$176 ;
-  assign \$178  = held_11 | taken_11;
-  assign \$179  = ~ freed_11;
-  assign \$180  = \$178  & \$179 ;
-  assign \$181  = held_12 | taken_12;
-  assign \$182  = ~ freed_12;
-  assign \$183  = \$181  & \$182 ;
-  assign \$184  = held_13 | taken_13;
-  assign \$185  = ~ freed_13;
-  assign \$186  = \$184  & \$185 ;
-  assign \$187  = held_14 | taken_14;
-  assign \$188  = ~ freed_14;
-  assign \$189  = \$187  & \$188 ;
-  assign \$190  = held_15 | taken_15;
-  assign \$191  = ~ freed_15;
-  assign \$192  = \$190  & \$191 ;
-  assign \$193  = beat + 1'h1;
-  assign \$194  = beat ? \$193  : 2'h0;
-  assign \$195  = \o__valid$108  & step;
-  assign \$196  = now - 1'h1;
-  assign \$197  = now & \$196 [7:0];
-  assign \$198  = | \$197 ;
-  assign \$199  = now - 1'h1;
-  assign \$200  = now & \$199 [7:0];
-  assign \$201  = ~ \$signal$127 ;
-  assign \$202  = \$201  | \i__ready$128 ;
-  assign \$203  = \$signal$129  & \o__payload$141 [1];
-  assign \$204  = out_beat + 1'h1;
-  assign \$205  = \$signal$129  ? 5'h00 : \$204 ;
+  assign \o__ready$101  = read_data__valid & ends;
+  assign \$1063  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en  = \$signal$98  ? \$1063  : 4'h0;
+  assign \$1064  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$110  = \$signal$98  ? \$1064  : 4'h0;
+  assign \$1065  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$113  = \$signal$98  ? \$1065  : 4'h0;
+  assign \$1066  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$116  = \$signal$98  ? \$1066  : 4'h0;
+  assign \$1067  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$119  = \$signal$98  ? \$1067  : 4'h0;
+  assign \$1068  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$122  = \$signal$98  ? \$1068  : 4'h0;
+  assign \$1069  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$125  = \$signal$98  ? \$1069  : 4'h0;
+  assign \$1070  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$128  = \$signal$98  ? \$1070  : 4'h0;
+  assign \$1071  = \$signal$98  & ends;
+  assign whole = \$1071  & \o__payload$103 [6];
+  assign \$1072  = ~ \$signal$132 ;
+  assign step = \$1072  | \i__ready$133 ;
+  assign \$signature__en$136  = \o__valid$137  & step;
+  assign now = token_walking ? token_left : \$1073 ;
+  assign \$1074  = now - 1'h1;
+  assign \$1075  = now & \$1074 [7:0];
+  assign \$1076  = | \$1075 ;
+  assign \$1077  = ~ \$1076 ;
+  assign \o__ready$139  = step & \$1077 ;
+  assign write__valid = \o__valid$148  & \i__ready$149 ;
+  assign \i__valid$151  = \o__valid$148  & write__ready;
+  assign \o__ready$153  = write__ready & \i__ready$149 ;
+  assign \$1078  = ~ \$signal$156 ;
+  assign \$1079  = \$1078  | \i__ready$157 ;
+  assign \$signal$154  = \o__valid$155  & \$1079 ;
+  assign \$signal$158  = out_beat == 4'hf;
+  assign \$1080  = ~ \$signal$156 ;
+  assign \$1081  = \$1080  | \i__ready$157 ;
+  assign \o__ready$160  = \$1081  & \$signal$158 ;
+  assign \$2322  = loaded_lane * 9'h100;
+  assign \$1082  = \$signature__data$181  >> \$2322 ;
+  assign \$2325  = loaded_lane * 9'h100;
+  assign \$1083  = \$signature__data$183  >> \$2325 ;
+  assign \$2328  = loaded_lane * 9'h100;
+  assign \$1084  = \$signature__data$184  >> \$2328 ;
+  assign \$2331  = loaded_lane * 9'h100;
+  assign \$1085  = \$signature__data$185  >> \$2331 ;
+  assign \$2334  = loaded_lane * 9'h100;
+  assign \$1086  = \$signature__data$186  >> \$2334 ;
+  assign \$2337  = loaded_lane * 9'h100;
+  assign \$1087  = \$signature__data$187  >> \$2337 ;
+  assign \$2340  = loaded_lane * 9'h100;
+  assign \$1088  = \$signature__data$188  >> \$2340 ;
+  assign \$2343  = loaded_lane * 9'h100;
+  assign \$1089  = \$signature__data$189  >> \$2343 ;
+  assign \$1091  = ~ \o__payload$193 [257];
+  assign \$1092  = \$1091  | \i__ready$194 ;
+  assign write_data__valid = \o__valid$192  & \$1092 ;
+  assign \$1093  = ~ \o__payload$193 [257];
+  assign \$1094  = \$1093  | \i__ready$194 ;
+  assign \o__ready$195  = write_data__ready & \$1094 ;
+  assign \$1095  = \o__valid$192  & \o__payload$193 [257];
+  assign \i__valid$196  = \$1095  & write_data__ready;
+  assign \$1096  = \$signal$154  & \$signal$158 ;
+  assign \$1097  = \$1096  & \o__payload$170 [1];
+  assign \$1098  = 1'h1 << \o__payload$170 [8:6];
+  assign \$1099  = descriptor__valid & descriptor__ready;
+  assign \$1100  = held_0 | taken_0;
+  assign \$1101  = ~ freed_0;
+  assign \$1102  = \$1100  & \$1101 ;
+  assign \$1103  = held_1 | taken_1;
+  assign \$1104  = ~ freed_1;
+  assign \$1105  = \$1103  & \$1104 ;
+  assign \$1106  = held_2 | taken_2;
+  assign \$1107  = ~ freed_2;
+  assign \$1108  = \$1106  & \$1107 ;
+  assign \$1109  = held_3 | taken_3;
+  assign \$1110  = ~ freed_3;
+  assign \$1111  = \$1109  & \$1110 ;
+  assign \$1112  = held_4 | taken_4;
+  assign \$1113  = ~ freed_4;
+  assign \$1114  = \$1112  & \$1113 ;
+  assign \$1115  = held_5 | taken_5;
+  assign \$1116  = ~ freed_5;
+  assign \$1117  = \$1115  & \$1116 ;
+  assign \$1118  = held_6 | taken_6;
+  assign \$1119  = ~ freed_6;
+  assign \$1120  = \$1118  & \$1119 ;
+  assign \$1121  = held_7 | taken_7;
+  assign \$1122  = ~ freed_7;
+  assign \$1123  = \$1121  & \$1122 ;
+  assign \$1124  = held_8 | taken_8;
+  assign \$1125  = ~ freed_8;
+  assign \$1126  = \$1124  & \$1125 ;
+  assign \$1127  = held_9 | taken_9;
+  assign \$1128  = ~ freed_9;
+  assign \$1129  = \$1127  & \$1128 ;
+  assign \$1130  = held_10 | taken_10;
+  assign \$1131  = ~ freed_10;
+  assign \$1132  = \$1130  & \$1131 ;
+  assign \$1133  = held_11 | taken_11;
+  assign \$1134  = ~ freed_11;
+  assign \$1135  = \$1133  & \$1134 ;
+  assign \$1136  = held_12 | taken_12;
+  assign \$1137  = ~ freed_12;
+  assign \$1138  = \$1136  & \$1137 ;
+  assign \$1139  = held_13 | taken_13;
+  assign \$1140  = ~ freed_13;
+  assign \$1141  = \$1139  & \$1140 ;
+  assign \$1142  = held_14 | taken_14;
+  assign \$1143  = ~ freed_14;
+  assign \$1144  = \$1142  & \$1143 ;
+  assign \$1145  = held_15 | taken_15;
+  assign \$1146  = ~ freed_15;
+  assign \$1147  = \$1145  & \$1146 ;
+  assign \$1148  = beat + 1'h1;
+  assign \$1149  = beat ? \$1148  : 2'h0;
+  assign \$1150  = \o__valid$137  & step;
+  assign \$1151  = now - 1'h1;
+  assign \$1152  = now & \$1151 [7:0];
+  assign \$1153  = | \$1152 ;
+  assign \$1154  = now - 1'h1;
+  assign \$1155  = now & \$1154 [7:0];
+  assign \$1156  = ~ \$signal$156 ;
+  assign \$1157  = \$1156  | \i__ready$157 ;
+  assign \$1158  = \$signal$158  & \o__payload$170 [1];
+  assign \$1159  = out_beat + 1'h1;
+  assign \$1160  = \$signal$158  ? 5'h00 : \$1159 ;
   always @(posedge clk)
-    \$signal$38  <= \$206 ;
+    \$signal$67  <= \$1161 ;
   always @(posedge clk)
-    bundle <= \$207 ;
+    bundle <= \$1162 ;
   always @(posedge clk)
-    held_0 <= \$208 ;
+    held_0 <= \$1163 ;
   always @(posedge clk)
-    held_1 <= \$209 ;
+    held_1 <= \$1164 ;
   always @(posedge clk)
-    held_2 <= \$210 ;
+    held_2 <= \$1165 ;
   always @(posedge clk)
-    held_3 <= \$211 ;
+    held_3 <= \$1166 ;
   always @(posedge clk)
-    held_4 <= \$212 ;
+    held_4 <= \$1167 ;
   always @(posedge clk)
-    held_5 <= \$213 ;
+    held_5 <= \$1168 ;
   always @(posedge clk)
-    held_6 <= \$214 ;
+    held_6 <= \$1169 ;
   always @(posedge clk)
-    held_7 <= \$215 ;
+    held_7 <= \$1170 ;
   always @(posedge clk)
-    held_8 <= \$216 ;
+    held_8 <= \$1171 ;
   always @(posedge clk)
-    held_9 <= \$217 ;
+    held_9 <= \$1172 ;
   always @(posedge clk)
-    held_10 <= \$218 ;
+    held_10 <= \$1173 ;
   always @(posedge clk)
-    held_11 <= \$219 ;
+    held_11 <= \$1174 ;
   always @(posedge clk)
-    held_12 <= \$220 ;
+    held_12 <= \$1175 ;
   always @(posedge clk)
-    held_13 <= \$221 ;
+    held_13 <= \$1176 ;
   always @(posedge clk)
-    held_14 <= \$222 ;
+    held_14 <= \$1177 ;
   always @(posedge clk)
-    held_15 <= \$223 ;
+    held_15 <= \$1178 ;
   always @(posedge clk)
-    beat <= \$224 ;
+    beat <= \$1179 ;
   always @(posedge clk)
-    token_walking <= \$225 ;
+    token_walking <= \$1180 ;
   always @(posedge clk)
-    token_left <= \$226 ;
+    token_left <= \$1181 ;
   always @(posedge clk)
-    \$signal$103  <= \$227 ;
+    \$signal$132  <= \$1182 ;
   always @(posedge clk)
-    whose <= \$228 ;
+    whose <= \$1183 ;
   always @(posedge clk)
-    \$signal$127  <= \$229 ;
+    \$signal$156  <= \$1184 ;
   always @(posedge clk)
-    loaded_lane <= \$230 ;
+    loaded_lane <= \$1185 ;
   always @(posedge clk)
-    \$signal$161  <= \$231 ;
+    \$signal$190  <= \$1186 ;
   always @(posedge clk)
-    \$signal$162  <= \$232 ;
+    \$signal$191  <= \$1187 ;
   always @(posedge clk)
-    loaded_ref <= \$233 ;
+    loaded_ref <= \$1188 ;
   always @(posedge clk)
-    out_beat <= \$234 ;
+    out_beat <= \$1189 ;
   \pam_interface.complete  complete (
     .clk(clk),
     .i__valid(whole),
-    .o__payload(\o__payload$106 ),
-    .o__ready(\o__ready$110 ),
-    .o__valid(\o__valid$108 ),
+    .o__payload(\o__payload$135 ),
+    .o__ready(\o__ready$139 ),
+    .o__valid(\o__valid$137 ),
     .rst(rst),
-    .write_port__data(\o__payload$74 [13:7])
+    .write_port__data(\o__payload$103 [13:7])
   );
   \pam_interface.ended  ended (
     .clk(clk),
-    .i__payload(\o__payload$164 [280:265]),
-    .i__ready(\i__ready$165 ),
-    .i__valid(\i__valid$167 ),
+    .i__payload(\o__payload$193 [280:265]),
+    .i__ready(\i__ready$194 ),
+    .i__valid(\i__valid$196 ),
     .o__payload(done__payload),
     .o__ready(done__ready),
     .o__valid(done__valid),
@@ -3239,42 +5193,42 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   );
   \pam_interface.flying  flying (
     .clk(clk),
-    .i__ready(\i__ready$63 ),
-    .i__valid(\i__valid$65 ),
-    .o__payload(\o__payload$74 ),
-    .o__ready(\o__ready$72 ),
+    .i__ready(\i__ready$92 ),
+    .i__valid(\i__valid$94 ),
+    .o__payload(\o__payload$103 ),
+    .o__ready(\o__ready$101 ),
     .o__valid(read_data__ready),
     .rst(rst),
-    .write_port__data(\i__payload$66 )
+    .write_port__data(\i__payload$95 )
   );
   \pam_interface.jobs  jobs (
     .clk(clk),
-    .i__payload(\i__payload$123 ),
-    .i__ready(\i__ready$120 ),
-    .i__valid(\i__valid$122 ),
-    .o__payload(\o__payload$141 ),
-    .o__ready(\o__ready$131 ),
-    .o__valid(\o__valid$126 ),
+    .i__payload(\i__payload$152 ),
+    .i__ready(\i__ready$149 ),
+    .i__valid(\i__valid$151 ),
+    .o__payload(\o__payload$170 ),
+    .o__ready(\o__ready$160 ),
+    .o__valid(\o__valid$155 ),
     .rst(rst)
   );
   \pam_interface.out  out (
     .clk(clk),
-    .i__payload(\i__payload$150 ),
-    .i__ready(\i__ready$128 ),
-    .i__valid(\$signal$127 ),
-    .o__payload(\o__payload$164 ),
-    .o__ready(\o__ready$166 ),
-    .o__valid(\o__valid$163 ),
+    .i__payload(\i__payload$179 ),
+    .i__ready(\i__ready$157 ),
+    .i__valid(\$signal$156 ),
+    .o__payload(\o__payload$193 ),
+    .o__ready(\o__ready$195 ),
+    .o__valid(\o__valid$192 ),
     .rst(rst)
   );
   \pam_interface.receiver  receiver (
     .clk(clk),
-    .i__payload(\i__payload$112 ),
-    .i__ready(\i__ready$104 ),
-    .i__valid(\$signal$103 ),
-    .o__payload(\o__payload$121 ),
-    .o__ready(\o__ready$124 ),
-    .o__valid(\o__valid$119 ),
+    .i__payload(\i__payload$141 ),
+    .i__ready(\i__ready$133 ),
+    .i__valid(\$signal$132 ),
+    .o__payload(\o__payload$150 ),
+    .o__ready(\o__ready$153 ),
+    .o__valid(\o__valid$148 ),
     .rst(rst)
   );
   \pam_interface.sender  sender (
@@ -3290,39 +5244,39 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     (* full_case = 32'd1 *)
-    casez (\o__payload$106 [3:0])
+    casez (\o__payload$135 [3:0])
       4'h0:
-          \$118  = held_0;
+          \$1073  = held_0;
       4'h1:
-          \$118  = held_1;
+          \$1073  = held_1;
       4'h2:
-          \$118  = held_2;
+          \$1073  = held_2;
       4'h3:
-          \$118  = held_3;
+          \$1073  = held_3;
       4'h4:
-          \$118  = held_4;
+          \$1073  = held_4;
       4'h5:
-          \$118  = held_5;
+          \$1073  = held_5;
       4'h6:
-          \$118  = held_6;
+          \$1073  = held_6;
       4'h7:
-          \$118  = held_7;
+          \$1073  = held_7;
       4'h8:
-          \$118  = held_8;
+          \$1073  = held_8;
       4'h9:
-          \$118  = held_9;
+          \$1073  = held_9;
       4'ha:
-          \$118  = held_10;
+          \$1073  = held_10;
       4'hb:
-          \$118  = held_11;
+          \$1073  = held_11;
       4'hc:
-          \$118  = held_12;
+          \$1073  = held_12;
       4'hd:
-          \$118  = held_13;
+          \$1073  = held_13;
       4'he:
-          \$118  = held_14;
+          \$1073  = held_14;
       4'hf:
-          \$118  = held_15;
+          \$1073  = held_15;
     endcase
   end
   always @* begin
@@ -3330,123 +5284,71 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     (* full_case = 32'd1 *)
     casez (loaded_ref[6:4])
       3'h0:
-          \$135  = \$127 ;
+          \$1090  = \$1082 ;
       3'h1:
-          \$135  = \$128 ;
+          \$1090  = \$1083 ;
       3'h2:
-          \$135  = \$129 ;
+          \$1090  = \$1084 ;
       3'h3:
-          \$135  = \$130 ;
+          \$1090  = \$1085 ;
       3'h4:
-          \$135  = \$131 ;
+          \$1090  = \$1086 ;
       3'h5:
-          \$135  = \$132 ;
+          \$1090  = \$1087 ;
       3'h6:
-          \$135  = \$133 ;
+          \$1090  = \$1088 ;
       3'h7:
-          \$135  = \$134 ;
+          \$1090  = \$1089 ;
     endcase
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$signal  = 4'h0;
-    if (\$2 ) begin
-      \$signal  = 4'hf;
-    end
-    if (\$4 ) begin
-      \$signal  = 4'he;
-    end
-    if (\$6 ) begin
-      \$signal  = 4'hd;
-    end
-    if (\$8 ) begin
-      \$signal  = 4'hc;
-    end
-    if (\$10 ) begin
-      \$signal  = 4'hb;
-    end
-    if (\$12 ) begin
-      \$signal  = 4'ha;
-    end
-    if (\$14 ) begin
-      \$signal  = 4'h9;
-    end
-    if (\$16 ) begin
-      \$signal  = 4'h8;
-    end
-    if (\$18 ) begin
-      \$signal  = 4'h7;
-    end
-    if (\$20 ) begin
-      \$signal  = 4'h6;
-    end
-    if (\$22 ) begin
-      \$signal  = 4'h5;
-    end
-    if (\$24 ) begin
-      \$signal  = 4'h4;
-    end
-    if (\$26 ) begin
-      \$signal  = 4'h3;
-    end
-    if (\$28 ) begin
-      \$signal  = 4'h2;
-    end
-    if (\$30 ) begin
-      \$signal  = 4'h1;
-    end
-    if (\$32 ) begin
-      \$signal  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$signal$37 [3:0] = \$signal ;
-    if (\$signal$38 ) begin
-      \$signal$37 [3:0] = bundle;
+    \$signal [3:0] = { \$1053 , \$1051  };
+    if (\$signal$67 ) begin
+      \$signal [3:0] = bundle;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_0 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
-            taken_0 = \$107 ;
+            taken_0 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_1 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
-            taken_1 = \$107 ;
+            taken_1 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_2 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
             /* empty */;
         4'h2:
-            taken_2 = \$107 ;
+            taken_2 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_3 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3454,15 +5356,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h2:
             /* empty */;
         4'h3:
-            taken_3 = \$107 ;
+            taken_3 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_4 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3472,15 +5374,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h3:
             /* empty */;
         4'h4:
-            taken_4 = \$107 ;
+            taken_4 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_5 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3492,15 +5394,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h4:
             /* empty */;
         4'h5:
-            taken_5 = \$107 ;
+            taken_5 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_6 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3514,15 +5416,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h5:
             /* empty */;
         4'h6:
-            taken_6 = \$107 ;
+            taken_6 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_7 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3538,15 +5440,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h6:
             /* empty */;
         4'h7:
-            taken_7 = \$107 ;
+            taken_7 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_8 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3564,15 +5466,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h7:
             /* empty */;
         4'h8:
-            taken_8 = \$107 ;
+            taken_8 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_9 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3592,15 +5494,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h8:
             /* empty */;
         4'h9:
-            taken_9 = \$107 ;
+            taken_9 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_10 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3622,15 +5524,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h9:
             /* empty */;
         4'ha:
-            taken_10 = \$107 ;
+            taken_10 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_11 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3654,15 +5556,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'ha:
             /* empty */;
         4'hb:
-            taken_11 = \$107 ;
+            taken_11 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_12 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3688,15 +5590,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hb:
             /* empty */;
         4'hc:
-            taken_12 = \$107 ;
+            taken_12 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_13 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3724,15 +5626,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hc:
             /* empty */;
         4'hd:
-            taken_13 = \$107 ;
+            taken_13 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_14 = 8'h00;
-    if (\$106 ) begin
-      casez (\$signal$37 [3:0])
+    if (\$1061 ) begin
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3762,16 +5664,16 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hd:
             /* empty */;
         4'he:
-            taken_14 = \$107 ;
+            taken_14 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_15 = 8'h00;
-    if (\$106 ) begin
+    if (\$1061 ) begin
       (* full_case = 32'd1 *)
-      casez (\$signal$37 [3:0])
+      casez (\$signal [3:0])
         4'h0:
             /* empty */;
         4'h1:
@@ -3803,7 +5705,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'he:
             /* empty */;
         4'hf:
-            taken_15 = \$107 ;
+            taken_15 = \$1062 ;
       endcase
     end
   end
@@ -3838,44 +5740,44 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_0 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
-            freed_0 = \$143 ;
+            freed_0 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_1 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
-            freed_1 = \$143 ;
+            freed_1 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_2 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
             /* empty */;
         4'h2:
-            freed_2 = \$143 ;
+            freed_2 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_3 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3883,15 +5785,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h2:
             /* empty */;
         4'h3:
-            freed_3 = \$143 ;
+            freed_3 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_4 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3901,15 +5803,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h3:
             /* empty */;
         4'h4:
-            freed_4 = \$143 ;
+            freed_4 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_5 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3921,15 +5823,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h4:
             /* empty */;
         4'h5:
-            freed_5 = \$143 ;
+            freed_5 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_6 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3943,15 +5845,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h5:
             /* empty */;
         4'h6:
-            freed_6 = \$143 ;
+            freed_6 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_7 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3967,15 +5869,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h6:
             /* empty */;
         4'h7:
-            freed_7 = \$143 ;
+            freed_7 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_8 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -3993,15 +5895,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h7:
             /* empty */;
         4'h8:
-            freed_8 = \$143 ;
+            freed_8 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_9 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4021,15 +5923,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h8:
             /* empty */;
         4'h9:
-            freed_9 = \$143 ;
+            freed_9 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_10 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4051,15 +5953,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h9:
             /* empty */;
         4'ha:
-            freed_10 = \$143 ;
+            freed_10 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_11 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4083,15 +5985,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'ha:
             /* empty */;
         4'hb:
-            freed_11 = \$143 ;
+            freed_11 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_12 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4117,15 +6019,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hb:
             /* empty */;
         4'hc:
-            freed_12 = \$143 ;
+            freed_12 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_13 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4153,15 +6055,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hc:
             /* empty */;
         4'hd:
-            freed_13 = \$143 ;
+            freed_13 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_14 = 8'h00;
-    if (\$142 ) begin
-      casez (\o__payload$141 [5:2])
+    if (\$1097 ) begin
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4191,16 +6093,16 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hd:
             /* empty */;
         4'he:
-            freed_14 = \$143 ;
+            freed_14 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_15 = 8'h00;
-    if (\$142 ) begin
+    if (\$1097 ) begin
       (* full_case = 32'd1 *)
-      casez (\o__payload$141 [5:2])
+      casez (\o__payload$170 [5:2])
         4'h0:
             /* empty */;
         4'h1:
@@ -4232,299 +6134,306 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'he:
             /* empty */;
         4'hf:
-            freed_15 = \$143 ;
+            freed_15 = \$1098 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$206  = \$signal$38 ;
-    if (\$144 ) begin
-      \$206  = descriptor__payload[72];
+    \$1161  = \$signal$67 ;
+    if (\$1099 ) begin
+      \$1161  = descriptor__payload[72];
     end
     if (rst) begin
-      \$206  = 1'h0;
+      \$1161  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$207  = bundle;
-    if (\$144 ) begin
-      \$207  = \$signal$37 [3:0];
+    \$1162  = bundle;
+    if (\$1099 ) begin
+      \$1162  = \$signal [3:0];
     end
     if (rst) begin
-      \$207  = 4'h0;
+      \$1162  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$208  = \$147 ;
+    \$1163  = \$1102 ;
     if (rst) begin
-      \$208  = 8'h00;
+      \$1163  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$209  = \$150 ;
+    \$1164  = \$1105 ;
     if (rst) begin
-      \$209  = 8'h00;
+      \$1164  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$210  = \$153 ;
+    \$1165  = \$1108 ;
     if (rst) begin
-      \$210  = 8'h00;
+      \$1165  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$211  = \$156 ;
+    \$1166  = \$1111 ;
     if (rst) begin
-      \$211  = 8'h00;
+      \$1166  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$212  = \$159 ;
+    \$1167  = \$1114 ;
     if (rst) begin
-      \$212  = 8'h00;
+      \$1167  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$213  = \$162 ;
+    \$1168  = \$1117 ;
     if (rst) begin
-      \$213  = 8'h00;
+      \$1168  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$214  = \$165 ;
+    \$1169  = \$1120 ;
     if (rst) begin
-      \$214  = 8'h00;
+      \$1169  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$215  = \$168 ;
+    \$1170  = \$1123 ;
     if (rst) begin
-      \$215  = 8'h00;
+      \$1170  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$216  = \$171 ;
+    \$1171  = \$1126 ;
     if (rst) begin
-      \$216  = 8'h00;
+      \$1171  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$217  = \$174 ;
+    \$1172  = \$1129 ;
     if (rst) begin
-      \$217  = 8'h00;
+      \$1172  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$218  = \$177 ;
+    \$1173  = \$1132 ;
     if (rst) begin
-      \$218  = 8'h00;
+      \$1173  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$219  = \$180 ;
+    \$1174  = \$1135 ;
     if (rst) begin
-      \$219  = 8'h00;
+      \$1174  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$220  = \$183 ;
+    \$1175  = \$1138 ;
     if (rst) begin
-      \$220  = 8'h00;
+      \$1175  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$221  = \$186 ;
+    \$1176  = \$1141 ;
     if (rst) begin
-      \$221  = 8'h00;
+      \$1176  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$222  = \$189 ;
+    \$1177  = \$1144 ;
     if (rst) begin
-      \$222  = 8'h00;
+      \$1177  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$223  = \$192 ;
+    \$1178  = \$1147 ;
     if (rst) begin
-      \$223  = 8'h00;
+      \$1178  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$224  = beat;
-    if (\$signal$69 ) begin
-      \$224  = \$194 [0];
+    \$1179  = beat;
+    if (\$signal$98 ) begin
+      \$1179  = \$1149 [0];
     end
     if (rst) begin
-      \$224  = 1'h0;
+      \$1179  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$225  = token_walking;
-    if (\$195 ) begin
-      \$225  = \$198 ;
+    \$1180  = token_walking;
+    if (\$1150 ) begin
+      \$1180  = \$1153 ;
     end
     if (rst) begin
-      \$225  = 1'h0;
+      \$1180  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$226  = token_left;
-    if (\$195 ) begin
-      \$226  = \$200 ;
+    \$1181  = token_left;
+    if (\$1150 ) begin
+      \$1181  = \$1155 ;
     end
     if (rst) begin
-      \$226  = 8'h00;
+      \$1181  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$227  = \$signal$103 ;
+    \$1182  = \$signal$132 ;
     if (step) begin
-      \$227  = \o__valid$108 ;
+      \$1182  = \o__valid$137 ;
     end
     if (rst) begin
-      \$227  = 1'h0;
+      \$1182  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$228  = whose;
+    \$1183  = whose;
     if (step) begin
-      \$228  = following;
+      \$1183  = following;
     end
     if (rst) begin
-      \$228  = 7'h00;
+      \$1183  = 7'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$229  = \$signal$127 ;
-    if (\$202 ) begin
-      \$229  = \o__valid$126 ;
+    \$1184  = \$signal$156 ;
+    if (\$1157 ) begin
+      \$1184  = \o__valid$155 ;
     end
     if (rst) begin
-      \$229  = 1'h0;
+      \$1184  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$230  = loaded_lane;
-    if (\$202 ) begin
-      \$230  = 1'h0;
+    \$1185  = loaded_lane;
+    if (\$1157 ) begin
+      \$1185  = 1'h0;
     end
     if (rst) begin
-      \$230  = 1'h0;
+      \$1185  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$231  = \$signal$161 ;
-    if (\$202 ) begin
-      \$231  = \$signal$129 ;
+    \$1186  = \$signal$190 ;
+    if (\$1157 ) begin
+      \$1186  = \$signal$158 ;
     end
     if (rst) begin
-      \$231  = 1'h0;
+      \$1186  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$232  = \$signal$162 ;
-    if (\$202 ) begin
-      \$232  = \$203 ;
+    \$1187  = \$signal$191 ;
+    if (\$1157 ) begin
+      \$1187  = \$1158 ;
     end
     if (rst) begin
-      \$232  = 1'h0;
+      \$1187  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$233  = loaded_ref;
-    if (\$202 ) begin
-      \$233  = \o__payload$141 [24:2];
+    \$1188  = loaded_ref;
+    if (\$1157 ) begin
+      \$1188  = \o__payload$170 [24:2];
     end
     if (rst) begin
-      \$233  = 23'h000000;
+      \$1188  = 23'h000000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$234  = out_beat;
-    if (\$signal$125 ) begin
-      \$234  = \$205 [3:0];
+    \$1189  = out_beat;
+    if (\$signal$154 ) begin
+      \$1189  = \$1160 [3:0];
     end
     if (rst) begin
-      \$234  = 4'h0;
+      \$1189  = 4'h0;
     end
   end
-  assign port__addr = { \$signal$37 [3:0], \$signal$37 [6:4] };
+  assign fresh_1_0 = { \$1035 , \$1033  };
+  assign fresh_1_1 = { \$1038 , \$1036  };
+  assign fresh_1_2 = { \$1041 , \$1039  };
+  assign fresh_1_3 = { \$1044 , \$1042  };
+  assign fresh_2_0 = { \$1047 , \$1045  };
+  assign fresh_2_1 = { \$1050 , \$1048  };
+  assign fresh_3_0 = { \$1053 , \$1051  };
+  assign port__addr = { \$signal [3:0], \$signal [6:4] };
   assign port__data = descriptor__payload[71:26];
-  assign \o__valid$68  = read_data__ready;
-  assign fill_lane = \o__payload$74 [1:0];
-  assign \i__payload$75  = \o__payload$74 [13:7];
-  assign \$signature__addr  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
+  assign \o__valid$97  = read_data__ready;
+  assign fill_lane = \o__payload$103 [1:0];
+  assign \i__payload$104  = \o__payload$103 [13:7];
+  assign \$signature__addr  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
   assign \$signature__data  = { read_data__payload[63:0], read_data__payload[63:0], read_data__payload[63:0], read_data__payload[63:0] };
-  assign \$signature__addr$79  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$80  = { read_data__payload[127:64], read_data__payload[127:64], read_data__payload[127:64], read_data__payload[127:64] };
-  assign \$signature__addr$82  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$83  = { read_data__payload[191:128], read_data__payload[191:128], read_data__payload[191:128], read_data__payload[191:128] };
-  assign \$signature__addr$85  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$86  = { read_data__payload[255:192], read_data__payload[255:192], read_data__payload[255:192], read_data__payload[255:192] };
-  assign \$signature__addr$88  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$89  = { read_data__payload[319:256], read_data__payload[319:256], read_data__payload[319:256], read_data__payload[319:256] };
-  assign \$signature__addr$91  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$92  = { read_data__payload[383:320], read_data__payload[383:320], read_data__payload[383:320], read_data__payload[383:320] };
-  assign \$signature__addr$94  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$95  = { read_data__payload[447:384], read_data__payload[447:384], read_data__payload[447:384], read_data__payload[447:384] };
-  assign \$signature__addr$97  = { \o__payload$74 [10:7], \o__payload$74 [5:2] };
-  assign \$signature__data$98  = { read_data__payload[511:448], read_data__payload[511:448], read_data__payload[511:448], read_data__payload[511:448] };
-  assign \i__valid$101  = whole;
-  assign \$signature__addr$109  = { following[3:0], following[6:4] };
-  assign \i__valid$111  = \$signal$103 ;
-  assign \$signature__en$132  = \$signal$125 ;
-  assign \$signature__en$133  = \$signal$125 ;
-  assign \$signature__en$134  = \$signal$125 ;
-  assign \$signature__en$135  = \$signal$125 ;
-  assign \$signature__en$136  = \$signal$125 ;
-  assign \$signature__en$137  = \$signal$125 ;
-  assign \$signature__en$138  = \$signal$125 ;
-  assign \$signature__en$139  = \$signal$125 ;
-  assign \$signature__addr$140  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$142  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$143  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$144  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$145  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$146  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$147  = { \o__payload$141 [5:2], out_beat };
-  assign \$signature__addr$148  = { \o__payload$141 [5:2], out_beat };
-  assign \i__valid$149  = \$signal$127 ;
-  assign \i__payload$168  = \o__payload$164 [280:265];
-  assign \o__payload$169  = done__payload;
-  assign \o__ready$170  = done__ready;
-  assign \o__valid$171  = done__valid;
+  assign \$signature__addr$108  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$109  = { read_data__payload[127:64], read_data__payload[127:64], read_data__payload[127:64], read_data__payload[127:64] };
+  assign \$signature__addr$111  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$112  = { read_data__payload[191:128], read_data__payload[191:128], read_data__payload[191:128], read_data__payload[191:128] };
+  assign \$signature__addr$114  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$115  = { read_data__payload[255:192], read_data__payload[255:192], read_data__payload[255:192], read_data__payload[255:192] };
+  assign \$signature__addr$117  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$118  = { read_data__payload[319:256], read_data__payload[319:256], read_data__payload[319:256], read_data__payload[319:256] };
+  assign \$signature__addr$120  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$121  = { read_data__payload[383:320], read_data__payload[383:320], read_data__payload[383:320], read_data__payload[383:320] };
+  assign \$signature__addr$123  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$124  = { read_data__payload[447:384], read_data__payload[447:384], read_data__payload[447:384], read_data__payload[447:384] };
+  assign \$signature__addr$126  = { \o__payload$103 [10:7], \o__payload$103 [5:2] };
+  assign \$signature__data$127  = { read_data__payload[511:448], read_data__payload[511:448], read_data__payload[511:448], read_data__payload[511:448] };
+  assign \i__valid$130  = whole;
+  assign \$signature__addr$138  = { following[3:0], following[6:4] };
+  assign \i__valid$140  = \$signal$132 ;
+  assign \$signature__en$161  = \$signal$154 ;
+  assign \$signature__en$162  = \$signal$154 ;
+  assign \$signature__en$163  = \$signal$154 ;
+  assign \$signature__en$164  = \$signal$154 ;
+  assign \$signature__en$165  = \$signal$154 ;
+  assign \$signature__en$166  = \$signal$154 ;
+  assign \$signature__en$167  = \$signal$154 ;
+  assign \$signature__en$168  = \$signal$154 ;
+  assign \$signature__addr$169  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$171  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$172  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$173  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$174  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$175  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$176  = { \o__payload$170 [5:2], out_beat };
+  assign \$signature__addr$177  = { \o__payload$170 [5:2], out_beat };
+  assign \i__valid$178  = \$signal$156 ;
+  assign \i__payload$197  = \o__payload$193 [280:265];
+  assign \o__payload$198  = done__payload;
+  assign \o__ready$199  = done__ready;
+  assign \o__valid$200  = done__valid;
   assign read__payload = o__payload[28:0];
-  assign write_data__payload = \o__payload$164 [256:0];
+  assign write_data__payload = \o__payload$193 [256:0];
   assign \descriptor__payload.source_group  = descriptor__payload[4:0];
   assign \descriptor__payload.source_slot  = descriptor__payload[25:5];
   assign \descriptor__payload.destination_group  = descriptor__payload[26];
@@ -4539,10 +6448,10 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \write__payload.bank  = write__payload[2:1];
   assign \write__payload.row  = write__payload[24:3];
   assign \write__payload.column  = write__payload[29:25];
-  assign \write_data__payload.data  = \o__payload$164 [255:0];
-  assign \write_data__payload.last  = \o__payload$164 [256];
-  assign \$signal$37.bundle  = \$signal$37 [3:0];
-  assign \$signal$37.chip  = \$signal$37 [6:4];
+  assign \write_data__payload.data  = \o__payload$193 [255:0];
+  assign \write_data__payload.last  = \o__payload$193 [256];
+  assign \$signal.bundle  = \$signal [3:0];
+  assign \$signal.chip  = \$signal [6:4];
   assign \i__payload.group  = i__payload[1:0];
   assign \i__payload.slot  = i__payload[22:2];
   assign \i__payload.ref  = i__payload[29:23];
@@ -4561,108 +6470,116 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \o__payload.ref  = o__payload[42:36];
   assign \o__payload.ref.bundle  = o__payload[39:36];
   assign \o__payload.ref.chip  = o__payload[42:40];
-  assign \i__payload$66.access  = \i__payload$66 [5:0];
-  assign \i__payload$66.last  = \i__payload$66 [6];
-  assign \i__payload$66.place  = \i__payload$66 [13:7];
-  assign \i__payload$66.place.bundle  = \i__payload$66 [10:7];
-  assign \i__payload$66.place.chip  = \i__payload$66 [13:11];
-  assign \o__payload$74.access  = \o__payload$74 [5:0];
-  assign \o__payload$74.last  = \o__payload$74 [6];
-  assign \o__payload$74.place  = \o__payload$74 [13:7];
-  assign \o__payload$74.place.bundle  = \o__payload$74 [10:7];
-  assign \o__payload$74.place.chip  = \o__payload$74 [13:11];
-  assign \i__payload$75.bundle  = \o__payload$74 [10:7];
-  assign \i__payload$75.chip  = \o__payload$74 [13:11];
+  assign \i__payload$95.access  = \i__payload$95 [5:0];
+  assign \i__payload$95.last  = \i__payload$95 [6];
+  assign \i__payload$95.place  = \i__payload$95 [13:7];
+  assign \i__payload$95.place.bundle  = \i__payload$95 [10:7];
+  assign \i__payload$95.place.chip  = \i__payload$95 [13:11];
+  assign \o__payload$103.access  = \o__payload$103 [5:0];
+  assign \o__payload$103.last  = \o__payload$103 [6];
+  assign \o__payload$103.place  = \o__payload$103 [13:7];
+  assign \o__payload$103.place.bundle  = \o__payload$103 [10:7];
+  assign \o__payload$103.place.chip  = \o__payload$103 [13:11];
+  assign \i__payload$104.bundle  = \o__payload$103 [10:7];
+  assign \i__payload$104.chip  = \o__payload$103 [13:11];
   assign \following.bundle  = following[3:0];
   assign \following.chip  = following[6:4];
-  assign \o__payload$106.bundle  = \o__payload$106 [3:0];
-  assign \o__payload$106.chip  = \o__payload$106 [6:4];
-  assign \i__payload$112.group  = \i__payload$112 [0];
-  assign \i__payload$112.slot  = \i__payload$112 [29:1];
-  assign \i__payload$112.ref  = \i__payload$112 [52:30];
-  assign \i__payload$112.ref.place  = \i__payload$112 [36:30];
-  assign \i__payload$112.ref.place.bundle  = \i__payload$112 [33:30];
-  assign \i__payload$112.ref.place.chip  = \i__payload$112 [36:34];
-  assign \i__payload$112.ref.tag  = \i__payload$112 [52:37];
-  assign \$signature__data$113.group  = \$signature__data$113 [0];
-  assign \$signature__data$113.slot  = \$signature__data$113 [29:1];
-  assign \$signature__data$113.tag  = \$signature__data$113 [45:30];
+  assign \o__payload$135.bundle  = \o__payload$135 [3:0];
+  assign \o__payload$135.chip  = \o__payload$135 [6:4];
+  assign \i__payload$141.group  = \i__payload$141 [0];
+  assign \i__payload$141.slot  = \i__payload$141 [29:1];
+  assign \i__payload$141.ref  = \i__payload$141 [52:30];
+  assign \i__payload$141.ref.place  = \i__payload$141 [36:30];
+  assign \i__payload$141.ref.place.bundle  = \i__payload$141 [33:30];
+  assign \i__payload$141.ref.place.chip  = \i__payload$141 [36:34];
+  assign \i__payload$141.ref.tag  = \i__payload$141 [52:37];
+  assign \$signature__data$142.group  = \$signature__data$142 [0];
+  assign \$signature__data$142.slot  = \$signature__data$142 [29:1];
+  assign \$signature__data$142.tag  = \$signature__data$142 [45:30];
   assign \whose.bundle  = whose[3:0];
   assign \whose.chip  = whose[6:4];
-  assign \o__payload$121.location  = \o__payload$121 [29:0];
-  assign \o__payload$121.location.group  = \o__payload$121 [0];
-  assign \o__payload$121.location.bank  = \o__payload$121 [2:1];
-  assign \o__payload$121.location.row  = \o__payload$121 [24:3];
-  assign \o__payload$121.location.column  = \o__payload$121 [29:25];
-  assign \o__payload$121.access  = \o__payload$121 [30];
-  assign \o__payload$121.last  = \o__payload$121 [31];
-  assign \o__payload$121.ref  = \o__payload$121 [54:32];
-  assign \o__payload$121.ref.place  = \o__payload$121 [38:32];
-  assign \o__payload$121.ref.place.bundle  = \o__payload$121 [35:32];
-  assign \o__payload$121.ref.place.chip  = \o__payload$121 [38:36];
-  assign \o__payload$121.ref.tag  = \o__payload$121 [54:39];
-  assign \i__payload$123.access  = \i__payload$123 [0];
-  assign \i__payload$123.last  = \i__payload$123 [1];
-  assign \i__payload$123.ref  = \i__payload$123 [24:2];
-  assign \i__payload$123.ref.place  = \i__payload$123 [8:2];
-  assign \i__payload$123.ref.place.bundle  = \i__payload$123 [5:2];
-  assign \i__payload$123.ref.place.chip  = \i__payload$123 [8:6];
-  assign \i__payload$123.ref.tag  = \i__payload$123 [24:9];
-  assign \o__payload$141.access  = \o__payload$141 [0];
-  assign \o__payload$141.last  = \o__payload$141 [1];
-  assign \o__payload$141.ref  = \o__payload$141 [24:2];
-  assign \o__payload$141.ref.place  = \o__payload$141 [8:2];
-  assign \o__payload$141.ref.place.bundle  = \o__payload$141 [5:2];
-  assign \o__payload$141.ref.place.chip  = \o__payload$141 [8:6];
-  assign \o__payload$141.ref.tag  = \o__payload$141 [24:9];
-  assign \i__payload$150.beat  = \i__payload$150 [256:0];
-  assign \i__payload$150.beat.data  = \i__payload$150 [255:0];
-  assign \i__payload$150.beat.last  = \i__payload$150 [256];
-  assign \i__payload$150.final  = \i__payload$150 [257];
-  assign \i__payload$150.ref  = \i__payload$150 [280:258];
-  assign \i__payload$150.ref.place  = \i__payload$150 [264:258];
-  assign \i__payload$150.ref.place.bundle  = \i__payload$150 [261:258];
-  assign \i__payload$150.ref.place.chip  = \i__payload$150 [264:262];
-  assign \i__payload$150.ref.tag  = \i__payload$150 [280:265];
+  assign \o__payload$150.location  = \o__payload$150 [29:0];
+  assign \o__payload$150.location.group  = \o__payload$150 [0];
+  assign \o__payload$150.location.bank  = \o__payload$150 [2:1];
+  assign \o__payload$150.location.row  = \o__payload$150 [24:3];
+  assign \o__payload$150.location.column  = \o__payload$150 [29:25];
+  assign \o__payload$150.access  = \o__payload$150 [30];
+  assign \o__payload$150.last  = \o__payload$150 [31];
+  assign \o__payload$150.ref  = \o__payload$150 [54:32];
+  assign \o__payload$150.ref.place  = \o__payload$150 [38:32];
+  assign \o__payload$150.ref.place.bundle  = \o__payload$150 [35:32];
+  assign \o__payload$150.ref.place.chip  = \o__payload$150 [38:36];
+  assign \o__payload$150.ref.tag  = \o__payload$150 [54:39];
+  assign \i__payload$152.access  = \i__payload$152 [0];
+  assign \i__payload$152.last  = \i__payload$152 [1];
+  assign \i__payload$152.ref  = \i__payload$152 [24:2];
+  assign \i__payload$152.ref.place  = \i__payload$152 [8:2];
+  assign \i__payload$152.ref.place.bundle  = \i__payload$152 [5:2];
+  assign \i__payload$152.ref.place.chip  = \i__payload$152 [8:6];
+  assign \i__payload$152.ref.tag  = \i__payload$152 [24:9];
+  assign \o__payload$170.access  = \o__payload$170 [0];
+  assign \o__payload$170.last  = \o__payload$170 [1];
+  assign \o__payload$170.ref  = \o__payload$170 [24:2];
+  assign \o__payload$170.ref.place  = \o__payload$170 [8:2];
+  assign \o__payload$170.ref.place.bundle  = \o__payload$170 [5:2];
+  assign \o__payload$170.ref.place.chip  = \o__payload$170 [8:6];
+  assign \o__payload$170.ref.tag  = \o__payload$170 [24:9];
+  assign \i__payload$179.beat  = \i__payload$179 [256:0];
+  assign \i__payload$179.beat.data  = \i__payload$179 [255:0];
+  assign \i__payload$179.beat.last  = \i__payload$179 [256];
+  assign \i__payload$179.final  = \i__payload$179 [257];
+  assign \i__payload$179.ref  = \i__payload$179 [280:258];
+  assign \i__payload$179.ref.place  = \i__payload$179 [264:258];
+  assign \i__payload$179.ref.place.bundle  = \i__payload$179 [261:258];
+  assign \i__payload$179.ref.place.chip  = \i__payload$179 [264:262];
+  assign \i__payload$179.ref.tag  = \i__payload$179 [280:265];
   assign \loaded_ref.place  = loaded_ref[6:0];
   assign \loaded_ref.place.bundle  = loaded_ref[3:0];
   assign \loaded_ref.place.chip  = loaded_ref[6:4];
   assign \loaded_ref.tag  = loaded_ref[22:7];
-  assign \o__payload$164.beat  = \o__payload$164 [256:0];
-  assign \o__payload$164.beat.data  = \o__payload$164 [255:0];
-  assign \o__payload$164.beat.last  = \o__payload$164 [256];
-  assign \o__payload$164.final  = \o__payload$164 [257];
-  assign \o__payload$164.ref  = \o__payload$164 [280:258];
-  assign \o__payload$164.ref.place  = \o__payload$164 [264:258];
-  assign \o__payload$164.ref.place.bundle  = \o__payload$164 [261:258];
-  assign \o__payload$164.ref.place.chip  = \o__payload$164 [264:262];
-  assign \o__payload$164.ref.tag  = \o__payload$164 [280:265];
-  assign \i__payload$150 [280:258] = loaded_ref;
-  assign \i__payload$150 [257] = \$signal$162 ;
-  assign \i__payload$150 [256] = \$signal$161 ;
-  assign \i__payload$150 [255:0] = \$135 ;
-  assign \i__payload$123 [24:2] = \o__payload$121 [54:32];
-  assign \i__payload$123 [1] = \o__payload$121 [31];
-  assign \i__payload$123 [0] = \o__payload$121 [30];
-  assign write__payload[29:25] = \o__payload$121 [29:25];
-  assign write__payload[24:3] = \o__payload$121 [24:3];
-  assign write__payload[2:1] = \o__payload$121 [2:1];
-  assign write__payload[0] = \o__payload$121 [0];
-  assign \i__payload$112 [52:37] = \$signature__data$113 [45:30];
-  assign \i__payload$112 [36:30] = whose;
-  assign \i__payload$112 [29:1] = \$signature__data$113 [29:1];
-  assign \i__payload$112 [0] = \$signature__data$113 [0];
+  assign \o__payload$193.beat  = \o__payload$193 [256:0];
+  assign \o__payload$193.beat.data  = \o__payload$193 [255:0];
+  assign \o__payload$193.beat.last  = \o__payload$193 [256];
+  assign \o__payload$193.final  = \o__payload$193 [257];
+  assign \o__payload$193.ref  = \o__payload$193 [280:258];
+  assign \o__payload$193.ref.place  = \o__payload$193 [264:258];
+  assign \o__payload$193.ref.place.bundle  = \o__payload$193 [261:258];
+  assign \o__payload$193.ref.place.chip  = \o__payload$193 [264:262];
+  assign \o__payload$193.ref.tag  = \o__payload$193 [280:265];
+  assign \i__payload$179 [280:258] = loaded_ref;
+  assign \i__payload$179 [257] = \$signal$191 ;
+  assign \i__payload$179 [256] = \$signal$190 ;
+  assign \i__payload$179 [255:0] = \$1090 ;
+  assign \i__payload$152 [24:2] = \o__payload$150 [54:32];
+  assign \i__payload$152 [1] = \o__payload$150 [31];
+  assign \i__payload$152 [0] = \o__payload$150 [30];
+  assign write__payload[29:25] = \o__payload$150 [29:25];
+  assign write__payload[24:3] = \o__payload$150 [24:3];
+  assign write__payload[2:1] = \o__payload$150 [2:1];
+  assign write__payload[0] = \o__payload$150 [0];
+  assign \i__payload$141 [52:37] = \$signature__data$142 [45:30];
+  assign \i__payload$141 [36:30] = whose;
+  assign \i__payload$141 [29:1] = \$signature__data$142 [29:1];
+  assign \i__payload$141 [0] = \$signature__data$142 [0];
   assign following[6:4] = token_chip;
-  assign following[3:0] = \o__payload$106 [3:0];
-  assign \i__payload$66 [13:7] = o__payload[42:36];
-  assign \i__payload$66 [6] = o__payload[35];
-  assign \i__payload$66 [5:0] = o__payload[34:29];
-  assign i__payload[29:23] = \$signal$37 ;
+  assign following[3:0] = \o__payload$135 [3:0];
+  assign \i__payload$95 [13:7] = o__payload[42:36];
+  assign \i__payload$95 [6] = o__payload[35];
+  assign \i__payload$95 [5:0] = o__payload[34:29];
+  assign i__payload[29:23] = \$signal ;
   assign i__payload[22:2] = descriptor__payload[25:5];
   assign i__payload[1:0] = descriptor__payload[4:3];
   always @*
-    \$signal$37 [6:4] = descriptor__payload[2:0];
-  assign \$70  = descriptor__payload[72];
+    \$signal [6:4] = descriptor__payload[2:0];
+  assign \$65  = \$33 ;
+  assign \$194  = \$166 ;
+  assign \$323  = \$299 ;
+  assign \$452  = \$432 ;
+  assign \$581  = \$565 ;
+  assign \$710  = \$698 ;
+  assign \$839  = \$831 ;
+  assign \$968  = \$964 ;
+  assign \$1058  = descriptor__payload[72];
 endmodule
 
 module \pam_interface.complete (rst, i__valid, o__ready, write_port__data, o__valid, o__payload, clk);
