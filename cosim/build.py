@@ -19,14 +19,33 @@ from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 from .parts import split
 
-__all__ = ["build_driver", "build_model", "build_program", "simulator_environment", "tool_versions",
+__all__ = ["build_driver", "build_model", "build_program", "lint", "simulator_environment", "tool_versions",
            "without_initial_values"]
 
-#: Warnings that Verilog written by Amaranth and Yosys provokes by construction: implicit extension of operands, `!x` for
-#: a comparison with zero, alias wires of payload fields, registers with an initial value and a process, cases over a
-#: default assigned before them (a real latch is LATCH), several modules in a file, and in the smallest units comparisons
-#: of a counter that never gets beyond its bound. Every other warning stops the build.
-WAIVED = ("WIDTHEXPAND", "WIDTHTRUNC", "UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME", "CMPCONST")
+#: Warnings that Verilog written by Amaranth and Yosys provokes by construction: alias wires of payload fields, registers
+#: with an initial value and a process, cases over a default assigned before them (a real latch is LATCH), several modules
+#: in a file, and in the smallest units comparisons of a counter that never gets beyond its bound. Every other warning
+#: stops the build, but for those of :data:`WAIVED_CONSTRUCTS`.
+WAIVED = ("UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME", "CMPCONST")
+
+#: Warnings of a construct, by rule and beginning of the message: Yosys writes a comparison with zero as `!x`, which drops
+#: no bit, and leaves the extension of operands to the language. An assignment or a connection to a port whose sides
+#: differ in width has other messages, and stops the build.
+WAIVED_CONSTRUCTS = (
+    ("WIDTHTRUNC", "Logical operator LOGNOT expects 1 bit on the LHS"),
+    *(("WIDTHEXPAND", f"Operator {name} expects") for name in
+      ("ADD", "SUB", "MUL", "SHIFTL", "SHIFTR", "SHIFTRS", "AND", "OR", "XOR", "COND", "EQ", "NEQ", "EQCASE", "NEQCASE",
+       "LT", "LTE", "GT", "GTE", "LTS", "LTES", "GTS", "GTES")),
+)
+
+#: Both as a file of rules for Verilator, and as options. A bench is a program, whose integers index and count; where it
+#: meets the unit, a port of another width stops the build too.
+RULES = "`verilator_config\n" + "".join(
+    f'lint_off -rule {rule} -file "{file}" -match "{message}*"\n' for file, rule, message in (
+        *(("*", rule, message) for rule, message in WAIVED_CONSTRUCTS),
+        *(("*bench.sv", rule, message) for rule in ("WIDTHTRUNC", "WIDTHEXPAND")
+          for message in ("Bit extraction", "Operator", "Logical operator"))))
+RULE_OPTIONS = ("-Wall", *(f"-Wno-{rule}" for rule in WAIVED))
 
 
 def tool_versions() -> dict[str, str]:
@@ -81,8 +100,8 @@ def optimisation() -> tuple[str, ...]:
     return f"OPT_FAST=-O{level}", "OPT_SLOW=-O0", f"OPT_GLOBAL=-O{level}"
 
 
-#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (of a driver with a
-#: `main` of its own: after ``VerilatedContext::randReset``).
+#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (a driver
+#: with a `main` of its own: ``randReset`` of the thread's context).
 UNKNOWN = ("--x-assign", "unique", "--x-initial", "unique")
 
 
@@ -92,14 +111,12 @@ def _command(sources: list[str], trace: list[str]) -> list[str]:
     libs = config.libs_dir
     return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
             "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-            "-O3", *UNKNOWN,
-            "-Wall", *(f"-Wno-{w}" for w in WAIVED), "bench.vlt", *trace,
+            "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *trace,
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
 
 #: The bench itself is a program, not a circuit: blocking writes in a clocked process are what it is made of.
-BENCH_RULES = """`verilator_config
-lint_off -rule BLKSEQ -file "*bench.sv"
+BENCH_RULES = RULES + """lint_off -rule BLKSEQ -file "*bench.sv"
 lint_off -rule INITIALDLY -file "*bench.sv"
 """
 
@@ -177,6 +194,26 @@ def _trace(waves: bool) -> list[str]:
     return ["--trace-fst" if fst else "--trace-vcd", "--trace-structs"]
 
 
+def lint(verilog: str, top: str) -> list[str]:
+    """Complaints of Verilator about a whole, flat design, ``RULE: message`` each; those of benches are waived alike.
+
+    Raises
+    ------
+    :exc:`ToolMissing`
+        If Verilator can't run.
+    """
+    env = simulator_environment()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{top}.v").write_text(verilog)
+        (Path(folder) / "rules.vlt").write_text(RULES)
+        done = subprocess.run(["verilator", "--lint-only", *RULE_OPTIONS, "--top-module", top, "rules.vlt", f"{top}.v"],
+                              cwd=folder, env=env, capture_output=True, text=True)
+    found = re.findall(r"^%(?:Warning|Error)-?(\w*): (?:\S+?:\d+:\d+: )?(.*)", done.stderr, re.M)
+    if bool(done.returncode) != bool(found):
+        raise CheckFailed(f"verilator ended with {done.returncode}: {done.stderr.strip()[-200:]}")
+    return [f"{rule}: {message}" for rule, message in found if message and not message.startswith("Exiting due to")]
+
+
 def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False) -> Path:
     """Folder with the program ``bench``: the C++ of ``sources`` (name to text, the first is compiled) with the model of the
     module ``bench`` (text ``wrapper``, class ``Vtop``) around the unit ``verilog``; built unless it is there.
@@ -185,9 +222,8 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
-               "-O3", *UNKNOWN, "-Wall", *_trace(waves),
-               *(f"-Wno-{w}" for w in WAIVED), next(iter(sources)), f"{top}.v", "bench.sv"]
-    return _build(verilog, top, {"bench.sv": wrapper, **sources}, command, env, waves)
+               "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *_trace(waves), next(iter(sources)), f"{top}.v", "bench.sv"]
+    return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": RULES}, command, env, waves)
 
 
 def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], Mapping[str, str]]) -> Path:

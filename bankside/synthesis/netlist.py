@@ -72,7 +72,7 @@ class Netlist:
     macros : tuple of :class:`Instance`
         Memories; pins are bits such as ``RD_DATA[3]``.
     net_names : mapping of net to name
-        A readable name where the source gave one.
+        A readable name where the source gave one; one with ``$``, which its generator made up, if there is no other.
     """
 
     top: str
@@ -151,7 +151,7 @@ def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str]
             continue
         bits = net["bits"]
         for i, bit in enumerate(bits):
-            if isinstance(bit, int) and bit not in names:
+            if isinstance(bit, int) and (bit not in names or ("$" in names[bit] and "$" not in name)):
                 names[bit] = name if len(bits) == 1 else f"{name}[{i}]"
     return Netlist(top, (*ports, *outside), tuple(instances), tuple(macros), names)
 

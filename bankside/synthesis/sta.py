@@ -84,7 +84,8 @@ class TimingPath:
         Mapping keeps the names of registers, ports and memories, not those of logic between them. So a path is described
         by its ends and by the named signals that its gates combine with it, most frequent first, at most four.
         """
-        met = Counter(name for step in self.steps for name in {_family(name) for name in step.beside})
+        met = Counter(family for step in self.steps
+                      for family in {_family(name) for name in step.beside if "$" not in name})
         gates = len(self.steps) - self.kind.startswith("register") - self.kind.endswith("register")
         text = f"from {self.start} to {self.end} through {gates} gate{'s' * (gates != 1)}"
         if met:

@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """PAM's interface between two memories: KV tokens are read in the source's format and written in the destination's."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
@@ -13,6 +15,64 @@ from ..blocks.stream import StreamFIFO, StreamRegister
 from .scheduler import AccessScheduler, place_fields
 
 __all__ = ["PamInterface"]
+
+
+class _Shapes:
+    """Widths that several steps need, and addresses made of them.
+
+    Attributes
+    ----------
+    gathers, scatters : tokens are in bundles at the receiver, at the sender
+    bundle_bits, chip_bits : of a place's number
+    bundle, place : shape of a bundle's number and of a place's
+    goal : fields of where a token or bundle is to be written
+    ticket : what goes with it through the receiver
+    """
+
+    def __init__(self, config):
+        self._config = config
+        self.gathers, self.scatters = config.destination.chips > 1, config.source.chips > 1
+        self.bundle_bits, self.chip_bits = _log(config.bundles), _log(config.chips)
+        self.bundle = unsigned(max(1, self.bundle_bits))
+        self.place = data.StructLayout({"bundle": self.bundle, "chip": unsigned(max(1, self.chip_bits))})
+        # The tags of a bundle are fetched at its end.
+        tag = {} if self.gathers else {"tag": config.tag_bits}
+        self.goal = {**place_fields(config.destination.commands, config.token_bytes), **tag}
+        self.ticket = data.StructLayout({"place": self.place, **tag})
+
+    def address(self, place, whole):
+        """Number of a place, or of its bundle."""
+        return Cat(Const(0, 0) if whole else place.chip[:self.chip_bits], place.bundle[:self.bundle_bits])
+
+    def position(self, place, access, beat, side):
+        """Word of the buffer and, in it, the port's share."""
+        accesses = side.layout.accesses_of_token(self._config.token_bytes)
+        number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
+        lane = _log(self._config.word_bytes // side.port_bytes)
+        return Cat(number[lane:], place.bundle[:self.bundle_bits]), number[:lane]
+
+
+class _Places(NamedTuple):
+    """Of each bundle, a bit for each chip: places taken, given to a token in this clock, free from the next clock on."""
+
+    held: Array
+    taken: Array
+    freed: Array
+
+
+class _Entry(NamedTuple):
+    """A descriptor is accepted; the place of its token; it is the last of its bundle."""
+
+    accepted: Value
+    place: data.View
+    last: Value
+
+
+class _Arrival(NamedTuple):
+    """The place of the token whose data come, and whether all of it has."""
+
+    place: data.View
+    whole: Signal
 
 
 class PamInterface(wiring.Component):
@@ -70,77 +130,106 @@ class PamInterface(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        source, destination, chips = config.source, config.destination, config.chips
-        gathers, scatters = destination.chips > 1, source.chips > 1  # bundles at the receiver, at the sender
-        bundle_bits, chip_bits = _log(config.bundles), _log(chips)
-        bundle_shape, chip_shape = unsigned(max(1, bundle_bits)), unsigned(max(1, chip_bits))
-        place_shape = data.StructLayout({"bundle": bundle_shape, "chip": chip_shape})
-        goal_shape = place_fields(destination.commands, config.token_bytes)
-        if not gathers:  # else the tags of a bundle are fetched at its end
-            goal_shape["tag"] = config.tag_bits
-        ticket = data.StructLayout({"place": place_shape, **({} if gathers else {"tag": config.tag_bits})})
+        shapes = _Shapes(self._config)
+        sender, receiver = self._schedulers(m, shapes)
+        places = self._places(shapes)
+        entry = self._take_descriptors(m, shapes, sender, places)
+        target = self._targets(m, shapes, entry)
+        self._count_places(m, entry, places)
+        flying = self._read_commands(m, shapes, sender)
+        fills, drains = self._buffer(m)
+        arrival = self._fill(m, shapes, flying, fills)
+        complete = self._complete(m, shapes, entry, places, arrival)
+        self._to_receiver(m, shapes, receiver, complete, target, places)
+        jobs = self._write_commands(m, shapes, receiver, places)
+        out = self._drain(m, shapes, jobs, drains, places)
+        self._data_and_ends(m, shapes, out, entry, places)
+        if platform == "formal":
+            m.d.comb += [
+                Assert(~entry.accepted | ~places.held[entry.place.bundle].bit_select(entry.place.chip, 1),
+                       "PamInterface: a place given to a token was free"),
+                Assert(~complete.i.valid | complete.i.ready, "PamInterface: a complete token finds room"),
+            ]
+        return m
 
+    def _schedulers(self, m, shapes):
+        """The order of the read commands and the order of the write commands."""
+        config = self._config
+        source, destination = config.source, config.destination
         m.submodules.sender = sender = AccessScheduler(
-            source.commands, config.token_bytes, config.reorder_depth, place_shape,
+            source.commands, config.token_bytes, config.reorder_depth, shapes.place,
             bank_cycles=source.read_bank_cycles, recovery_cycles=source.read_recovery_cycles,
             hit_limit=config.hit_limit)
         m.submodules.receiver = receiver = AccessScheduler(
-            destination.commands, config.token_bytes, config.write_depth, ticket,
+            destination.commands, config.token_bytes, config.write_depth, shapes.ticket,
             bank_cycles=destination.write_bank_cycles, recovery_cycles=destination.write_recovery_cycles,
             hit_limit=config.hit_limit)
+        return sender, receiver
 
-        # ---- A descriptor takes a place in the buffer: that of its chip in a bundle -----------------------------------
-        held = Array(Signal(chips, name=f"held_{n}") for n in range(config.bundles))  # places taken
-        place, begun = Signal(place_shape), Signal()
-        fresh, available = lowest(m, Cat(~one.any() for one in held), "fresh")
-        descriptor = self.descriptor.p
+    # ---- A descriptor takes a place in the buffer: that of its chip in a bundle ---------------------------------------
+
+    def _places(self, shapes):
+        """By bundle, a bit for each chip: places taken, given to a token in this clock, free from the next clock on."""
+        return _Places(*(Array(Signal(self._config.chips, name=f"{name}_{n}") for n in range(self._config.bundles))
+                         for name in ("held", "taken", "freed")))
+
+    def _take_descriptors(self, m, shapes, sender, places):
+        """A bundle takes the first free place; its last token sends it to the sender's scheduler, if that reads bundles."""
+        config, descriptor = self._config, self.descriptor.p
+        place = Signal(shapes.place)
+        begun = Signal()
+        fresh, available = lowest(m, Cat(~one.any() for one in places.held), "fresh")
         accepted = self.descriptor.valid & self.descriptor.ready
         m.d.comb += place.bundle.eq(fresh)
         last = Const(1)
-        if chips > 1:
+        if config.chips > 1:
             last = ~descriptor.more
-            bundle = Signal(bundle_shape)
-            m.d.comb += place.chip.eq((descriptor.source_group if scatters else descriptor.destination_group)[:chip_bits])
+            bundle = Signal(shapes.bundle)
+            group = descriptor.source_group if shapes.scatters else descriptor.destination_group
+            m.d.comb += place.chip.eq(group[:shapes.chip_bits])
             with m.If(begun):
                 m.d.comb += place.bundle.eq(bundle)
             with m.If(accepted):
                 m.d.sync += [begun.eq(descriptor.more), bundle.eq(place.bundle)]
             available = available | begun
-        to_sender = last if scatters else Const(1)
+        to_sender = last if shapes.scatters else Const(1)
         m.d.comb += [
             sender.i.valid.eq(self.descriptor.valid & available & to_sender),
             self.descriptor.ready.eq((sender.i.ready | ~to_sender) & available),
-            sender.i.p.group.eq(descriptor.source_group[chip_bits if scatters else 0:]),
+            sender.i.p.group.eq(descriptor.source_group[shapes.chip_bits if shapes.scatters else 0:]),
             sender.i.p.slot.eq(descriptor.source_slot),
             sender.i.p.ref.eq(place),
         ]
+        return _Entry(accepted, place, last)
 
-        def address(place, whole):
-            """Number of a place, or of its bundle."""
-            return Cat(Const(0, 0) if whole else place.chip[:chip_bits], place.bundle[:bundle_bits])
+    def _table(self, m, name, shape, whole, shapes, entry, values):
+        """Memory by place, or by bundle (``whole``), written when a descriptor is taken; its read port."""
+        depth = self._config.bundles if whole else self._config.buffer_tokens
+        m.submodules[name] = memory = Memory(shape=shape, depth=depth, init=[])
+        port = memory.write_port()
+        m.d.comb += [port.en.eq(entry.accepted), port.addr.eq(shapes.address(entry.place, whole)),
+                     Value.cast(port.data).eq(values)]
+        return memory.read_port()
 
-        def table(name, shape, whole, values):
-            """Memory by place or by bundle, written when a descriptor is taken; its read port."""
-            depth = config.bundles if whole else config.buffer_tokens
-            m.submodules[name] = memory = Memory(shape=shape, depth=depth, init=[])
-            port = memory.write_port()
-            m.d.comb += [port.en.eq(accepted), port.addr.eq(address(place, whole)), Value.cast(port.data).eq(values)]
-            return memory.read_port()
+    def _targets(self, m, shapes, entry):
+        """Where tokens or bundles are to be written."""
+        descriptor = self.descriptor.p
+        group = Cat(descriptor.destination_group[shapes.chip_bits if shapes.gathers else 0:], Const(0, 1))
+        goal = [group[:shapes.goal["group"]], descriptor.destination_slot]  # at least a bit
+        return self._table(m, "targets", data.StructLayout(shapes.goal), shapes.gathers, shapes, entry,
+                           Cat(*goal, *([] if shapes.gathers else [descriptor.tag])))
 
-        goal = [descriptor.destination_group[chip_bits if gathers else 0:], descriptor.destination_slot]
-        goal[0] = Cat(goal[0], Const(0, 1))[:goal_shape["group"]]  # at least a bit
-        target = table("targets", data.StructLayout(goal_shape), gathers,
-                       Cat(*goal, *([] if gathers else [descriptor.tag])))
-        taken, freed = (Array(Signal(chips, name=f"{name}_{n}") for n in range(config.bundles))
-                        for name in ("taken", "freed"))
-        m.d.sync += [one.eq((one | more) & ~less) for one, more, less in zip(held, taken, freed, strict=True)]
-        with m.If(accepted):
-            m.d.comb += taken[place.bundle].eq(1 << place.chip)
+    def _count_places(self, m, entry, places):
+        m.d.sync += [one.eq((one | more) & ~less) for one, more, less in zip(*places, strict=True)]
+        with m.If(entry.accepted):
+            m.d.comb += places.taken[entry.place.bundle].eq(1 << entry.place.chip)
 
-        # ---- Read commands, and what their data are -----------------------------------------------------------------
-        flight = data.StructLayout({"access": len(sender.o.p.access), "last": 1, "place": place_shape})
-        m.submodules.flying = flying = StreamFIFO(flight, config.reads_in_flight)
+    # ---- Read commands, and what their data are -----------------------------------------------------------------------
+
+    def _read_commands(self, m, shapes, sender):
+        """Read commands; returns the queue of those whose data have not all come."""
+        flight = data.StructLayout({"access": len(sender.o.p.access), "last": 1, "place": shapes.place})
+        m.submodules.flying = flying = StreamFIFO(flight, self._config.reads_in_flight)
         m.d.comb += [
             self.read.valid.eq(sender.o.valid & flying.i.ready),
             self.read.p.eq(sender.o.p.location),
@@ -150,90 +239,104 @@ class PamInterface(wiring.Component):
             flying.i.p.place.eq(sender.o.p.ref),
             sender.o.ready.eq(self.read.ready & flying.i.ready),
         ]
+        return flying
 
-        # ---- Re-layout buffer: one port writes what was read, the other reads what is written ------------------------
-        # A memory for each chip, so that a bundle's tokens are accessed at once.
-        words, word = config.token_words, 8 * config.word_bytes
+    # ---- Re-layout buffer: one port writes what was read, the other reads what is written ------------------------------
+
+    def _buffer(self, m):
+        """A memory for each chip, so that a bundle's tokens are accessed at once: write ports and read ports."""
+        config = self._config
         fills, drains = [], []
-        for n in range(chips):
-            m.submodules[f"buffer_{n}" if chips > 1 else "buffer"] = buffer = Memory(
-                shape=word, depth=max(2, config.bundles * words), init=[])
-            fills.append(buffer.write_port(granularity=8 * source.port_bytes))
+        for n in range(config.chips):
+            m.submodules[f"buffer_{n}" if config.chips > 1 else "buffer"] = buffer = Memory(
+                shape=8 * config.word_bytes, depth=max(2, config.bundles * config.token_words), init=[])
+            fills.append(buffer.write_port(granularity=8 * config.source.port_bytes))
             drains.append(buffer.read_port())
+        return fills, drains
 
-        def position(place, access, beat, side):
-            """Word of the buffer and, in it, the port's share."""
-            accesses = side.layout.accesses_of_token(config.token_bytes)
-            number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
-            lane = _log(config.word_bytes // side.port_bytes)
-            return Cat(number[lane:], place.bundle[:bundle_bits]), number[:lane]
-
+    def _fill(self, m, shapes, flying, fills):
+        """A beat of data goes where the token's bytes belong."""
+        config, came = self._config, flying.o.p.place
+        source, lanes = config.source, config.word_bytes // config.source.port_bytes
         beat = Signal(max(1, _log(source.beats)))
-        arrives, ends = Signal(), Signal()
-        fill_lane = Signal(max(1, _log(config.word_bytes // source.port_bytes)))
-        fill_word, lane = position(flying.o.p.place, flying.o.p.access, beat, source)
-        came = flying.o.p.place
-        m.submodules.complete = complete = StreamFIFO(place_shape, config.bundles)
+        arrives = Signal()
+        ends = Signal()
+        fill_lane = Signal(max(1, _log(lanes)))
+        fill_word, lane = shapes.position(came, flying.o.p.access, beat, source)
         m.d.comb += [
             self.read_data.ready.eq(flying.o.valid),
             arrives.eq(self.read_data.valid & flying.o.valid),
             ends.eq(beat == source.beats - 1),
             flying.o.ready.eq(self.read_data.valid & ends),
             fill_lane.eq(lane),
-            complete.i.p.eq(came),
         ]
         for n, fill in enumerate(fills):
-            part = self.read_data.payload.word_select(n if scatters else 0, 8 * source.port_bytes)
-            here = arrives if scatters else arrives & (came.chip == n)
+            part = self.read_data.payload.word_select(n if shapes.scatters else 0, 8 * source.port_bytes)
+            here = arrives if shapes.scatters else arrives & (came.chip == n)
             m.d.comb += [
                 fill.addr.eq(fill_word),
-                fill.data.eq(part.replicate(config.word_bytes // source.port_bytes)),
+                fill.data.eq(part.replicate(lanes)),
                 fill.en.eq(Mux(here, 1 << fill_lane, 0)),
             ]
         with m.If(arrives):
             m.d.sync += beat.eq(Mux(ends, 0, beat + 1))
         whole = Signal()
         m.d.comb += whole.eq(arrives & ends & flying.o.p.last)
-        if not gathers:
+        return _Arrival(came, whole)
+
+    # ---- What is complete goes to the receiver, with its target -------------------------------------------------------
+
+    def _complete(self, m, shapes, entry, places, arrival):
+        """The queue of tokens whose last byte has come, or of bundles whose last token has."""
+        config, came, whole = self._config, arrival.place, arrival.whole
+        m.submodules.complete = complete = StreamFIFO(shapes.place, config.bundles)
+        m.d.comb += complete.i.p.eq(came)
+        if not shapes.gathers:
             m.d.comb += complete.i.valid.eq(whole)
         else:
             # The token that completes a bundle is also its last, as all are described before.
-            missing = Array(Signal(chips, name=f"missing_{n}") for n in range(config.bundles))
+            missing = Array(Signal(config.chips, name=f"missing_{n}") for n in range(config.bundles))
             closed = Array(Signal(name=f"closed_{n}") for n in range(config.bundles))
-            it = Signal(chips)
+            it = Signal(config.chips)
             m.d.comb += it.eq(1 << came.chip)
             finishes = Array(one & (its == it) for one, its in zip(closed, missing, strict=True))
             m.d.comb += complete.i.valid.eq(whole & finishes[came.bundle])
             for n in range(config.bundles):
-                m.d.sync += missing[n].eq((missing[n] & ~Mux(whole & (came.bundle == n), it, 0)) | taken[n])
-            with m.If(accepted):
-                m.d.sync += closed[place.bundle].eq(last)
+                m.d.sync += missing[n].eq((missing[n] & ~Mux(whole & (came.bundle == n), it, 0)) | places.taken[n])
+            with m.If(entry.accepted):
+                m.d.sync += closed[entry.place.bundle].eq(entry.last)
+        return complete
 
-        # ---- What is complete goes to the receiver, with its target ---------------------------------------------------
-        waiting, step = Signal(), Signal()
-        whose = Signal(place_shape)
-        following = Signal(place_shape)
+    def _to_receiver(self, m, shapes, receiver, complete, target, places):
+        """A complete token waits a clock for its target; a bundle that was read at once goes token by token."""
+        waiting = Signal()
+        step = Signal()
+        whose = Signal(shapes.place)
+        following = Signal(shapes.place)
         m.d.comb += [
             step.eq(~waiting | receiver.i.ready),
             following.eq(complete.o.p),
             target.en.eq(complete.o.valid & step),
-            target.addr.eq(address(following, gathers)),
+            target.addr.eq(shapes.address(following, shapes.gathers)),
             complete.o.ready.eq(step),
             receiver.i.valid.eq(waiting),
             receiver.i.p.group.eq(target.data.group),
             receiver.i.p.slot.eq(target.data.slot),
             receiver.i.p.ref.place.eq(whose),
         ]
-        if not gathers:
+        if not shapes.gathers:
             m.d.comb += receiver.i.p.ref.tag.eq(target.data.tag)
-        if scatters:
-            chip, final = _members(m, "token", held[complete.o.p.bundle], complete.o.valid & step)
+        if shapes.scatters:
+            chip, final = _members(m, "token", places.held[complete.o.p.bundle], complete.o.valid & step)
             m.d.comb += [following.chip.eq(chip), complete.o.ready.eq(step & final)]
         with m.If(step):
             m.d.sync += [waiting.eq(complete.o.valid), whose.eq(following)]
 
-        # ---- Write commands, and the reading of their data -----------------------------------------------------------
-        job = data.StructLayout({"access": len(receiver.o.p.access), "last": 1, "ref": ticket})
+    # ---- Write commands, and the reading of their data ----------------------------------------------------------------
+
+    def _write_commands(self, m, shapes, receiver, places):
+        """Write commands; returns the queue of those whose data have not left the buffer."""
+        job = data.StructLayout({"access": len(receiver.o.p.access), "last": 1, "ref": shapes.ticket})
         m.submodules.jobs = jobs = StreamFIFO(job, 2)
         m.d.comb += [
             self.write.valid.eq(receiver.o.valid & jobs.i.ready),
@@ -244,15 +347,25 @@ class PamInterface(wiring.Component):
             jobs.i.p.ref.eq(receiver.o.p.ref),
             receiver.o.ready.eq(self.write.ready & jobs.i.ready),
         ]
-        if gathers:
-            m.d.comb += self.write.p.chips.eq(held[receiver.o.p.ref.place.bundle])
-        out_shape = data.StructLayout({"beat": payload(config.beat_layout), "final": 1, "ref": ticket})
+        if shapes.gathers:
+            m.d.comb += self.write.p.chips.eq(places.held[receiver.o.p.ref.place.bundle])
+        return jobs
+
+    def _drain(self, m, shapes, jobs, drains, places):
+        """Beats of a job, a clock behind the address. A token's place is free when its last beat is read."""
+        config = self._config
+        destination, lanes = config.destination, config.word_bytes // config.destination.port_bytes
+        out_shape = data.StructLayout({"beat": payload(config.beat_layout), "final": 1, "ref": shapes.ticket})
         m.submodules.out = out = StreamRegister(out_shape)
         out_beat = Signal(max(1, _log(destination.beats)))
-        take, out_ends, loaded = Signal(), Signal(), Signal()
-        loaded_lane = Signal(max(1, _log(config.word_bytes // destination.port_bytes)))
-        loaded_last, loaded_final, loaded_ref = Signal(), Signal(), Signal(ticket)
-        drain_word, drain_lane = position(jobs.o.p.ref.place, jobs.o.p.access, out_beat, destination)
+        take = Signal()
+        out_ends = Signal()
+        loaded = Signal()
+        loaded_lane = Signal(max(1, _log(lanes)))
+        loaded_last = Signal()
+        loaded_final = Signal()
+        loaded_ref = Signal(shapes.ticket)
+        drain_word, drain_lane = shapes.position(jobs.o.p.ref.place, jobs.o.p.access, out_beat, destination)
         moves = ~loaded | out.i.ready
         parts = [drain.data.word_select(loaded_lane, 8 * destination.port_bytes) for drain in drains]
         m.d.comb += [
@@ -262,7 +375,7 @@ class PamInterface(wiring.Component):
             *(drain.en.eq(take) for drain in drains),
             *(drain.addr.eq(drain_word) for drain in drains),
             out.i.valid.eq(loaded),
-            out.i.p.beat.data.eq(Cat(parts) if gathers else Array(parts)[loaded_ref.place.chip[:chip_bits]]),
+            out.i.p.beat.data.eq(Cat(parts) if shapes.gathers else Array(parts)[loaded_ref.place.chip[:shapes.chip_bits]]),
             out.i.p.beat.last.eq(loaded_last),
             out.i.p.final.eq(loaded_final),
             out.i.p.ref.eq(loaded_ref),
@@ -272,9 +385,17 @@ class PamInterface(wiring.Component):
                          loaded_final.eq(out_ends & jobs.o.p.last), loaded_ref.eq(jobs.o.p.ref)]
         with m.If(take):
             m.d.sync += out_beat.eq(Mux(out_ends, 0, out_beat + 1))
+        if not shapes.gathers:
+            with m.If(take & out_ends & jobs.o.p.last):
+                m.d.comb += places.freed[jobs.o.p.ref.place.bundle].eq(1 << jobs.o.p.ref.place.chip)
+        return out
 
-        # ---- Data, and the end of a token or bundle -------------------------------------------------------------------
-        m.submodules.ended = ended = StreamRegister(bundle_shape if gathers else unsigned(config.tag_bits))
+    # ---- Data, and the end of a token or bundle -----------------------------------------------------------------------
+
+    def _data_and_ends(self, m, shapes, out, entry, places):
+        """Beats leave; behind the last one of a token its tag, or behind that of a bundle all of its tags."""
+        gathers = shapes.gathers
+        m.submodules.ended = ended = StreamRegister(shapes.bundle if gathers else unsigned(self._config.tag_bits))
         m.d.comb += [
             self.write_data.valid.eq(out.o.valid & (~out.o.p.final | ended.i.ready)),
             self.write_data.p.eq(out.o.p.beat),
@@ -284,46 +405,40 @@ class PamInterface(wiring.Component):
         ]
         if not gathers:
             wiring.connect(m, ended=ended.o, done=wiring.flipped(self.done))
-            with m.If(take & out_ends & jobs.o.p.last):
-                m.d.comb += freed[jobs.o.p.ref.place.bundle].eq(1 << jobs.o.p.ref.place.chip)
         else:
-            tag = table("tags", unsigned(config.tag_bits), False, descriptor.tag)
-            m.submodules.out_tags = tags = StreamRegister(unsigned(config.tag_bits))
-            wiring.connect(m, tags=tags.o, done=wiring.flipped(self.done))
-            fetched, fetch = Signal(), Signal()
-            m.d.comb += fetch.eq(~fetched | tags.i.ready)
-            chip, final = _members(m, "tag", held[ended.o.payload], ended.o.valid & fetch)
-            m.d.comb += [
-                tag.en.eq(ended.o.valid & fetch),
-                tag.addr.eq(Cat(chip, ended.o.payload[:bundle_bits])),
-                ended.o.ready.eq(fetch & final),
-                tags.i.valid.eq(fetched),
-                tags.i.payload.eq(tag.data),
-            ]
-            with m.If(fetch):
-                m.d.sync += fetched.eq(ended.o.valid)
-            with m.If(ended.o.valid & fetch & final):
-                m.d.comb += freed[ended.o.payload].eq(-1)
+            self._tags(m, shapes, ended, entry, places)
 
-        if platform == "formal":
-            m.d.comb += [
-                Assert(~accepted | ~held[place.bundle].bit_select(place.chip, 1),
-                       "PamInterface: a place given to a token was free"),
-                Assert(~complete.i.valid | complete.i.ready, "PamInterface: a complete token finds room"),
-            ]
-        return m
+    def _tags(self, m, shapes, ended, entry, places):
+        """The tags of a bundle that has left, one a clock; behind the last its place is free."""
+        tag_shape = unsigned(self._config.tag_bits)
+        tag = self._table(m, "tags", tag_shape, False, shapes, entry, self.descriptor.p.tag)
+        m.submodules.out_tags = tags = StreamRegister(tag_shape)
+        wiring.connect(m, tags=tags.o, done=wiring.flipped(self.done))
+        fetched = Signal()
+        fetch = Signal()
+        m.d.comb += fetch.eq(~fetched | tags.i.ready)
+        chip, final = _members(m, "tag", places.held[ended.o.payload], ended.o.valid & fetch)
+        m.d.comb += [
+            tag.en.eq(ended.o.valid & fetch),
+            tag.addr.eq(Cat(chip, ended.o.payload[:shapes.bundle_bits])),
+            ended.o.ready.eq(fetch & final),
+            tags.i.valid.eq(fetched),
+            tags.i.payload.eq(tag.data),
+        ]
+        with m.If(fetch):
+            m.d.sync += fetched.eq(ended.o.valid)
+        with m.If(ended.o.valid & fetch & final):
+            m.d.comb += places.freed[ended.o.payload].eq(-1)
 
 
 def _members(m, name, mask, step):
     """Ones of ``mask`` one after the other, lowest first, with each ``step``: number of this one, and whether it is the
     last. The mask is looked at in the first step."""
-    walking, left, now = Signal(name=f"{name}_walking"), Signal(len(mask), name=f"{name}_left"), Signal(len(mask))
-    number = Signal(range(len(mask)), name=f"{name}_chip")
-    after = now & (now - 1)[:len(mask)]
+    walking, left = Signal(name=f"{name}_walking"), Signal(len(mask), name=f"{name}_left")
+    now = Signal(len(mask), name=f"{name}_now")
     m.d.comb += now.eq(Mux(walking, left, mask))
-    for n in reversed(range(len(mask))):
-        with m.If(now[n]):
-            m.d.comb += number.eq(n)
+    number, _ = lowest(m, now, f"{name}_chip")
+    after = now & (now - 1)[:len(mask)]
     with m.If(step):
         m.d.sync += [walking.eq(after.any()), left.eq(after)]
     return number, ~after.any()

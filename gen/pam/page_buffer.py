@@ -38,7 +38,7 @@ class PageBuffer(wiring.Component):
     whose units wait holds up no other.
 
     Timing: one beat in and one out per clock over all channels, in turns; for a single channel, at least one out every
-    four clocks. The first beat of a page leaves four clocks after its last one was accepted, if the ports are free. A
+    four clocks. The first beat of a page leaves five clocks after its last one was accepted, if the ports are free. A
     row is never read and written at once.
 
     Parameters

@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """PAM's reduction unit (RU): merges partial results of attention, streaming, and normalises without a divider."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
@@ -16,6 +18,97 @@ from .sum_unit import SumUnit
 from .weights import WeightUnit
 
 __all__ = ["PamRu"]
+
+
+class _Queues(NamedTuple):
+    """The weight unit, and what waits for the lanes: beats of O, l, weights."""
+
+    unit: WeightUnit
+    staging: StreamFIFO
+    sums: StreamFIFO
+    weights: StreamFIFO
+
+
+class _Turns(NamedTuple):
+    """Whose partial result it is.
+
+    Attributes
+    ----------
+    running, begun : a step; a partial result of it has begun
+    started, ahead : the m of the partial result whose turn it is, of the next one, is under way
+    turn, following, others : source whose turn it is, the next one, and whether there is another
+    asked : source whose weight would be made
+    done, finished : sources that have sent their last; with what this clock brings
+    flying : weights under way
+    """
+
+    running: Signal
+    begun: Signal
+    started: Signal
+    ahead: Signal
+    turn: Signal
+    following: Signal
+    others: Signal
+    asked: Signal
+    done: Signal
+    finished: Signal
+    flying: Signal
+
+
+class _Moves(NamedTuple):
+    """A source's beat: it is accepted if there is one, it completes a beat of the lanes, it moves, it is the last of its
+    partial result; ``start``: a weight is asked for."""
+
+    beat: data.View
+    accept: Signal
+    whole: Signal
+    move: Signal
+    ends: Signal
+    start: Signal
+
+
+class _Merge(NamedTuple):
+    """A beat of O goes to the lanes, with its number."""
+
+    go: Signal
+    chunk: Signal
+
+
+class _ReadOut(NamedTuple):
+    """A beat of the result is read, the last one; the clocks that are for it; its number."""
+
+    go: Signal
+    last: Signal
+    phase: Signal
+    chunk: Signal
+
+
+class _Lanes(NamedTuple):
+    """Of the lanes.
+
+    Attributes
+    ----------
+    factor, scalar : what the result is multiplied with; what the lanes multiply with now
+    valid_1 : a beat of O went in the clock before
+    sent, outputs : clocks since a beat of the result was read, a strobe each; the beat
+    """
+
+    factor: Signal
+    scalar: Signal
+    valid_1: Signal
+    sent: list
+    outputs: list
+
+
+class _Result(NamedTuple):
+    """The queue of the result, its places that are neither taken nor reserved, whether there is one; m or l enters it; the
+    scale of the result."""
+
+    fifo: StreamFIFO
+    credits: Signal
+    places: Signal
+    header: Signal
+    scale: Signal
 
 
 class PamRu(wiring.Component):
@@ -74,38 +167,56 @@ class PamRu(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, lanes, total = self._config, self._lanes, self._sum
-        io, acc = config.io, config.acc
-        again, back, out = lanes[0].AGAIN, lanes[0].BACK, lanes[0].OUT
+        commands, ports = self._inputs(m)
+        queues = self._queues(m)
+        turns = self._turns(m)
+        moves = self._dispatch(m, ports, queues, turns)
+        self._gather(m, queues, moves)
+        self._next_turn(m, ports, turns, moves)
+        merge = self._merge(m, queues, turns, moves.start)
+        scratch = self._scratch(m)
+        read_out = self._read_out(m, queues, merge, scratch)
+        lanes = self._multiply_add(m, platform, queues, merge, scratch, read_out)
+        in_flight = self._sum_up(m, queues, merge, lanes)
+        result = self._result_queue(m, read_out, lanes)
+        self._control(m, commands, queues, turns, moves, lanes, in_flight, read_out, result)
+        if platform == "formal":
+            self._check(m, queues, moves, merge, lanes, result)
+        return m
 
-        m.submodules.commands = commands = StreamRegister(payload(config.command_layout))
+    def _inputs(self, m):
+        m.submodules.commands = commands = StreamRegister(payload(self._config.command_layout))
         wiring.connect(m, command=wiring.flipped(self.command), commands=commands.i)
-        normalise = commands.o.p.normalise
-
         ports = []
         for name in self._names:
-            m.submodules[name] = port = PartialPort(config)
+            m.submodules[name] = port = PartialPort(self._config)
             wiring.connect(m, source=wiring.flipped(getattr(self, name)), port=port.i)
             ports.append(port)
+        return commands, ports
 
-        # ---- Dispatcher: whose turn it is; m to the weight unit, l and O into queues --------------------------------
+    # ---- Dispatcher: whose turn it is; m to the weight unit, l and O into queues --------------------------------------
+
+    def _queues(self, m):
+        config = self._config
+        io = config.io
         m.submodules.weight_unit = unit = WeightUnit(config)
         m.submodules.staging = staging = StreamFIFO(
             data.StructLayout({"data": config.lanes * io.width, "last": 1}), config.staging_beats, output_register=False)
-        m.submodules.sums = sums = StreamFIFO(acc.width, self.WEIGHTS)
+        m.submodules.sums = sums = StreamFIFO(config.acc.width, self.WEIGHTS)
         m.submodules.weights = weights = StreamFIFO(
             data.StructLayout({"weight": io.width, "steps": 10, "first": 1}), self.WEIGHTS)
+        return _Queues(unit, staging, sums, weights)
 
-        sources = config.sources
+    def _turns(self, m):
+        """The source whose turn it is, and the next one that has not finished."""
+        sources = self._config.sources
         places_of = range(max(sources, 2))
-        running, begun = Signal(), Signal()    # a step; a partial result of it
-        started, ahead = Signal(), Signal()    # the m of the partial result whose turn it is, of the next one: under way
+        running, begun = Signal(), Signal()
+        started, ahead = Signal(), Signal()
         turn, following, asked = Signal(places_of), Signal(places_of), Signal(places_of)
         done, finished = Signal(sources), Signal(sources)
         flying = Signal(range(self.WEIGHTS + 1))
-        beat = Signal(beat_layout(config))
-        there, others, accept, whole, move, ends, start = (
-            Signal(name=n) for n in ("there", "others", "accept", "whole", "move", "ends", "start"))
+        others = Signal()
         with m.Switch(turn):
             for n in range(sources):
                 with m.Case(n):
@@ -115,13 +226,22 @@ class PamRu(wiring.Component):
                     for other in reversed(candidates):
                         chosen = Mux(done[other], chosen, other)
                     m.d.comb += [following.eq(chosen), others.eq(~Cat(done[other] for other in candidates).all())]
-        # While one partial result moves, the weight of the next one can be made, if it is known whose that is.
+        return _Turns(running, begun, started, ahead, turn, following, others, asked, done, finished, flying)
+
+    def _dispatch(self, m, ports, queues, turns):
+        """A beat moves; or the weight of a partial result is asked for. While one partial result moves, the weight of the
+        next one can be made, if it is known whose that is."""
+        unit, staging, sums, weights = queues
+        turn, asked, started = turns.turn, turns.asked, turns.started
+        beat = Signal(beat_layout(self._config))
+        there, accept, whole, move, ends, start = (
+            Signal(name=n) for n in ("there", "accept", "whole", "move", "ends", "start"))
         m.d.comb += [
-            asked.eq(Mux(started, following, turn)),
-            start.eq(running & unit.free & (flying != self.WEIGHTS) & (~started | (others & ~ahead))
+            asked.eq(Mux(started, turns.following, turn)),
+            start.eq(turns.running & unit.free & (turns.flying != self.WEIGHTS) & (~started | (turns.others & ~turns.ahead))
                      & Array(port.known for port in ports)[asked]),
             unit.start.eq(start),
-            unit.first.eq(~begun),
+            unit.first.eq(~turns.begun),
             unit.m.eq(Array(port.m for port in ports)[asked]),
             unit.scale.eq(Array(port.scale for port in ports)[asked]),
             sums.i.valid.eq(start),
@@ -139,28 +259,40 @@ class PamRu(wiring.Component):
             ends.eq(move & beat.last),
             staging.i.valid.eq((started | start) & there & whole),
             staging.i.p.last.eq(beat.last),
-            finished.eq(done | Mux(ends & beat.final, Const(1, 1) << turn, 0)),
+            turns.finished.eq(turns.done | Mux(ends & beat.final, Const(1, 1) << turn, 0)),
         ]
+        return _Moves(beat, accept, whole, move, ends, start)
+
+    def _gather(self, m, queues, moves):
+        """Beats of a source are put together to a beat of the lanes."""
+        config, staging, beat, whole = self._config, queues.staging, moves.beat, moves.whole
         if config.gather == 1:
             m.d.comb += [whole.eq(1), staging.i.p.data.eq(beat.data)]
         else:
-            width = config.source_lanes * io.width
+            width = config.source_lanes * config.io.width
             parts = Signal((config.gather - 1) * width, reset_less=True)
             have = Signal(range(config.gather))
             m.d.comb += [whole.eq(have == config.gather - 1), staging.i.p.data.eq(Cat(parts, beat.data))]
-            with m.If(move):
+            with m.If(moves.move):
                 m.d.sync += [have.eq(Mux(whole, 0, have + 1)), parts.eq(Cat(parts, beat.data)[width:])]
-        for n, port in enumerate(ports):
-            m.d.comb += port.o.ready.eq(accept & (turn == n))
-        with m.If(start):
-            m.d.sync += [started.eq(1), ahead.eq(started), begun.eq(1)]
-        with m.If(ends):
-            m.d.sync += [started.eq(ahead | (started & start)), ahead.eq(0), done.eq(finished), turn.eq(following)]
 
-        # ---- Multiply-add: one beat of O at a time ------------------------------------------------------------------
-        chunk, gap = Signal(range(max(config.max_chunks, 2))), Signal(range(self.LOOP))
+    def _next_turn(self, m, ports, turns, moves):
+        started, ahead, start, ends = turns.started, turns.ahead, moves.start, moves.ends
+        for n, port in enumerate(ports):
+            m.d.comb += port.o.ready.eq(moves.accept & (turns.turn == n))
+        with m.If(start):
+            m.d.sync += [started.eq(1), ahead.eq(started), turns.begun.eq(1)]
+        with m.If(ends):
+            m.d.sync += [started.eq(ahead | (started & start)), ahead.eq(0), turns.done.eq(turns.finished),
+                         turns.turn.eq(turns.following)]
+
+    # ---- Multiply-add: one beat of O at a time ------------------------------------------------------------------------
+
+    def _merge(self, m, queues, turns, start):
+        """A beat of O goes on its way, if no accumulator is read before it has what was added last."""
+        staging, sums, weights = queues.staging, queues.sums, queues.weights
+        chunk, gap = Signal(range(max(self._config.max_chunks, 2))), Signal(range(self.LOOP))
         go, pop = Signal(), Signal()
-        entry = weights.o.p
         m.d.comb += [
             go.eq(staging.o.valid & weights.o.valid & sums.o.valid & (gap == 0)),
             staging.o.ready.eq(go),
@@ -168,24 +300,39 @@ class PamRu(wiring.Component):
             weights.o.ready.eq(pop),
             sums.o.ready.eq(pop),
         ]
-        m.d.sync += flying.eq(flying + start - pop)
+        m.d.sync += turns.flying.eq(turns.flying + start - pop)
         with m.If(gap != 0):
             m.d.sync += gap.eq(gap - 1)
         with m.If(go):
             m.d.sync += chunk.eq(Mux(staging.o.p.last, 0, chunk + 1))
             with m.If(staging.o.p.last):
                 m.d.sync += gap.eq(Mux(chunk < self.LOOP - 1, self.LOOP - 1 - chunk, 0))
-        memory = Memory(shape=config.lanes * acc.width, depth=max(config.max_chunks, 2), init=[])
+        return _Merge(go, chunk)
+
+    def _scratch(self, m):
+        """The accumulators of O: the memory's write port and its read port."""
+        config = self._config
+        memory = Memory(shape=config.lanes * config.acc.width, depth=max(config.max_chunks, 2), init=[])
         m.submodules.scratch = memory
         write, read = memory.write_port(), memory.read_port()
+        return write, read
 
-        # Reading the result out: an address and a place for the beat, in every other cycle.
+    def _read_out(self, m, queues, merge, scratch):
+        """Reading the result out: an address and a place for the beat, in every other cycle."""
+        last = queues.staging.o.p.last
+        _, read = scratch
         out_go, out_last, phase = Signal(), Signal(), Signal()
-        out_chunk, count = Signal(chunk.shape()), Signal(range(config.max_chunks + 1))
-        with m.If(go & staging.o.p.last):
-            m.d.sync += count.eq(chunk)
-        m.d.comb += [out_last.eq(out_chunk == count), read.addr.eq(Mux(out_go, out_chunk, chunk))]
+        out_chunk, count = Signal(merge.chunk.shape()), Signal(range(self._config.max_chunks + 1))
+        with m.If(merge.go & last):
+            m.d.sync += count.eq(merge.chunk)
+        m.d.comb += [out_last.eq(out_chunk == count), read.addr.eq(Mux(out_go, out_chunk, merge.chunk))]
+        return _ReadOut(out_go, out_last, phase, out_chunk)
 
+    def _multiply_add(self, m, platform, queues, merge, scratch, read_out):
+        """Lanes: a beat times its weight, added to the accumulators; or an accumulator times ``factor``, read out."""
+        config, lanes = self._config, self._lanes
+        io, acc = config.io, config.acc
+        (write, read), go, entry, total = scratch, merge.go, queues.weights.o.p, self._sum
         valid = delayed(m, go, "valid", self.LOOP - 1, reset=True)
         valid_1 = delayed(m, go, "valid_at", 1, reset=True)
         first_1 = delayed(m, entry.first, "first", 1)
@@ -194,68 +341,82 @@ class PamRu(wiring.Component):
         steps_1 = delayed(m, entry.steps, "steps", 1)
         steps = Signal(signed(11))
         m.d.comb += steps.eq(Mux(valid_1, steps_1, total.power))
-        sent = [out_go]
-        for n in range(1, out + 1):
+        sent = [read_out.go]
+        for n in range(1, lanes[0].OUT + 1):
             sent.append(delayed(m, sent[-1], f"out_{n}", 1, reset=True))
         outputs = []
         for number, part in enumerate(lanes):
             m.submodules[f"lane_{number}"] = shared(platform, part, "lane", part=True)
             m.d.comb += [
-                part.o.eq(staging.o.p.data.word_select(number, io.width)),
-                part.again.eq(sent[again]),
+                part.o.eq(queues.staging.o.p.data.word_select(number, io.width)),
+                part.again.eq(sent[part.AGAIN]),
                 part.factor.eq(scalar),
                 part.old.eq(read.data.word_select(number, acc.width)),
                 part.steps.eq(steps),
                 part.alone.eq(first_1 | ~valid_1),
-                part.back.eq(sent[back]),
+                part.back.eq(sent[part.BACK]),
             ]
             outputs.append(part.rounded)
         m.d.comb += [
             write.en.eq(valid),
-            write.addr.eq(delayed(m, chunk, "chunk", self.LOOP - 1)),
+            write.addr.eq(delayed(m, merge.chunk, "chunk", self.LOOP - 1)),
             write.data.eq(Cat(part.result for part in lanes)),
         ]
+        return _Lanes(factor, scalar, valid_1, sent, outputs)
 
-        # ---- The sum ------------------------------------------------------------------------------------------------
-        m.submodules.sum_unit = total
+    def _sum_up(self, m, queues, merge, lanes):
+        """The sum of all l; returns the beats of O and of it that are under way, a bit each."""
+        m.submodules.sum_unit = total = self._sum
+        entry = queues.weights.o.p
         m.d.comb += [
-            total.valid.eq(go & (chunk == 0)),
+            total.valid.eq(merge.go & (merge.chunk == 0)),
             total.first.eq(entry.first),
-            total.weight.eq(scalar),
+            total.weight.eq(lanes.scalar),
             total.steps.eq(entry.steps),
-            total.l.eq(sums.o.payload),
-            total.maximum.eq(unit.maximum),
+            total.l.eq(queues.sums.o.payload),
+            total.maximum.eq(queues.unit.maximum),
         ]
         in_flight = Signal(max(self.LOOP - 1, total.LATENCY - 1))
-        m.d.sync += in_flight.eq(Cat(go, in_flight))
+        m.d.sync += in_flight.eq(Cat(merge.go, in_flight))
+        return in_flight
 
-        # ---- Result -------------------------------------------------------------------------------------------------
+    # ---- Result -------------------------------------------------------------------------------------------------------
+
+    def _result_queue(self, m, read_out, lanes):
+        config = self._config
         scale = Signal(signed(config.scale_bits), reset_less=True)
-        m.d.comb += total.scale.eq(scale)
+        m.d.comb += self._sum.scale.eq(scale)
         m.submodules.outputs = fifo = StreamFIFO(payload(config.result_layout), self.PLACES, output_register=False)
         credits = Signal(range(fifo.depth + 1), init=fifo.depth)
         header, places = Signal(), Signal()
         m.d.comb += places.eq(credits != 0)
-        m.d.sync += credits.eq(credits + (fifo.o.valid & fifo.o.ready) - (header | out_go))
+        m.d.sync += credits.eq(credits + (fifo.o.valid & fifo.o.ready) - (header | read_out.go))
+        arrives = lanes.sent[-1]
         m.d.comb += [
-            fifo.i.valid.eq(header | sent[out]),
-            fifo.i.p.data.eq(Cat(outputs)),
-            fifo.i.p.last.eq(delayed(m, out_last, "last", out) & sent[out]),
-            fifo.i.p.final.eq(sent[out]),
+            fifo.i.valid.eq(header | arrives),
+            fifo.i.p.data.eq(Cat(lanes.outputs)),
+            fifo.i.p.last.eq(delayed(m, read_out.last, "last", len(lanes.sent) - 1) & arrives),
+            fifo.i.p.final.eq(arrives),
         ]
         wiring.connect(m, fifo=fifo.o, result=wiring.flipped(self.result))
+        return _Result(fifo, credits, places, header, scale)
 
+    def _control(self, m, commands, queues, turns, moves, lanes, in_flight, read_out, result):
+        """A step: merging, then the scale of the result, its logarithm and factor if it is normalised, and reading out."""
+        config, total, unit = self._config, self._sum, queues.unit
+        io, normalise, factor = config.io, commands.o.p.normalise, lanes.factor
+        fifo, header, places, scale = result.fifo, result.header, result.places, result.scale
         wait = Signal(range(max(SumUnit.LOGARITHM, WeightUnit.LATENCY, total.FINISH) + 1))
         with m.FSM():
             with m.State("RUN"):
-                m.d.comb += running.eq(commands.o.valid)
-                with m.If(ends & finished.all()):
-                    m.d.sync += [done.eq(0), begun.eq(0), turn.eq(0)]
+                m.d.comb += turns.running.eq(commands.o.valid)
+                with m.If(moves.ends & turns.finished.all()):
+                    m.d.sync += [turns.done.eq(0), turns.begun.eq(0), turns.turn.eq(0)]
                     m.next = "DRAIN"
             with m.State("DRAIN"):
                 m.d.comb += total.close.eq(1)
-                m.d.sync += [factor.eq(io.bias << io.fraction_bits), wait.eq(0), out_chunk.eq(0), phase.eq(1)]
-                with m.If((flying == 0) & ~in_flight.any()):
+                m.d.sync += [factor.eq(io.bias << io.fraction_bits), wait.eq(0), read_out.chunk.eq(0), read_out.phase.eq(1)]
+                with m.If((turns.flying == 0) & ~in_flight.any()):
                     m.next = "SCALE"
             with m.State("SCALE"):
                 m.d.sync += scale.eq(unit.total_scale + (total.power << config.table.fraction_bits))
@@ -294,23 +455,24 @@ class PamRu(wiring.Component):
                 with m.If(places):
                     m.next = "OUTPUT"
             with m.State("OUTPUT"):
-                m.d.comb += out_go.eq(places & phase)
-                m.d.sync += phase.eq(~phase)
-                with m.If(out_go):
-                    m.d.sync += out_chunk.eq(out_chunk + 1)
-                    with m.If(out_last):
+                m.d.comb += read_out.go.eq(places & read_out.phase)
+                m.d.sync += read_out.phase.eq(~read_out.phase)
+                with m.If(read_out.go):
+                    m.d.sync += read_out.chunk.eq(read_out.chunk + 1)
+                    with m.If(read_out.last):
                         m.d.comb += commands.o.ready.eq(1)
                         m.next = "RUN"
 
-        if platform == "formal":
-            m.d.comb += [
-                Assert(~fifo.i.valid | fifo.i.ready, "PamRu: a beat of the result finds a place"),
-                Assert(credits + fifo.level + sum(sent[1:]) == fifo.depth, "PamRu: each place is free, reserved, or taken"),
-                Assert(~(header & sent[out]), "PamRu: a header and a beat of O never leave at once"),
-                Assert(~(sent[1] & sent[back]), "PamRu: what comes back meets nothing from the scratch"),
-                Assert(~(Cat(sent).any() & (go | valid_1)),
-                       "PamRu: the lanes serve either merging or the result"),
-                Assert(~start | sums.i.ready, "PamRu: a sum finds a place"),
-                Assert(~unit.valid | weights.i.ready, "PamRu: a weight finds a place"),
-            ]
-        return m
+    def _check(self, m, queues, moves, merge, lanes, result):
+        fifo, sent = result.fifo, lanes.sent
+        m.d.comb += [
+            Assert(~fifo.i.valid | fifo.i.ready, "PamRu: a beat of the result finds a place"),
+            Assert(result.credits + fifo.level + sum(sent[1:]) == fifo.depth,
+                   "PamRu: each place is free, reserved, or taken"),
+            Assert(~(result.header & sent[-1]), "PamRu: a header and a beat of O never leave at once"),
+            Assert(~(sent[1] & sent[self._lanes[0].BACK]), "PamRu: what comes back meets nothing from the scratch"),
+            Assert(~(Cat(sent).any() & (merge.go | lanes.valid_1)),
+                   "PamRu: the lanes serve either merging or the result"),
+            Assert(~moves.start | queues.sums.i.ready, "PamRu: a sum finds a place"),
+            Assert(~queues.unit.valid | queues.weights.i.ready, "PamRu: a weight finds a place"),
+        ]

@@ -3,6 +3,7 @@
 
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -11,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...constraints.units.pam_interface import MemorySide
 from ..blocks.ports import payload
+from ..blocks.priority import lowest
 
 __all__ = ["AccessScheduler", "access_layout", "location_layout"]
 
@@ -51,6 +53,10 @@ class _Map:
         self.column_bits = _bits(side.columns)
         self.region_bits = _bits(layout.region_rows())
         self.parts = layout.parts()
+        self.fragments = side.fragments(token_bytes)
+        self.bank_bits, self.group_bits, self._lock = _bits(side.banks), _bits(side.groups), _bits(side.lockstep)
+        self._window_bits = _bits(side.windows)
+        self.row_bits = self.region_bits + (self.parts == 2)
         #: per region: what each bit of the access number within the region is, lowest first
         self.sources = []
         for part in range(self.parts):
@@ -61,6 +67,9 @@ class _Map:
             block = [("index", bit) for bit in range(tile, self.index_bits)]
             self.sources.append(low + token + piece + block)
             assert len(self.sources[-1]) == self.column_bits + self.region_bits
+        #: per region: bits of the access number that count through the accesses of one row, lowest first
+        self.counted = [[bit for name, bit in sources[:self.column_bits] if name == "access"] for sources in self.sources]
+        self.step_bits = max(1, *map(len, self.counted))
 
     def address(self, index, access):
         """Row and column of an access of token ``index``."""
@@ -75,9 +84,22 @@ class _Map:
             linear = Mux(part, bits(1), bits(0))
         return Cat(linear[self.column_bits:], part), linear[:self.column_bits]
 
-    def walked(self, part):
-        """Bits of the access number that count through the accesses of one row."""
-        return [bit for name, bit in self.sources[part][:self.column_bits] if name == "access"]
+    def walk(self, part, step, access_bits):
+        """What is added to the number of a row's first access after ``step`` accesses."""
+        counted = self.counted[part]
+        return Cat(step[counted.index(bit)] if bit in counted else 0 for bit in range(access_bits))
+
+    def upper(self, group):
+        """A group but for its number among those in lockstep."""
+        return group[self._lock:self.group_bits]
+
+    def state(self, bank, group):
+        """Number of the bank among those with a row of their own."""
+        return Cat(bank[:self.bank_bits], self.upper(group))
+
+    def window(self, state):
+        """Rank of a bank."""
+        return state[len(state) - self._window_bits:]
 
     def matches(self, part, first, index, row):
         """Whether ``row`` is that of token ``index`` with the row-choosing bits of access ``first``: a pair of the part
@@ -106,6 +128,88 @@ class _Lane:
         self.step, self.left = signal(step_bits, "step"), signal(step_bits, "left")  # accesses before and after this one
         self.access = signal(self.first.shape(), "access")
         self.done, self.free = signal(1, "done"), signal(1, "free")
+
+
+class _Tokens(NamedTuple):
+    """The tokens that are held, by place.
+
+    Attributes
+    ----------
+    group, bank, index, ref : of the token; ``index`` is its number in the bank
+    pending : rows still to be accessed; none: the place is free
+    older : tokens that came before
+    opened, row : a row of its bank is open, and which
+    valid : a bit for each place that is taken
+    """
+
+    group: list
+    bank: list
+    index: list
+    ref: list
+    pending: list
+    older: list
+    opened: list
+    row: list
+    valid: Signal
+
+
+class _Banks(NamedTuple):
+    """The banks: open rows, and timers for the next opening in a bank (``wait``), in a rank (``gaps``), and of four in a
+    rank (``windows``, if they are limited), with what each begins at."""
+
+    open: Array
+    row: Array
+    wait: list
+    gaps: list
+    windows: list
+    rest: int
+    recovery: int
+    gap: int
+    window_rest: int
+
+
+class _Ahead(NamedTuple):
+    """What was chosen and waits for its place among the rows accessed.
+
+    Attributes
+    ----------
+    waits, opens : there is such a choice; it opens a row
+    lane, left : its place; accesses of the row after the first
+    chosen, group, bank : its token
+    choice : its row, among those of the token
+    go : its place is free
+    """
+
+    waits: Signal
+    opens: Signal
+    lane: Signal
+    chosen: Signal
+    group: Signal
+    bank: Signal
+    choice: Signal
+    left: Signal
+    go: Signal
+
+
+class _Turn(NamedTuple):
+    """The lane whose access is offered, the lane of the next choice; of each lane whether it will then be busy, and the
+    groups that it uses."""
+
+    shown: Signal
+    lane_next: Signal
+    busy: list
+    groups: list
+
+
+class _Row(NamedTuple):
+    """The row of a choice: its token's index, rows and reference, its first access, its number, its bank."""
+
+    index: Signal
+    pending: Signal
+    ref: Value
+    first: Signal
+    row: Signal
+    state: Signal
 
 
 class AccessScheduler(wiring.Component):
@@ -167,230 +271,266 @@ class AccessScheduler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        side, depth = self._side, self._depth
-        mapping = _Map(side, self._token_bytes)
-        fragments = side.fragments(self._token_bytes)
-        count = len(fragments)
-        bank_bits, group_bits, lock = _bits(side.banks), _bits(side.groups), _bits(side.lockstep)
-        access_bits = len(self.o.p.access)
-        row_shape = mapping.region_bits + (mapping.parts == 2)
+        mapping = _Map(self._side, self._token_bytes)
+        tokens = self._tokens(m, mapping)
+        banks = self._banks(m, mapping)
+        lanes, ahead = self._lanes(m, mapping, tokens)
+        turn = self._turn(m, mapping, lanes, ahead)
+        hits, misses, choice = self._candidates(m, mapping, tokens, banks, lanes, ahead, turn)
+        self._choose(m, tokens, ahead, turn, hits, misses, choice)
+        found = self._row(m, mapping, tokens, ahead)
+        for number, lane in enumerate(lanes):
+            self._walk(m, mapping, number, lane, banks, ahead, turn, found)
+        self._begin_row(m, mapping, tokens, banks, ahead, found)
+        self._new_token(m, mapping, tokens, banks, ahead, found)
+        if platform == "formal":
+            chosen, choice = ahead.chosen, ahead.choice
+            m.d.comb += [
+                Assert((chosen & (chosen - 1)[:self._depth]) == 0, "AccessScheduler: at most one token is chosen"),
+                Assert(~ahead.waits | ((choice & (choice - 1)[:len(choice)]) == 0), "AccessScheduler: of one row"),
+                Assert(~ahead.waits | choice.any(), "AccessScheduler: a chosen token has something to do"),
+            ]
+        return m
 
-        # ---- Tokens held --------------------------------------------------------------------------------------------
-        group   = [Signal(max(1, group_bits), name=f"group_{n}", reset_less=True) for n in range(depth)]
-        bank    = [Signal(bank_bits, name=f"bank_{n}", reset_less=True) for n in range(depth)]
-        index   = [Signal(mapping.index_bits, name=f"index_{n}", reset_less=True) for n in range(depth)]
-        ref     = [Signal(self._ref, name=f"ref_{n}", reset_less=True) for n in range(depth)]
-        pending = [Signal(count, name=f"pending_{n}") for n in range(depth)]          # rows still to be accessed
-        older   = [Signal(depth, name=f"older_{n}", reset_less=True) for n in range(depth)]
-        opened  = [Signal(name=f"opened_{n}", reset_less=True) for n in range(depth)]  # a row of its bank is open,
-        row     = [Signal(row_shape, name=f"row_{n}", reset_less=True) for n in range(depth)]  # and which
-        valid   = Signal(depth)
-        m.d.comb += valid.eq(Cat(p.any() for p in pending))
+    def _tokens(self, m, mapping):
+        """Places for the tokens that are held."""
+        depth, count = range(self._depth), len(mapping.fragments)
+        tokens = _Tokens(
+            group=[Signal(max(1, mapping.group_bits), name=f"group_{n}", reset_less=True) for n in depth],
+            bank=[Signal(mapping.bank_bits, name=f"bank_{n}", reset_less=True) for n in depth],
+            index=[Signal(mapping.index_bits, name=f"index_{n}", reset_less=True) for n in depth],
+            ref=[Signal(self._ref, name=f"ref_{n}", reset_less=True) for n in depth],
+            pending=[Signal(count, name=f"pending_{n}") for n in depth],
+            older=[Signal(self._depth, name=f"older_{n}", reset_less=True) for n in depth],
+            opened=[Signal(name=f"opened_{n}", reset_less=True) for n in depth],
+            row=[Signal(mapping.row_bits, name=f"row_{n}", reset_less=True) for n in depth],
+            valid=Signal(self._depth, name="valid"))
+        m.d.comb += tokens.valid.eq(Cat(p.any() for p in tokens.pending))
+        return tokens
 
-        def state(in_bank, in_group):
-            return Cat(in_bank[:bank_bits], in_group[lock:group_bits])
+    def _banks(self, m, mapping):
+        """Open rows, and timers at 0 when a choice may be made whose row opens a cycle later."""
+        side, states = self._side, self._side.bank_states
 
-        # ---- Banks: open rows and when the next may be opened -------------------------------------------------------
-        states = side.bank_states
-        bank_open = Array(Signal(name=f"bank_open_{n}") for n in range(states))
-        bank_row  = Array(Signal(row_shape, name=f"bank_row_{n}", reset_less=True) for n in range(states))
         def timer(most, name):
             return Signal(max(1, most.bit_length()), name=name)
 
-        # A timer is at 0 when a choice may be made whose row opens a cycle later.
         rest, recovery, gap, window_rest = (max(0, cycles - 2) for cycles in (
             self._bank_cycles, self._recovery_cycles, side.activate_cycles, side.window_cycles))
-        bank_wait = [timer(max(rest, recovery), f"bank_wait_{n}") for n in range(states)]
-        bank_free = Array(wait == 0 for wait in bank_wait)
-        waits = [[timer(window_rest, f"window_{w}_{k}") for k in range(4)]
-                 for w in range(side.windows)] if side.window_cycles else []
-        gaps = [timer(gap, f"gap_{w}") for w in range(side.windows)]
-        for running in (*bank_wait, *gaps, *(one for window in waits for one in window)):
+        banks = _Banks(
+            open=Array(Signal(name=f"bank_open_{n}") for n in range(states)),
+            row=Array(Signal(mapping.row_bits, name=f"bank_row_{n}", reset_less=True) for n in range(states)),
+            wait=[timer(max(rest, recovery), f"bank_wait_{n}") for n in range(states)],
+            gaps=[timer(gap, f"gap_{w}") for w in range(side.windows)],
+            windows=[[timer(window_rest, f"window_{w}_{k}") for k in range(4)]
+                     for w in range(side.windows)] if side.window_cycles else [],
+            rest=rest, recovery=recovery, gap=gap, window_rest=window_rest)
+        for running in (*banks.wait, *banks.gaps, *(one for window in banks.windows for one in window)):
             with m.If(running != 0):
                 m.d.sync += running.eq(running - 1)
-        window_free = Array((gaps[w] == 0) & (waits[w][3] == 0 if waits else 1) for w in range(side.windows))
-        window_bits = _bits(side.windows)
+        return banks
 
-        # ---- First cycle of a choice: which token ---------------------------------------------------------------------
-        # What was chosen and waits for its place among the rows accessed.
-        ahead, ahead_opens, ahead_lane = Signal(), Signal(), Signal()
-        chosen = Signal(depth)
-        ahead_group, ahead_bank = (Signal.like(like[0], name=name)
-                                   for like, name in ((group, "ahead_group"), (bank, "ahead_bank")))
-        ahead_choice = Signal(count, reset_less=True)
-        go = Signal()  # its place is free
+    # ---- First cycle of a choice: which token -------------------------------------------------------------------------
 
-        walked = [mapping.walked(part) for part in range(mapping.parts)]
-        step_bits = max(1, *map(len, walked))
-        lanes = [_Lane(n, self.o.p.shape(), index[0], step_bits) for n in range(1 if states == side.banks else 2)]
-        finals = [(1 << len(bits)) - 1 for bits in walked]  # accesses of a row after the first
-        ahead_left = Signal(step_bits)
+    def _lanes(self, m, mapping, tokens):
+        """The rows that are accessed, one or two at a time, and the choice that waits for its place among them."""
+        side, index = self._side, tokens.index[0]
+        lanes = [_Lane(n, self.o.p.shape(), index, mapping.step_bits)
+                 for n in range(1 if side.bank_states == side.banks else 2)]
+        ahead = _Ahead(
+            waits=Signal(name="ahead"), opens=Signal(name="ahead_opens"), lane=Signal(name="ahead_lane"),
+            chosen=Signal(self._depth, name="chosen"), group=Signal.like(tokens.group[0], name="ahead_group"),
+            bank=Signal.like(tokens.bank[0], name="ahead_bank"),
+            choice=Signal(len(mapping.fragments), name="ahead_choice", reset_less=True),
+            left=Signal(mapping.step_bits, name="ahead_left"), go=Signal(name="go"))
+        finals = [(1 << len(bits)) - 1 for bits in mapping.counted]  # accesses of a row after the first
         if mapping.parts == 1:
-            m.d.comb += ahead_left.eq(finals[0])
+            m.d.comb += ahead.left.eq(finals[0])
         else:
-            of_value = Cat(ahead_choice[f] for f, fragment in enumerate(fragments) if fragment.part)
-            m.d.comb += ahead_left.eq(Mux(of_value.any(), finals[1], finals[0]))
+            of_value = Cat(ahead.choice[f] for f, fragment in enumerate(mapping.fragments) if fragment.part)
+            m.d.comb += ahead.left.eq(Mux(of_value.any(), finals[1], finals[0]))
+        return lanes, ahead
 
-        # ``turn`` only changes when an access is taken, or to what is offered, so that an offer stays.
-        turn, shown = Signal(), Signal()
-        lane_next = Signal()
-        if len(lanes) == 2:
-            m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
-            with m.If(self.o.valid):
-                m.d.sync += turn.eq(shown ^ self.o.ready)
-            # The rows that are accessed when this choice's turn comes: the place is that of the one which ends first.
-            coming = [ahead & (ahead_lane == n) for n in range(2)]
-            busy = [lane.busy | coming[n] for n, lane in enumerate(lanes)]
-            left = [Mux(coming[n], ahead_left, lane.left) for n, lane in enumerate(lanes)]
-            groups = [Mux(coming[n], ahead_group, lane.now.location.group)[lock:group_bits] for n, lane in enumerate(lanes)]
-            first_ends = Mux(left[0] == left[1], Mux(ahead, ~ahead_lane, turn), left[1] < left[0])
-            m.d.comb += lane_next.eq(busy[0] & (~busy[1] | first_ends))
+    def _turn(self, m, mapping, lanes, ahead):
+        """Which lane's access is offered, and which one the next choice is for. ``turn`` only changes when an access is
+        taken, or to what is offered, so that an offer stays."""
+        turn, shown, lane_next = Signal(name="turn"), Signal(name="shown"), Signal(name="lane_next")
+        if len(lanes) == 1:
+            return _Turn(shown, lane_next, [], [])
+        m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
+        with m.If(self.o.valid):
+            m.d.sync += turn.eq(shown ^ self.o.ready)
+        # The rows that are accessed when this choice's turn comes: the place is that of the one which ends first.
+        coming = [ahead.waits & (ahead.lane == n) for n in range(2)]
+        busy = [lane.busy | coming[n] for n, lane in enumerate(lanes)]
+        left = [Mux(coming[n], ahead.left, lane.left) for n, lane in enumerate(lanes)]
+        groups = [mapping.upper(Mux(coming[n], ahead.group, lane.now.location.group)) for n, lane in enumerate(lanes)]
+        first_ends = Mux(left[0] == left[1], Mux(ahead.waits, ~ahead.lane, turn), left[1] < left[0])
+        m.d.comb += lane_next.eq(busy[0] & (~busy[1] | first_ends))
+        return _Turn(shown, lane_next, busy, groups)
 
-        hits, misses = Signal(depth), Signal(depth)
-        choice = [Signal(count, name=f"choice_{n}") for n in range(depth)]
-        for n in range(depth):
+    def _candidates(self, m, mapping, tokens, banks, lanes, ahead, turn):
+        """Tokens with something in an open row (``hits``), tokens whose bank may open one (``misses``), and which of its
+        rows each would access."""
+        side, count = self._side, len(mapping.fragments)
+        bank_free = Array(wait == 0 for wait in banks.wait)
+        window_free = Array((banks.gaps[w] == 0) & (banks.windows[w][3] == 0 if banks.windows else 1)
+                            for w in range(side.windows))
+        hits, misses = Signal(self._depth, name="hits"), Signal(self._depth, name="misses")
+        choice = [Signal(count, name=f"choice_{n}") for n in range(self._depth)]
+        for n in range(self._depth):
+            index, row, pending = tokens.index[n], tokens.row[n], tokens.pending[n]
             found = Signal(count, name=f"found_{n}")
-            tags = [mapping.matches(part, 0, index[n], row[n])[0] for part in range(mapping.parts)]
-            for f, fragment in enumerate(fragments):
-                _, right = mapping.matches(fragment.part, fragment.accesses[0], index[n], row[n])
-                m.d.comb += found[f].eq(pending[n][f] & opened[n] & tags[fragment.part] & right)
-            place = Signal(_bits(states), name=f"state_{n}")
-            m.d.comb += place.eq(state(bank[n], group[n]))
-            in_use = Cat(lane.busy & (place == state(lane.now.location.bank, lane.now.location.group))
+            tags = [mapping.matches(part, 0, index, row)[0] for part in range(mapping.parts)]
+            for f, fragment in enumerate(mapping.fragments):
+                _, right = mapping.matches(fragment.part, fragment.accesses[0], index, row)
+                m.d.comb += found[f].eq(pending[f] & tokens.opened[n] & tags[fragment.part] & right)
+            place = Signal(_bits(side.bank_states), name=f"state_{n}")
+            m.d.comb += place.eq(mapping.state(tokens.bank[n], tokens.group[n]))
+            in_use = Cat(lane.busy & (place == mapping.state(lane.now.location.bank, lane.now.location.group))
                          for lane in lanes).any()
-            in_use = in_use | (ahead & (place == state(ahead_bank, ahead_group)))
-            free = bank_free[place] & window_free[place[len(place) - window_bits:]] & ~in_use
-            allowed = ~(ahead & chosen[n])
+            in_use = in_use | (ahead.waits & (place == mapping.state(ahead.bank, ahead.group)))
+            free = bank_free[place] & window_free[mapping.window(place)] & ~in_use
+            allowed = ~(ahead.waits & ahead.chosen[n])
             if len(lanes) == 2:
-                beside = [busy[k] & (group[n][lock:group_bits] == groups[k]) for k in range(2)]
-                allowed &= ~Mux(lane_next, beside[0], beside[1])
+                beside = [turn.busy[k] & (mapping.upper(tokens.group[n]) == turn.groups[k]) for k in range(2)]
+                allowed &= ~Mux(turn.lane_next, beside[0], beside[1])
             m.d.comb += [
                 hits[n].eq(found.any() & allowed),
-                misses[n].eq(valid[n] & ~found.any() & free & allowed),
-                choice[n].eq(Mux(found.any(), found, pending[n] & (~pending[n] + 1)[:count])),
+                misses[n].eq(tokens.valid[n] & ~found.any() & free & allowed),
+                choice[n].eq(Mux(found.any(), found, pending & (~pending + 1)[:count])),
             ]
-        run = Signal(range(self._hit_limit + 1))
-        opens, oldest = Signal(), Signal(depth)
+        return hits, misses, choice
+
+    def _choose(self, m, tokens, ahead, turn, hits, misses, choice):
+        """The oldest of the hits, or of the misses if there is no hit or too many were before."""
+        depth, older = self._depth, tokens.older
+        run = Signal(range(self._hit_limit + 1), name="run")
+        opens, oldest = Signal(name="opens"), Signal(depth, name="oldest")
         m.d.comb += opens.eq(~hits.any() | ((run == self._hit_limit) & misses.any()))
         # The oldest of both kinds, side by side: which kind it is to be is known late.
         m.d.comb += [oldest[n].eq(Mux(opens, misses[n] & ~(misses & older[n]).any(), hits[n] & ~(hits & older[n]).any()))
                      for n in range(depth)]
-
-        def pick(which, values):
-            """That of ``values`` whose token is the one in ``which``."""
-            return reduce(or_, [Mux(which[n], Value.cast(values[n]), 0) for n in range(depth)])
-
-        with m.If(~ahead | go):
-            m.d.sync += ahead.eq(0)
-            with m.If(~(ahead & ahead_opens) & (hits.any() | misses.any())):
+        with m.If(~ahead.waits | ahead.go):
+            m.d.sync += ahead.waits.eq(0)
+            with m.If(~(ahead.waits & ahead.opens) & (hits.any() | misses.any())):
                 m.d.sync += [
-                    ahead.eq(1), ahead_opens.eq(opens), ahead_lane.eq(lane_next), chosen.eq(oldest),
-                    ahead_group.eq(pick(oldest, group)), ahead_bank.eq(pick(oldest, bank)),
-                    ahead_choice.eq(pick(oldest, choice)),
+                    ahead.waits.eq(1), ahead.opens.eq(opens), ahead.lane.eq(turn.lane_next), ahead.chosen.eq(oldest),
+                    ahead.group.eq(_pick(oldest, tokens.group)), ahead.bank.eq(_pick(oldest, tokens.bank)),
+                    ahead.choice.eq(_pick(oldest, choice)),
                 ]
                 with m.If(opens):
                     m.d.sync += run.eq(0)
                 with m.Elif(misses.any()):
                     m.d.sync += run.eq(run + 1)
 
-        # ---- Second cycle: the row ------------------------------------------------------------------------------------
-        the_index, the_pending, the_first = Signal.like(index[0]), Signal(count), Signal(access_bits)
+    # ---- Second cycle: the row ----------------------------------------------------------------------------------------
+
+    def _row(self, m, mapping, tokens, ahead):
+        """What the choice that waits needs of its token, and its row."""
+        count = len(mapping.fragments)
+        found = _Row(
+            index=Signal.like(tokens.index[0], name="the_index"), pending=Signal(count, name="the_pending"),
+            ref=_pick(ahead.chosen, tokens.ref), first=Signal(len(self.o.p.access), name="the_first"),
+            row=Signal(mapping.row_bits, name="the_row"), state=Signal(_bits(self._side.bank_states), name="the_state"))
         m.d.comb += [
-            the_index.eq(pick(chosen, index)), the_pending.eq(pick(chosen, pending)),
-            the_first.eq(reduce(or_, [Mux(ahead_choice[f], one.accesses[0], 0) for f, one in enumerate(fragments)])),
+            found.index.eq(_pick(ahead.chosen, tokens.index)), found.pending.eq(_pick(ahead.chosen, tokens.pending)),
+            found.first.eq(_pick(ahead.choice, [one.accesses[0] for one in mapping.fragments])),
         ]
-        the_row, the_state = Signal(row_shape), Signal(_bits(states))
-        m.d.comb += [the_row.eq(mapping.address(the_index, the_first)[0]), the_state.eq(state(ahead_bank, ahead_group))]
+        m.d.comb += [found.row.eq(mapping.address(found.index, found.first)[0]),
+                     found.state.eq(mapping.state(ahead.bank, ahead.group))]
+        return found
 
-        # ---- The accesses of one row, or of two rows in different groups in turns --------------------------------------
-        def walk(part, step):
-            return Cat(step[walked[part].index(bit)] if bit in walked[part] else 0 for bit in range(access_bits))
-
-        for n, lane in enumerate(lanes):
-            offset = walk(0, lane.step)
-            if mapping.parts == 2:
-                offset = Mux(lane.first[mapping.count_bits], walk(1, lane.step), offset)
-            taken = self.o.ready & (shown == n)
+    def _walk(self, m, mapping, n, lane, banks, ahead, turn, found):
+        """The accesses of a lane's row, in turns with those of the other lane; then the row that waits for its place."""
+        offset = mapping.walk(0, lane.step, len(lane.access))
+        if mapping.parts == 2:
+            offset = Mux(lane.first[mapping.count_bits], mapping.walk(1, lane.step, len(lane.access)), offset)
+        taken = self.o.ready & (turn.shown == n)
+        m.d.comb += [
+            lane.access.eq(lane.first | offset),
+            lane.done.eq(lane.busy & taken & (lane.left == 0)),
+            lane.free.eq(~lane.busy | lane.done),
+        ]
+        with m.If(lane.busy & taken):
+            m.d.sync += [lane.step.eq(lane.step + 1), lane.left.eq(lane.left - 1)]
+        with m.If(lane.done):
+            m.d.sync += lane.busy.eq(0)
+        with m.If(turn.shown == n):
+            row_now, column_now = mapping.address(lane.index, lane.access)
             m.d.comb += [
-                lane.access.eq(lane.first | offset),
-                lane.done.eq(lane.busy & taken & (lane.left == 0)),
-                lane.free.eq(~lane.busy | lane.done),
+                self.o.valid.eq(lane.busy),
+                self.o.p.eq(lane.now),
+                self.o.p.access.eq(lane.access),
+                self.o.p.last.eq(lane.now.last & (lane.left == 0)),
+                self.o.p.location.row.eq(row_now),
+                self.o.p.location.column.eq(column_now),
             ]
-            with m.If(lane.busy & taken):
-                m.d.sync += [lane.step.eq(lane.step + 1), lane.left.eq(lane.left - 1)]
-            with m.If(lane.done):
-                m.d.sync += lane.busy.eq(0)
-            with m.If(shown == n):
-                row_now, column_now = mapping.address(lane.index, lane.access)
-                m.d.comb += [
-                    self.o.valid.eq(lane.busy),
-                    self.o.p.eq(lane.now),
-                    self.o.p.access.eq(lane.access),
-                    self.o.p.last.eq(lane.now.last & (lane.left == 0)),
-                    self.o.p.location.row.eq(row_now),
-                    self.o.p.location.column.eq(column_now),
-                ]
 
-            # Its bank may open another row only when this one's last access is over.
-            lane_state = state(lane.now.location.bank, lane.now.location.group)
-            with m.If(lane.done):
-                for s in range(states):
-                    with m.If((lane_state == s) & (bank_wait[s] <= recovery)):
-                        m.d.sync += bank_wait[s].eq(recovery)
+        # Its bank may open another row only when this one's last access is over.
+        lane_state = mapping.state(lane.now.location.bank, lane.now.location.group)
+        with m.If(lane.done):
+            for s, wait in enumerate(banks.wait):
+                with m.If((lane_state == s) & (wait <= banks.recovery)):
+                    m.d.sync += wait.eq(banks.recovery)
 
-            with m.If(ahead & (ahead_lane == n) & lane.free):
-                m.d.comb += go.eq(1)
-                m.d.sync += [
-                    lane.busy.eq(1), lane.step.eq(0), lane.left.eq(ahead_left), lane.first.eq(the_first),
-                    lane.index.eq(the_index), lane.now.last.eq(~(the_pending & ~ahead_choice).any()),
-                    lane.now.location.group.eq(ahead_group), lane.now.location.bank.eq(ahead_bank),
-                    Value.cast(lane.now.ref).eq(pick(chosen, ref)),
-                ]
-        with m.If(go):
-            for n in range(depth):
-                with m.If(chosen[n]):
-                    m.d.sync += pending[n].eq(pending[n] & ~ahead_choice)
-                with m.If(ahead_opens & (state(bank[n], group[n]) == the_state)):
-                    m.d.sync += [opened[n].eq(1), row[n].eq(the_row)]
-            with m.If(ahead_opens):
-                for s in range(states):
-                    with m.If(the_state == s):
-                        m.d.sync += [bank_open[s].eq(1), bank_row[s].eq(the_row), bank_wait[s].eq(rest)]
-                for w in range(side.windows):
-                    with m.If(the_state[len(the_state) - window_bits:] == w):
-                        m.d.sync += gaps[w].eq(gap)
-                        if waits:
-                            m.d.sync += waits[w][0].eq(window_rest)
-                            for newer, older_one in zip(waits[w], waits[w][1:], strict=False):
+        with m.If(ahead.waits & (ahead.lane == n) & lane.free):
+            m.d.comb += ahead.go.eq(1)
+            m.d.sync += [
+                lane.busy.eq(1), lane.step.eq(0), lane.left.eq(ahead.left), lane.first.eq(found.first),
+                lane.index.eq(found.index), lane.now.last.eq(~(found.pending & ~ahead.choice).any()),
+                lane.now.location.group.eq(ahead.group), lane.now.location.bank.eq(ahead.bank),
+                Value.cast(lane.now.ref).eq(found.ref),
+            ]
+
+    def _begin_row(self, m, mapping, tokens, banks, ahead, found):
+        """A choice takes its place: the token has one row less, and the bank's row and timers are those of a row opened."""
+        with m.If(ahead.go):
+            for n, pending in enumerate(tokens.pending):
+                with m.If(ahead.chosen[n]):
+                    m.d.sync += pending.eq(pending & ~ahead.choice)
+                with m.If(ahead.opens & (mapping.state(tokens.bank[n], tokens.group[n]) == found.state)):
+                    m.d.sync += [tokens.opened[n].eq(1), tokens.row[n].eq(found.row)]
+            with m.If(ahead.opens):
+                for s, wait in enumerate(banks.wait):
+                    with m.If(found.state == s):
+                        m.d.sync += [banks.open[s].eq(1), banks.row[s].eq(found.row), wait.eq(banks.rest)]
+                for w, gap in enumerate(banks.gaps):
+                    with m.If(mapping.window(found.state) == w):
+                        m.d.sync += gap.eq(banks.gap)
+                        if banks.windows:
+                            m.d.sync += banks.windows[w][0].eq(banks.window_rest)
+                            for newer, older_one in zip(banks.windows[w], banks.windows[w][1:], strict=False):
                                 m.d.sync += older_one.eq(Mux(newer == 0, 0, newer - 1))
 
-        # ---- A new token --------------------------------------------------------------------------------------------
+    def _new_token(self, m, mapping, tokens, banks, ahead, found):
+        """A token goes to the first free place, and is the youngest."""
         item = self.i.p
-        in_group, in_bank, in_index = Signal.like(group[0]), Signal(bank_bits), Signal(mapping.index_bits)
-        inner = _bits(side.interleave)
-        m.d.comb += [in_group.eq(item.group), in_bank.eq(item.slot[inner:inner + bank_bits])]
-        m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + bank_bits:]))
-        in_state = Signal(_bits(states))
-        m.d.comb += in_state.eq(state(in_bank, in_group))
-        same = go & ahead_opens & (the_state == in_state)  # its bank is given another row in this very cycle
-        m.d.comb += self.i.ready.eq(~valid.all())
-        taken = Const(0)
-        for n in range(depth):
-            with m.If(self.i.valid & ~valid[n] & ~taken):
+        in_group = Signal.like(tokens.group[0], name="in_group")
+        in_bank = Signal(mapping.bank_bits)
+        in_index = Signal(mapping.index_bits)
+        inner = _bits(self._side.interleave)
+        m.d.comb += [in_group.eq(item.group), in_bank.eq(item.slot[inner:inner + mapping.bank_bits])]
+        m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + mapping.bank_bits:]))
+        in_state = Signal(_bits(self._side.bank_states))
+        m.d.comb += in_state.eq(mapping.state(in_bank, in_group))
+        same = ahead.go & ahead.opens & (found.state == in_state)  # its bank is given another row in this very cycle
+        place, free = lowest(m, ~tokens.valid, "place")
+        m.d.comb += self.i.ready.eq(free)
+        for n in range(self._depth):
+            with m.If(self.i.valid & free & (place == n)):
                 m.d.sync += [
-                    group[n].eq(in_group), bank[n].eq(in_bank), index[n].eq(in_index), ref[n].eq(item.ref),
-                    pending[n].eq(-1), older[n].eq(valid),
-                    opened[n].eq(bank_open[in_state] | same), row[n].eq(Mux(same, the_row, bank_row[in_state])),
+                    tokens.group[n].eq(in_group), tokens.bank[n].eq(in_bank), tokens.index[n].eq(in_index),
+                    tokens.ref[n].eq(item.ref), tokens.pending[n].eq(-1), tokens.older[n].eq(tokens.valid),
+                    tokens.opened[n].eq(banks.open[in_state] | same),
+                    tokens.row[n].eq(Mux(same, found.row, banks.row[in_state])),
                 ]
-                for other in range(depth):
+                for other in range(self._depth):
                     if other != n:
-                        m.d.sync += older[other][n].eq(0)
-            taken = taken | ~valid[n]
+                        m.d.sync += tokens.older[other][n].eq(0)
 
-        if platform == "formal":
-            m.d.comb += [
-                Assert((chosen & (chosen - 1)[:depth]) == 0, "AccessScheduler: at most one token is chosen"),
-                Assert(~ahead | ((ahead_choice & (ahead_choice - 1)[:count]) == 0), "AccessScheduler: of one row"),
-                Assert(~ahead | ahead_choice.any(), "AccessScheduler: a chosen token has something to do"),
-            ]
-        return m
+
+def _pick(which, values):
+    """That of ``values`` whose bit in ``which`` is 1."""
+    return reduce(or_, [Mux(bit, value if isinstance(value, int) else Value.cast(value), 0)
+                        for bit, value in zip(which, values, strict=True)])

@@ -1,5 +1,7 @@
 """The vector unit: multipliers that serve both a dot product (Q K^T) and a lane-wise multiply-accumulate (P V)."""
 
+from typing import NamedTuple
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,6 +15,95 @@ __all__ = ["VectorUnit"]
 
 #: Arrival that is not too late for the adder behind a product's compressor tree, in a stage of its own.
 LATE = 40
+
+
+class _Shapes(NamedTuple):
+    """Sizes.
+
+    Attributes
+    ----------
+    place, offset : of a partial score, where its leading bit goes, and what that adds to its exponent
+    score_exponent_max, lane_exponent_max : largest exponents of the accumulators
+    exponent, term_shift, lane_shift, score_shift : shapes of a score's exponent and of the shifts
+    """
+
+    place: int
+    offset: int
+    score_exponent_max: int
+    exponent: Shape
+    lane_exponent_max: int
+    term_shift: range
+    lane_shift: range
+    score_shift: range
+
+
+class _Beat(NamedTuple):
+    """The strobes of a beat in some cycle."""
+
+    valid: Signal
+    value: Signal
+    first: Signal
+    last: Signal
+
+    def later(self, m, cycle):
+        """The same in the next cycle, which is ``cycle``."""
+        return _Beat(*(_register(m, signal, f"{name}_{cycle}", keep=name == "valid")
+                       for name, signal in self._asdict().items()))
+
+
+class _Operands(NamedTuple):
+    """In cycle 2: significands, exponents and signs of the products by lane, and special values; ``partial`` is what an
+    accumulation begins with if it is ``started``."""
+
+    beat: _Beat
+    slot: Signal
+    a: list
+    b: list
+    exponents: list
+    signs: list
+    infs: list
+    nans: list
+    started: Signal
+    partial: Signal
+
+
+class _Products(NamedTuple):
+    """In cycle 3: products by lane, the largest exponent, and NaN, infinity and minus infinity by lane and of any lane."""
+
+    beat: _Beat
+    slot: Signal
+    products: list
+    exponents: list
+    signs: list
+    top: Signal
+    lane_flags: list
+    any_flags: list
+
+
+class _Start(NamedTuple):
+    """In cycle 3: what an accumulation begins with: its value, exponent, and whether it is NaN or infinite."""
+
+    value: Signal
+    exponent: Signal
+    flags: list
+
+
+class _Shifts(NamedTuple):
+    """In cycle 4: the new exponents of the accumulators, and by how much they and the terms are shifted."""
+
+    score_grown: Signal
+    score: Signal
+    terms: list
+    lanes: list
+    lane_grown: list
+
+
+class _Terms(NamedTuple):
+    """In cycle 5: aligned products, and carries that complete their negation."""
+
+    beat: _Beat
+    terms: list
+    carries: list
 
 
 class VectorUnit(wiring.Component):
@@ -89,25 +180,43 @@ class VectorUnit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        io, lanes = config.io, config.lanes
+        shape = self._shapes()
+        operands = self._unpack(m)
+        products = self._multiply(m, operands)
+        start = self._start(m, operands, shape)
+        shifts = self._exponents(m, products, start, shape)
+        terms = self._align(m, products, shifts, shape)
+        self._value_totals(m, products, shifts, terms, shape)
+        beat = self._sum_lanes(m, terms)
+        self._key_totals(m, products, start, shifts, terms, beat, shape)
+        return m
+
+    def _shapes(self):
+        """Sizes of the exponents and of the shifts that they give."""
+        io, score = self._config.io, self._config.score
         lane_window, score_window = self._lane_window, self._score_window
+        # A partial score's leading bit is where a product's would be.
+        place = score_window.magnitude_bits - score.precision
+        offset = -score.bias - score.fraction_bits - place - score_window.unit
+        score_exponent_max = max(2 * (io.exponent_max - 1), score.exponent_max - 1 + offset)
+        return _Shapes(
+            place=place, offset=offset, score_exponent_max=score_exponent_max,
+            exponent=signed(bits_for(max(score_exponent_max, -offset)) + 2),
+            lane_exponent_max=max(2 * (io.exponent_max - 1), lane_window.floor),
+            term_shift=range(1 << (lane_window.magnitude_bits - 1).bit_length()),
+            lane_shift=range(1 << (lane_window.width - 1).bit_length()),
+            score_shift=range(1 << (score_window.width - 1).bit_length()))
 
-        def register(value, name, cycles=1, keep=False):
-            """``value`` some cycles later; registers of data need no reset, strobes do (``keep``)."""
-            for cycle in range(cycles):
-                r = Signal(value.shape(), name=f"{name}_{cycle + 1}" if cycles > 1 else name, reset_less=not keep)
-                m.d.sync += r.eq(value)
-                value = r
-            return value
-
-        # Cycle 1: operands. A dead product (a factor is zero, infinite or NaN) has significand and exponent 0, so that
-        # it neither adds nor sets the alignment.
-        valid_1 = register(self.valid, "valid_1", keep=True)
-        value_1, first_1, last_1 = (register(s, f"{n}_1") for s, n in
-                                    ((self.value, "value"), (self.first, "first"), (self.last, "last")))
-        partial_1, slot_1 = register(self.partial, "partial_1"), register(self.slot, "slot_1")
-        data_1 = register(self.data, "data_1")
+    def _unpack(self, m):
+        """Cycle 1: operands. A dead product (a factor is zero, infinite or NaN) has significand and exponent 0, so that it
+        neither adds nor sets the alignment."""
+        io, lanes = self._config.io, self._config.lanes
+        beat = _Beat(
+            valid=_register(m, self.valid, "valid_1", keep=True),
+            **{n: _register(m, s, f"{n}_1") for s, n in
+               ((self.value, "value"), (self.first, "first"), (self.last, "last"))})
+        partial_1, slot_1 = _register(m, self.partial, "partial_1"), _register(m, self.slot, "slot_1")
+        data_1 = _register(m, self.data, "data_1")
 
         exponent_bits = io.exponent_bits + 1
         a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = [], [], [], [], [], []
@@ -117,7 +226,7 @@ class VectorUnit(wiring.Component):
             x = unpack(m, data_1.word_select(lane, io.width), io, f"data_{lane}")
 
             def pick(field, q=q):
-                return Mux(value_1, getattr(p_operand, field), getattr(q, field))
+                return Mux(beat.value, getattr(p_operand, field), getattr(q, field))
 
             nan, inf, dead = (Signal(name=f"{n}_{lane}") for n in ("nan", "inf", "dead"))
             zero, a_inf, a_nan = pick("zero"), pick("inf"), pick("nan")
@@ -128,177 +237,191 @@ class VectorUnit(wiring.Component):
             ]
             exponent = Signal(exponent_bits, name=f"exponent_{lane}")
             m.d.comb += exponent.eq(Mux(dead, 0, pick("exponent") + x.exponent))
-            a_2.append(register(Mux(dead, 0, pick("significand")), f"a_2_{lane}"))
-            b_2.append(register(x.significand, f"b_2_{lane}"))
-            exponents_2.append(register(exponent, f"exponent_2_{lane}"))
-            signs_2.append(register(pick("sign") ^ x.sign, f"sign_2_{lane}"))
-            infs_2.append(register(inf, f"inf_2_{lane}"))
-            nans_2.append(register(nan, f"nan_2_{lane}"))
-        valid_2 = register(valid_1, "valid_2", keep=True)
-        value_2, first_2, last_2 = (register(s, f"{n}_2") for s, n in
-                                    ((value_1, "value"), (first_1, "first"), (last_1, "last")))
-        slot_2 = register(slot_1, "slot_2")
-        started_2 = register(partial_1 & first_1, "started_2")
-        partial_2 = register(self.partial_score, "partial_score_2")
+            a_2.append(_register(m, Mux(dead, 0, pick("significand")), f"a_2_{lane}"))
+            b_2.append(_register(m, x.significand, f"b_2_{lane}"))
+            exponents_2.append(_register(m, exponent, f"exponent_2_{lane}"))
+            signs_2.append(_register(m, pick("sign") ^ x.sign, f"sign_2_{lane}"))
+            infs_2.append(_register(m, inf, f"inf_2_{lane}"))
+            nans_2.append(_register(m, nan, f"nan_2_{lane}"))
+        after = beat.later(m, 2)
+        slot_2 = _register(m, slot_1, "slot_2")
+        started_2 = _register(m, partial_1 & beat.first, "started_2")
+        partial_2 = _register(m, self.partial_score, "partial_score_2")
+        return _Operands(after, slot_2, a_2, b_2, exponents_2, signs_2, infs_2, nans_2, started_2, partial_2)
 
-        # Cycle 2: products, and the largest exponent of all lanes beside them.
-        products_3 = [register(_product(m, a, b, f"product_{n}"), f"product_3_{n}")
+    def _multiply(self, m, operands):
+        """Cycle 2: products, and the largest exponent of all lanes beside them."""
+        beat, slot_2, a_2, b_2, exponents_2, signs_2, infs_2, nans_2, _, _ = operands
+        products_3 = [_register(m, _product(m, a, b, f"product_{n}"), f"product_3_{n}")
                       for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))]
-        exponents_3 = [register(e, f"exponent_3_{n}") for n, e in enumerate(exponents_2)]
-        signs_3 = [register(s, f"sign_3_{n}") for n, s in enumerate(signs_2)]
-        top_3 = register(_maximum(m, exponents_2, "top"), "top_3")
-        lane_flags_3 = [[register(f, f"{n}_3_{lane}") for f, n in
+        exponents_3 = [_register(m, e, f"exponent_3_{n}") for n, e in enumerate(exponents_2)]
+        signs_3 = [_register(m, s, f"sign_3_{n}") for n, s in enumerate(signs_2)]
+        top_3 = _register(m, _maximum(m, exponents_2, "top"), "top_3")
+        lane_flags_3 = [[_register(m, f, f"{n}_3_{lane}") for f, n in
                          ((nans_2[lane], "nan"), (infs_2[lane] & ~signs_2[lane], "positive"),
-                          (infs_2[lane] & signs_2[lane], "negative"))] for lane in range(lanes)]
-        any_3 = [register(Cat(*fs).any(), f"any_{n}_3") for n, fs in (
+                          (infs_2[lane] & signs_2[lane], "negative"))] for lane in range(len(a_2))]
+        any_3 = [_register(m, Cat(*fs).any(), f"any_{n}_3") for n, fs in (
             ("nan", nans_2),
             ("positive", [i & ~s for i, s in zip(infs_2, signs_2, strict=True)]),
             ("negative", [i & s for i, s in zip(infs_2, signs_2, strict=True)]))]
-        valid_3 = register(valid_2, "valid_3", keep=True)
-        value_3, first_3, last_3 = (register(s, f"{n}_3") for s, n in
-                                    ((value_2, "value"), (first_2, "first"), (last_2, "last")))
-        slot_3 = register(slot_2, "slot_3")
+        after = beat.later(m, 3)
+        slot_3 = _register(m, slot_2, "slot_3")
+        return _Products(after, slot_3, products_3, exponents_3, signs_3, top_3, lane_flags_3, any_3)
 
-        # The partial score an accumulation starts from, its leading bit where a product's would be.
-        score = config.score
-        place = score_window.magnitude_bits - score.precision
-        offset = -score.bias - score.fraction_bits - place - score_window.unit
-        score_exponent_max = max(2 * (io.exponent_max - 1), score.exponent_max - 1 + offset)
-        start = unpack(m, partial_2, score, "start")
+    def _start(self, m, operands, shape):
+        """Cycle 2: the partial score an accumulation starts from, or 0."""
+        place, offset = shape.place, shape.offset
+        start = unpack(m, operands.partial, self._config.score, "start")
         start_special = start.inf | start.nan
-        start_size = score_window.magnitude_bits
+        start_size = self._score_window.magnitude_bits
         start_magnitude = Signal(start_size)
         m.d.comb += start_magnitude.eq((start.significand << max(place, 0)) >> max(-place, 0))
         use = Signal()
-        m.d.comb += use.eq(started_2 & ~start_special)
-        start_3 = register(Mux(use, _plus(Const(0, 1).as_signed(), Cat(start_magnitude, 0).as_signed()
-                                          ^ start.sign.replicate(start_size + 1).as_signed(), start.sign), 0), "start_3")
-        exponent_shape = signed(bits_for(max(score_exponent_max, -offset)) + 2)
-        start_exponent = Signal(exponent_shape)
-        m.d.comb += start_exponent.eq(Mux(use, start.exponent + offset, score_window.floor))
-        start_exponent_3 = register(start_exponent, "start_exponent_3")
-        start_flags_3 = [register(started_2 & f, f"start_{n}_3") for f, n in
+        m.d.comb += use.eq(operands.started & ~start_special)
+        complement = Cat(start_magnitude, 0).as_signed() ^ start.sign.replicate(start_size + 1).as_signed()
+        start_3 = _register(m, Mux(use, _plus(Const(0, 1).as_signed(), complement, start.sign), 0), "start_3")
+        start_exponent = Signal(shape.exponent)
+        m.d.comb += start_exponent.eq(Mux(use, start.exponent + offset, self._score_window.floor))
+        start_exponent_3 = _register(m, start_exponent, "start_exponent_3")
+        start_flags_3 = [_register(m, operands.started & f, f"start_{n}_3") for f, n in
                          ((start.nan, "nan"), (start.inf & ~start.sign, "positive"),
                           (start.inf & start.sign, "negative"))]
+        return _Start(start_3, start_exponent_3, start_flags_3)
 
-        # Cycle 3: the exponent loops. Exponents only grow within an accumulation; the differences are the shifts.
-        term_bits = lane_window.magnitude_bits
-        term_shift = range(1 << (term_bits - 1).bit_length())
-        lane_shift = range(1 << (lane_window.width - 1).bit_length())
-        score_shift = range(1 << (score_window.width - 1).bit_length())
-
-        slots = config.score_accumulators
-        score_exponents = [Signal(range(score_exponent_max + 1), name=f"score_exponent_{s}", reset_less=True)
-                           for s in range(slots)]
-        old, grown = Signal(exponent_shape), Signal(range(score_exponent_max + 1))
-        floored = max(score_window.floor, 0)
-        m.d.comb += old.eq(Mux(first_3, start_exponent_3, Array(score_exponents)[slot_3]))
-        lowest = Signal(range(score_exponent_max + 1))
-        m.d.comb += lowest.eq(Mux(top_3 > floored, top_3, floored))
-        m.d.comb += grown.eq(Mux(old > lowest, old, lowest))
-        with m.If(valid_3 & ~value_3):
-            m.d.sync += Array(score_exponents)[slot_3].eq(grown)
-        score_grown_4 = register(grown, "score_grown_4")
-        score_shift_4 = register(_clipped(m, grown - old, score_shift, "score_shift"), "score_shift_4")
-
-        lane_exponent_max = max(2 * (io.exponent_max - 1), lane_window.floor)
+    def _exponents(self, m, products, start, shape):
+        """Cycle 3: the exponent loops. Exponents only grow within an accumulation; the differences are the shifts."""
+        beat, most = products.beat, shape.score_exponent_max
+        grown, score_grown_4, score_shift_4 = self._score_exponent(m, products, start, shape)
+        floor, lane_most = self._lane_window.floor, shape.lane_exponent_max
         term_shifts_4, lane_shifts_4, lane_grown_4 = [], [], []
-        for lane in range(lanes):
-            kept = Signal(range(lane_exponent_max + 1), name=f"lane_exponent_{lane}", reset_less=True)
-            before, after = (Signal(range(lane_exponent_max + 1), name=f"lane_{n}_{lane}") for n in ("before", "after"))
-            m.d.comb += before.eq(Mux(first_3, lane_window.floor, kept))
-            m.d.comb += after.eq(Mux(exponents_3[lane] > before, exponents_3[lane], before))
-            with m.If(valid_3 & value_3):
+        for lane, exponent in enumerate(products.exponents):
+            kept = Signal(range(lane_most + 1), name=f"lane_exponent_{lane}", reset_less=True)
+            before, after = (Signal(range(lane_most + 1), name=f"lane_{n}_{lane}") for n in ("before", "after"))
+            m.d.comb += before.eq(Mux(beat.first, floor, kept))
+            m.d.comb += after.eq(Mux(exponent > before, exponent, before))
+            with m.If(beat.valid & beat.value):
                 m.d.sync += kept.eq(after)
-            base = Signal(range(max(score_exponent_max, lane_exponent_max) + 1), name=f"base_{lane}")
-            m.d.comb += base.eq(Mux(value_3, after, grown))
-            term_shifts_4.append(register(_clipped(m, base - exponents_3[lane], term_shift, f"term_shift_{lane}"),
-                                          f"term_shift_4_{lane}"))
-            lane_shifts_4.append(register(_clipped(m, after - before, lane_shift, f"lane_shift_{lane}"),
-                                          f"lane_shift_4_{lane}"))
-            lane_grown_4.append(register(after, f"lane_grown_4_{lane}"))
-        products_4 = [register(p, f"product_4_{n}") for n, p in enumerate(products_3)]
-        signs_4 = [register(s, f"sign_4_{n}") for n, s in enumerate(signs_3)]
-        valid_4 = register(valid_3, "valid_4", keep=True)
-        value_4, first_4, last_4 = (register(s, f"{n}_4") for s, n in
-                                    ((value_3, "value"), (first_3, "first"), (last_3, "last")))
+            base = Signal(range(max(most, lane_most) + 1), name=f"base_{lane}")
+            m.d.comb += base.eq(Mux(beat.value, after, grown))
+            term_shifts_4.append(_register(m, _clipped(m, base - exponent, shape.term_shift, f"term_shift_{lane}"),
+                                           f"term_shift_4_{lane}"))
+            lane_shifts_4.append(_register(m, _clipped(m, after - before, shape.lane_shift, f"lane_shift_{lane}"),
+                                           f"lane_shift_4_{lane}"))
+            lane_grown_4.append(_register(m, after, f"lane_grown_4_{lane}"))
+        return _Shifts(score_grown_4, score_shift_4, term_shifts_4, lane_shifts_4, lane_grown_4)
 
-        # Cycle 4: align the products; from here on they are signed integers.
-        left, right = max(lane_window.left, 0), max(-lane_window.left, 0)
+    def _score_exponent(self, m, products, start, shape):
+        """The exponent of the scalar accumulator: with this beat; it and the shift a cycle later."""
+        config, floor, most = self._config, self._score_window.floor, shape.score_exponent_max
+        beat, slot, top = products.beat, products.slot, products.top
+        score_exponents = [Signal(range(most + 1), name=f"score_exponent_{s}", reset_less=True)
+                           for s in range(config.score_accumulators)]
+        old, grown = Signal(shape.exponent), Signal(range(most + 1))
+        floored = max(floor, 0)
+        m.d.comb += old.eq(Mux(beat.first, start.exponent, Array(score_exponents)[slot]))
+        lowest = Signal(range(most + 1))
+        m.d.comb += lowest.eq(Mux(top > floored, top, floored))
+        m.d.comb += grown.eq(Mux(old > lowest, old, lowest))
+        with m.If(beat.valid & ~beat.value):
+            m.d.sync += Array(score_exponents)[slot].eq(grown)
+        score_grown_4 = _register(m, grown, "score_grown_4")
+        score_shift_4 = _register(m, _clipped(m, grown - old, shape.score_shift, "score_shift"), "score_shift_4")
+        return grown, score_grown_4, score_shift_4
+
+    def _align(self, m, products, shifts, shape):
+        """Cycle 4: align the products; from here on they are signed integers."""
+        products_4 = [_register(m, p, f"product_4_{n}") for n, p in enumerate(products.products)]
+        signs_4 = [_register(m, s, f"sign_4_{n}") for n, s in enumerate(products.signs)]
+        beat = products.beat.later(m, 4)
+        term_bits = self._lane_window.magnitude_bits
+        left, right = max(self._lane_window.left, 0), max(-self._lane_window.left, 0)
         terms_5, carries_5 = [], []
-        for lane in range(lanes):
+        for lane, product in enumerate(products_4):
             aligned = Signal(term_bits, name=f"aligned_{lane}")
-            m.d.comb += aligned.eq((products_4[lane] << left >> right) >> term_shifts_4[lane])
+            m.d.comb += aligned.eq((product << left >> right) >> shifts.terms[lane])
             # A negative term is complemented; the one that is missing comes in as a carry where it is added.
             term = Signal(signed(term_bits + 1), name=f"term_{lane}")
             m.d.comb += term.eq(Cat(aligned, 0) ^ signs_4[lane].replicate(term_bits + 1))
-            terms_5.append(register(term, f"term_5_{lane}"))
-            carries_5.append(register(signs_4[lane], f"carry_5_{lane}"))
-        valid_5 = register(valid_4, "valid_5", keep=True)
-        value_5, first_5, last_5 = (register(s, f"{n}_5") for s, n in
-                                    ((value_4, "value"), (first_4, "first"), (last_4, "last")))
+            terms_5.append(_register(m, term, f"term_5_{lane}"))
+            carries_5.append(_register(m, signs_4[lane], f"carry_5_{lane}"))
+        return _Terms(beat.later(m, 5), terms_5, carries_5)
 
-        # Cycle 5: lane accumulators; after the last beat straight to the rounders.
-        output_valid = register(register(valid_5 & value_5 & last_5, "done_6", keep=True), "done", 2, keep=True)
+    def _value_totals(self, m, products, shifts, terms, shape):
+        """Cycle 5: lane accumulators; after the last beat straight to the rounders."""
+        io, beat, window = self._config.io, terms.beat, self._lane_window
+        output_valid = _register(m, _register(m, beat.valid & beat.value & beat.last, "done_6", keep=True), "done", 2,
+                                 keep=True)
         m.d.comb += self.output_valid.eq(output_valid)
-        m.d.comb += self.output_tag.eq(register(self.output_tag_in, "output_tag_delay", self.OUTPUT_LATENCY))
-        for lane in range(lanes):
-            total = Signal(signed(lane_window.width), name=f"lane_total_{lane}", reset_less=True)
+        m.d.comb += self.output_tag.eq(_register(m, self.output_tag_in, "output_tag_delay", self.OUTPUT_LATENCY))
+        for lane in range(self._config.lanes):
+            total = Signal(signed(window.width), name=f"lane_total_{lane}", reset_less=True)
             flags = [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in ("nan", "positive", "negative")]
-            shift = register(lane_shifts_4[lane], f"lane_shift_5_{lane}")
-            news = [register(f, f"lane_new_{n}_5_{lane}", 2) for f, n in
-                    zip(lane_flags_3[lane], ("nan", "positive", "negative"), strict=True)]
-            with m.If(valid_5 & value_5):
-                m.d.sync += total.eq(_plus(Mux(first_5, 0, total >> shift), terms_5[lane], carries_5[lane]))
-                m.d.sync += [f.eq(Mux(first_5, 0, f) | new) for f, new in zip(flags, news, strict=True)]
-            rounder = Rounder(io, width=lane_window.width, exponent_max=lane_exponent_max, unit=lane_window.unit,
-                              floor=lane_window.floor)
+            shift = _register(m, shifts.lanes[lane], f"lane_shift_5_{lane}")
+            news = [_register(m, f, f"lane_new_{n}_5_{lane}", 2) for f, n in
+                    zip(products.lane_flags[lane], ("nan", "positive", "negative"), strict=True)]
+            with m.If(beat.valid & beat.value):
+                m.d.sync += total.eq(_plus(Mux(beat.first, 0, total >> shift), terms.terms[lane], terms.carries[lane]))
+                m.d.sync += [f.eq(Mux(beat.first, 0, f) | new) for f, new in zip(flags, news, strict=True)]
+            rounder = Rounder(io, width=window.width, exponent_max=shape.lane_exponent_max, unit=window.unit,
+                              floor=window.floor)
             m.submodules[f"output_rounder_{lane}"] = rounder
             m.d.comb += [
                 rounder.value.eq(total),
-                rounder.exponent.eq(register(lane_grown_4[lane], f"lane_grown_6_{lane}", 2)),
+                rounder.exponent.eq(_register(m, shifts.lane_grown[lane], f"lane_grown_6_{lane}", 2)),
                 rounder.nan.eq(flags[0]), rounder.positive.eq(flags[1]), rounder.negative.eq(flags[2]),
                 self.output.word_select(lane, io.width).eq(rounder.bits),
             ]
 
-        # Cycles 5 and 6: sum of the lanes. Cycle 7: scalar accumulator.
-        groups = [_sum(m, terms_5[i:i + 4], carries_5[i:i + 4], f"group_{i // 4}") for i in range(0, lanes, 4)]
-        sums_6 = [register(group, f"sum_6_{n}") for n, group in enumerate(groups)]
-        sum_7 = register(_sum(m, sums_6, [], "beat"), "sum_7")
-        valid_7 = register(valid_5 & ~value_5, "key_valid", 2, keep=True)
-        first_7, last_7 = register(first_5, "key_first", 2), register(last_5, "key_last", 2)
-        slot_7 = register(slot_3, "key_slot", 4)
-        start_7 = register(start_3, "start", 4)
-        shift_7 = register(score_shift_4, "score_shift_7", 3)
-        flags_7 = [register(f, f"key_{n}", 4) for f, n in zip(any_3, ("nan", "positive", "negative"), strict=True)]
-        start_flags_7 = [register(f, f"start_{n}", 4) for f, n in
-                         zip(start_flags_3, ("nan", "positive", "negative"), strict=True)]
-        totals = [Signal(signed(score_window.width), name=f"score_total_{s}", reset_less=True) for s in range(slots)]
-        states = [[Signal(name=f"score_{n}_{s}", reset_less=True) for n in ("nan", "positive", "negative")]
-                  for s in range(slots)]
-        total_7 = Signal(signed(score_window.width))
+    def _sum_lanes(self, m, terms):
+        """Cycles 5 and 6: sum of the lanes."""
+        groups = [_sum(m, terms.terms[i:i + 4], terms.carries[i:i + 4], f"group_{i // 4}")
+                  for i in range(0, self._config.lanes, 4)]
+        sums_6 = [_register(m, group, f"sum_6_{n}") for n, group in enumerate(groups)]
+        return _register(m, _sum(m, sums_6, [], "beat"), "sum_7")
+
+    def _key_totals(self, m, products, start, shifts, terms, sum_7, shape):
+        """Cycle 7: scalar accumulators; after the last beat to the rounder."""
+        score, window, beat = self._config.score, self._score_window, terms.beat
+        slots, names = range(self._config.score_accumulators), ("nan", "positive", "negative")
+        valid_7 = _register(m, beat.valid & ~beat.value, "key_valid", 2, keep=True)
+        first_7, last_7 = _register(m, beat.first, "key_first", 2), _register(m, beat.last, "key_last", 2)
+        slot_7 = _register(m, products.slot, "key_slot", 4)
+        start_7 = _register(m, start.value, "start", 4)
+        shift_7 = _register(m, shifts.score, "score_shift_7", 3)
+        flags_7 = [_register(m, f, f"key_{n}", 4) for f, n in zip(products.any_flags, names, strict=True)]
+        start_flags_7 = [_register(m, f, f"start_{n}", 4) for f, n in zip(start.flags, names, strict=True)]
+        totals = [Signal(signed(window.width), name=f"score_total_{s}", reset_less=True) for s in slots]
+        states = [[Signal(name=f"score_{n}_{s}", reset_less=True) for n in names] for s in slots]
+        total_7 = Signal(signed(window.width))
         flag_7 = [Signal(name=f"score_flag_{n}") for n in range(3)]
         m.d.comb += total_7.eq((Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7) + sum_7)
         m.d.comb += [f.eq(new | Mux(first_7, begin, Array([s[n] for s in states])[slot_7]))
                      for n, (f, new, begin) in enumerate(zip(flag_7, flags_7, start_flags_7, strict=True))]
-        total_8 = register(total_7, "score_total_8")
-        flags_8 = [register(f, f"score_flag_8_{n}") for n, f in enumerate(flag_7)]
+        total_8 = _register(m, total_7, "score_total_8")
+        flags_8 = [_register(m, f, f"score_flag_8_{n}") for n, f in enumerate(flag_7)]
         with m.If(valid_7):
             m.d.sync += Array(totals)[slot_7].eq(total_7)
             m.d.sync += [Array([s[n] for s in states])[slot_7].eq(flag_7[n]) for n in range(3)]
 
         m.submodules.score_rounder = rounder = Rounder(
-            score, width=score_window.width, exponent_max=score_exponent_max, unit=score_window.unit,
-            floor=score_window.floor)
+            score, width=window.width, exponent_max=shape.score_exponent_max, unit=window.unit, floor=window.floor)
         m.d.comb += [
             rounder.value.eq(total_8),
-            rounder.exponent.eq(register(score_grown_4, "score_grown_8", 4)),
+            rounder.exponent.eq(_register(m, shifts.score_grown, "score_grown_8", 4)),
             rounder.nan.eq(flags_8[0]), rounder.positive.eq(flags_8[1]), rounder.negative.eq(flags_8[2]),
             self.score.eq(rounder.bits),
-            self.score_valid.eq(register(valid_7 & last_7, "score_done", 3, keep=True)),
-            self.score_tag.eq(register(self.score_tag_in, "score_tag_delay", self.SCORE_LATENCY)),
+            self.score_valid.eq(_register(m, valid_7 & last_7, "score_done", 3, keep=True)),
+            self.score_tag.eq(_register(m, self.score_tag_in, "score_tag_delay", self.SCORE_LATENCY)),
         ]
-        return m
+
+
+def _register(m, value, name, cycles=1, keep=False):
+    """``value`` some cycles later; registers of data need no reset, strobes do (``keep``)."""
+    for cycle in range(cycles):
+        r = Signal(value.shape(), name=f"{name}_{cycle + 1}" if cycles > 1 else name, reset_less=not keep)
+        m.d.sync += r.eq(value)
+        value = r
+    return value
 
 
 def _maximum(m, values, name):

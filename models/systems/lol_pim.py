@@ -779,14 +779,22 @@ class LolPimHybridSystem(GpuPlatform):
 
 
 class HybridServed(GpuServed):
-    """GPUs with AiM modules. The attention of requests with contexts of their own takes the mean of what each context
-    would, evaluated at multiples of :data:`GRID` tokens and on straight lines between."""
+    """GPUs with AiM modules. A step of requests with contexts of their own takes the mean of what each context would in
+    time and energy: evaluated at multiples of :data:`GRID` tokens and one token behind them, where further rows begin, and
+    on straight lines between."""
 
     system: LolPimHybridSystem
 
     def __init__(self, system: LolPimHybridSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         super().__init__(system, model, records, refresh)
         self._known: dict[tuple[int, int], float] = {}
+        self._energies: dict[tuple[int, int], dict[str, float]] = {}
+
+    @staticmethod
+    def _grid(contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Contexts that are evaluated."""
+        whole = np.arange(int(contexts.min()) // GRID, (int(contexts.max()) + steps - 1) // GRID + 2) * GRID
+        return np.sort(np.concatenate((whole, whole + 1)))
 
     def _at(self, micro: int, tokens: int) -> float:
         """Attention of one layer for ``micro`` requests of this context."""
@@ -797,10 +805,15 @@ class HybridServed(GpuServed):
         return self._known[key]
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
-        grid = np.arange(contexts.min() // GRID, (contexts.max() + steps - 1) // GRID + 2) * GRID
+        grid = self._grid(contexts, steps)
         table = [self._at(micro, tokens) for tokens in grid.tolist()]
         return np.array([np.interp(contexts + step, grid, table).mean() for step in range(steps)])
 
-    def _step_energy(self, batch: int, context: float) -> dict[str, float]:
-        """Energy goes by whole rows."""
-        return self._energy_at(batch, max(round(context), 1))
+    def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
+        grid, batch = self._grid(contexts, steps), len(contexts)
+        for tokens in grid.tolist():
+            if (batch, tokens) not in self._energies:
+                self._energies[batch, tokens] = self._energy_at(batch, max(tokens, 1))
+        each = [self._energies[batch, tokens] for tokens in grid.tolist()]
+        middle = contexts + (steps - 1) / 2
+        return {name: steps * float(np.interp(middle, grid, [one[name] for one in each]).mean()) for name in each[0]}

@@ -15,6 +15,7 @@ import pytest
 
 from bankside import generate
 from bankside.constraints.units.pam_pu import PRESETS
+from bankside.cosim.build import lint
 from bankside.generate import describe, generated_files, tool_versions, verilog
 from bankside.selection import select
 
@@ -171,21 +172,9 @@ def test_description_is_of_the_verilog(name):
     assert f"bankside gen {selection.arguments}" in banner[1] and selection.config_hash in banner[2]
 
 
-def complaints(text, folder, top="pam_pu"):
-    """Warnings of Verilator about a unit, beyond those that the benches waive."""
-    from bankside.cosim.build import WAIVED, simulator_environment
-
-    (folder / f"{top}.v").write_text(text)
-    done = subprocess.run(["verilator", "--lint-only", "-Wall", *(f"-Wno-{w}" for w in WAIVED), "--top-module", top,
-                           f"{top}.v"], cwd=folder, env=simulator_environment(), capture_output=True, text=True)
-    found = re.findall(r"^%(?:Warning|Error)-?(\w*): .*", done.stderr, re.M)
-    assert bool(done.returncode) == bool(found), done.stderr
-    return found
-
-
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_verilator_has_no_complaint(name, tmp_path):
-    assert complaints(unit(name)[1]["pam_pu.v"], tmp_path) == []
+def test_verilator_has_no_complaint(name):
+    assert lint(unit(name)[1]["pam_pu.v"], "pam_pu") == []
 
 
 _FORMATS = ["format=bf16", "acc_format=bf16", "score_format=bf16"]
@@ -200,24 +189,49 @@ _GROUP = [*(f"processing.{key}" for key in ("lanes=4", "buffer_bytes=48", "query
     pytest.param("pam-hbm-slice", [*_GROUP, "groups=4", "fan_in=2"], marks=pytest.mark.slow),
     pytest.param("pam-ssd-controller", [*_GROUP, "groups=2", "fan_in=2"], marks=pytest.mark.slow),
     pytest.param("lol-pim-module", [], marks=pytest.mark.slow)])
-def test_designs_of_parts_have_no_loop(name, sets, tmp_path):
+def test_designs_of_parts_have_no_loop(name, sets):
     """Flat, as benches that compile a part once do not see them: a combinational loop through parts is a complaint."""
     selection = select(name, sets=sets)
-    assert complaints(generate.verilog(selection), tmp_path, selection.unit.module) == []
+    assert lint(generate.verilog(selection), selection.unit.module) == []
 
 
-def test_verilator_would_complain(tmp_path):
-    """The waivers leave what a mistake looks like: a latch, a signal that nobody drives."""
+def rules(text, top="pam_pu"):
+    """Names of the rules that a text breaks."""
+    return {complaint.split(":")[0] for complaint in lint(text, top)}
+
+
+def test_verilator_would_complain():
+    """The waivers leave what a mistake looks like: a loop, a latch, a signal that nobody drives."""
     loop = ("module pam_pu(input wire a, output wire b);\n  wire c, d;\n  assign c = d & a;\n  assign d = ~c;\n"
             "  assign b = c;\nendmodule\n")
-    assert "UNOPTFLAT" in complaints(loop, tmp_path)
-    assert {"LATCH", "UNDRIVEN"} <= set(complaints("""
+    assert "UNOPTFLAT" in rules(loop)
+    assert {"LATCH", "UNDRIVEN"} <= rules("""
 module pam_pu(input wire clk, input wire d, output reg q, output wire o);
   wire nobody;
   assign o = nobody;
   always @* if (clk) q = d;
 endmodule
-""", tmp_path))
+""")
+
+
+@pytest.mark.parametrize("body, rule", [
+    ("assign o = i;", "WIDTHTRUNC"), ("reg [2:0] r; always @* r = i; assign o = r[1:0];", "WIDTHTRUNC"),
+    ("assign o = i + 4'd1;", "WIDTHTRUNC"), ("wire [2:0] w; part p(.a(i), .b(w)); assign o = w[1:0];", "WIDTHTRUNC"),
+    ("assign o = i[0];", "WIDTHEXPAND")])
+def test_a_lost_bit_is_refused(body, rule):
+    """Assignments, registers and ports of a part; a comparison with zero written as `!` is none."""
+    part = "module part(input [2:0] a, output [2:0] b);\n  assign b = ~a;\nendmodule\n"
+    assert rule in rules(f"module pam_pu(input [3:0] i, output [1:0] o);\n  {body}\nendmodule\n{part * ('part' in body)}")
+    assert not lint("module pam_pu(input [3:0] i, output o);\n  assign o = !i;\nendmodule\n", "pam_pu")
+
+
+def test_a_truncation_in_a_unit_is_refused():
+    """The dispatcher compares with zero in a hundred places; a signal of it that is one bit too narrow is told."""
+    text = (Path(__file__).resolve().parents[2] / "rtl" / "dpa-dispatcher" / "lol-pim" / "dpa_dispatcher.v").read_text()
+    assert lint(text, "dpa_dispatcher") == []
+    narrow, count = re.subn(r"(  (?:wire|reg) )\[5:0\] whose_0\b", r"\1[4:0] whose_0", text)
+    assert count == 1
+    assert "WIDTHTRUNC" in rules(narrow, "dpa_dispatcher")
 
 
 def test_interruption_stops_what_was_started(tiny, monkeypatch):

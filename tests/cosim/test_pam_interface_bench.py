@@ -89,14 +89,17 @@ def test_random_power_up_and_resets(tiers, count):
 
 @pytest.mark.slow
 def test_a_register_that_reset_does_not_clear_is_told():
-    """Places of a bundle that stay taken."""
+    """Places of bundles that stay taken."""
     config, text = unit("hbm", "ddr")
     rng = np.random.default_rng(7)
-    (name,) = re.findall(r"^    held_0 <= (\S+) ;$", text, re.MULTILINE)
-    clears = f"    if (rst) begin\n      {name}  = 8'h00;\n    end\n"
-    assert text.count(clears) == 1
+    names = re.findall(r"^    held_\d+ <= (\S+) ;$", text, re.MULTILINE)
+    assert len(names) == config.bundles
+    for name in names:
+        clears = f"    if (rst) begin\n      {name}  = 8'h00;\n    end\n"
+        assert text.count(clears) == 1
+        text = text.replace(clears, "")
     tokens = random_tokens(config, "runs-8", 48, rng)
-    outcome = simulate(config, text.replace(clears, ""), tokens, random_data(48, config, rng), power_up="random", resets=4)
+    outcome = simulate(config, text, tokens, random_data(48, config, rng), power_up="random", resets=4)
     assert outcome.mismatches
     assert re.match(r"(from random registers|after reset \d at clock \d+): \w+ \d+: ", outcome.notes[0])
 

@@ -5,14 +5,13 @@ No unit is named here: a new one is tested as soon as it is found.
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream
 
 from bankside import generate
 from bankside.constraints.errors import CheckFailed
+from bankside.cosim.build import lint
 from bankside.measure import run_bench
 from bankside.registry import UNITS
 from bankside.selection import select
@@ -24,8 +23,9 @@ def trial(unit):
     return select(unit.name, sets=unit.trial.sets)
 
 
+@pytest.mark.essential
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
-def test_unit_is_right_and_is_found_broken(unit, lint):
+def test_unit_is_right_and_is_found_broken(unit):
     selection = trial(unit)
     text = generate.verilog(selection)
     assert lint(text, unit.module) == []
@@ -67,4 +67,3 @@ def test_ports_of_the_contract_are_those_of_the_generator(unit):
 
 def test_units_are_told_by_their_names():
     assert all(name == unit.name and unit.presets and unit.page for name, unit in UNITS.items())
-    assert subprocess is not None

@@ -135,17 +135,13 @@ LEAST = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("refused.eq(does & names[Host.START] & failed)", "refused.eq(does & names[Host.CLEAR])", "no end without a start"),
-    ("ends = over & ~command_out.o.valid & done_out.i.ready", "ends = over & done_out.i.ready",
-     "all commands are taken before the end is told"),
-])
-def test_planted_error_in_the_dispatcher(old, new, failing):
-    """A CLEAR that is answered as a START; an end that overtakes the last command."""
-    copy = planted(dispatcher_module, old, new)
+def test_planted_error_in_the_dispatcher():
+    """A CLEAR that is answered as a START."""
+    copy = planted(dispatcher_module, "refused.eq(does & names[Host.START] & failed)",
+                   "refused.eq(does & names[Host.CLEAR])")
     result = prove(DispatcherContract(copy.DpaDispatcher(LEAST)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)
-    assert any(failing in one for one in result.failing), str(result)
+    assert any("no end without a start" in one for one in result.failing), str(result)
 
 
 @pytest.mark.slow

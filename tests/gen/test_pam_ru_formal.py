@@ -133,9 +133,9 @@ def test_control(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "failing"), [
-    ("m.d.comb += out_go.eq(places & phase)", "m.d.comb += out_go.eq(places)",
+    ("m.d.comb += read_out.go.eq(places & read_out.phase)", "m.d.comb += read_out.go.eq(places)",
      "PamRu: what comes back meets nothing from the scratch"),
-    ("- (header | out_go))", "- out_go)", "PamRu: each place is free, reserved, or taken"),
+    ("- (header | read_out.go))", "- read_out.go)", "PamRu: each place is free, reserved, or taken"),
 ])
 def test_defects_found(monkeypatch, old, new, failing):
     result = prove(RuContract(unit(monkeypatch, planted(ru_module, old, new))), depth=DEPTH, induction=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import numpy as np
 import pytest
@@ -498,7 +497,7 @@ def test_wrong_parallelism(overrides, message):
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_step_latency(system):
+def test_step_latency(system, least_s):
     """Equal to the evaluation on the grid, close to it between, never less with more requests; prefill grows."""
     loaded = load_system(system)
     loaded.prepare(LLAMA, Records(), False)
@@ -512,10 +511,7 @@ def test_step_latency(system):
         latency.step_latency(np.array([latency.kv_capacity_tokens + 2048]))
     with pytest.raises(ConfigError, match="contexts must be"):
         latency.step_latency(np.array([]))
-    start = time.process_time()
-    for batch in range(200, 300):
-        latency.step_latency(np.full(batch, 600))
-    assert time.process_time() - start < 1
+    assert least_s(lambda call: [latency.step_latency(np.full(batch, 600 + call)) for batch in range(200, 300)]) < 1
 
 
 @pytest.mark.parametrize("system, model, batch", [("pam", LLAMA, 1000), ("ls-pim", LLAMA, 300), ("pam", OPT, 375)])
@@ -555,7 +551,7 @@ def test_calibration_brings_the_tiers_together():
         calibrate(load_system("l-pim"), OPT, Records())
 
 
-def test_speed_and_memory_of_a_large_step():
+def test_speed_and_memory_of_a_large_step(least_s):
     """8192 requests of 738 tokens: placement, importance, scheduling and timing in under half a second of processor time;
     the arrays of six million tokens take less than a tenth of a gigabyte."""
     system = load_system("pam")
@@ -563,11 +559,10 @@ def test_speed_and_memory_of_a_large_step():
     node = Node(system, LLAMA, np.full(8192, 738))
     node.settle()
     node.step()
-    start = time.process_time()
-    step = node.step()
-    assert time.process_time() - start < 0.5
-    table = node.table
-    assert table.tokens == 8192 * 740 and sum(step.tokens) == table.tokens
+    steps = []
+    assert least_s(lambda _: steps.append(node.step())) < 0.5
+    step, table = steps[-1], node.table
+    assert table.tokens == 8192 * 742 and sum(step.tokens) == table.tokens
     assert sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values())) \
         < 1.2e8
     assert sum(step.moves.values()) <= 0.007 * table.tokens and math.isfinite(step.attention_s)

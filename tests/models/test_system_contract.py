@@ -60,6 +60,17 @@ def test_a_served_system_takes_the_step_of_eval(name, module_records):
     assert served.decode_seconds(np.full(16, 4096)) == pytest.approx(step)
 
 
+def test_contexts_of_their_own_take_the_mean_of_each_beside_modules(module_records):
+    """Rows are added 2048 tokens at a time, so the mean context says little of the time and the energy."""
+    system = load_system("gpu-lol-pim")
+    served = system.served(QWEN, module_records)
+    contexts = np.random.default_rng(3).integers(200, 4000, 24)
+    each = [system.decode_step(QWEN, 24, np.array([tokens])) for tokens in contexts]
+    assert served.decode_seconds(contexts) == pytest.approx(np.mean([one.total_s[0] for one in each]), rel=1e-3)
+    for name, pj in served.decode_energy_pj(contexts, 1).items():
+        assert pj == pytest.approx(np.mean([one.energy_pj[name][0] for one in each]), rel=1e-3)
+
+
 @pytest.mark.parametrize("name", ["gpu-only", "gpu-lol-pim", "lol-pim", "pam"])
 def test_splits_are_systems_of_their_own(name):
     system = load_system(name)
