@@ -266,8 +266,9 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
                                           commands, random, descriptors.shape[1], config.beat_layout.offset("last")])
             _numbers(folder / "resets.bin", cuts)
             told = _run([str(program), "unit", str(folder)], top)
-            return told, [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8")
-                           .reshape(-1, size) for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
+            logs = [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8").reshape(-1, size)
+                     for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
+            return told, [{**log, "data": _meant(destination, log["writes"], log["data"])} for log in logs]
 
         differences: list[str] = []
         began = time.perf_counter()
@@ -332,6 +333,14 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
 
 #: What the program notes of a run, and numbers an entry: first the clock cycle, but for the bytes written.
 LOGS = {"accept": 1, "reads": 2, "writes": 3, "arrive": 1, "done": 2, "data": 1}
+
+
+def _meant(side: MemorySide, written: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Bytes written, 0 in chips that a write (cycle, address, chips) does not reach: those may be anything."""
+    at = np.arange(len(data))
+    command = at // (side.access_bytes * side.chips)
+    meant = written[np.minimum(command, len(written) - 1), 2] >> at // side.port_bytes % side.chips & 1
+    return np.where((meant | (command >= len(written)))[:, None], data, 0) if len(written) else data
 
 
 def _differences(plain: dict[str, np.ndarray], logs: dict[str, np.ndarray], clock: int | None) -> list[str]:

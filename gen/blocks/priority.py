@@ -41,7 +41,9 @@ def lowest(m, requests, name):
         above = []
         for n, ((low, in_low), (high, in_high)) in enumerate(zip(places[::2], places[1::2], strict=True)):
             number, found = Signal(level + 1, name=f"{name}_{level}_{n}"), Signal(name=f"{name}_found_{level}_{n}")
-            m.d.comb += [number.eq(Cat(Mux(in_low, low, high), in_high & ~in_low)), found.eq(in_low | in_high)]
+            # Two requests have no numbers below theirs to choose between: Verilog has no wire of no bits.
+            rest = Mux(in_low, low, high) if level else low
+            m.d.comb += [number.eq(Cat(rest, in_high & ~in_low)), found.eq(in_low | in_high)]
             above.append((number, found))
         level, places = level + 1, above
     return places[0]

@@ -175,7 +175,8 @@ def test_sim_and_its_record(capsys, tmp_path, monkeypatch):
     data = json.loads(capsys.readouterr().out)
     assert data["mismatches"] == 0 and list(data["patterns"]) == list(PATTERNS) and len(data["runs"]) == 13
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
-    assert record["results"]["patterns"] == data["patterns"] and record["conditions"] == {"tokens": 8, "seed": 1}
+    assert record["results"]["patterns"] == data["patterns"]
+    assert record["workload"] == {"tokens": 8, "seed": 1}
     assert data["rate_fraction"] == min(1.0, data["patterns"]["random"]["fraction"])
 
 

@@ -173,7 +173,7 @@ def test_sim_json_and_its_record(capsys, tmp_path, monkeypatch):
     assert data["softmax_gap_cycles"] == latency["last_k_to_first_v"]
     assert data["drain_cycles"] == latency["last_v_to_last_result"] and data["beats_per_clock"] == 1.0
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
-    assert record["results"]["cycles"] == data["cycles"] and record["conditions"] == {
+    assert record["results"]["cycles"] == data["cycles"] and record["workload"] == {
         "memory": "hbm3-5.2", "tokens": 40, "head_dim": 128, "seed": 5}
     assert main(["sim", "pam-pu", "--preset", "pam-hbm", "--tokens", "40", "--seed", "5"]) == 0
     text, _ = capsys.readouterr()

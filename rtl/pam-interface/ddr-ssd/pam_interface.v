@@ -13,7 +13,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1002 ;
   wire \$1003 ;
   wire \$1004 ;
-  wire [-1:0] \$1005 ;
+  wire \$1005 ;
   wire \$1006 ;
   wire \$1007 ;
   wire \$1008 ;
@@ -57,14 +57,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1042 ;
   wire \$1043 ;
   wire \$1044 ;
-  wire \$1045 ;
+  wire [1:0] \$1045 ;
   wire \$1046 ;
   wire \$1047 ;
-  wire \$1048 ;
+  wire [1:0] \$1048 ;
   wire \$1049 ;
   wire \$105 ;
   wire \$1050 ;
-  wire \$1051 ;
+  wire [2:0] \$1051 ;
   wire \$1052 ;
   wire \$1053 ;
   wire \$1054 ;
@@ -76,19 +76,19 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$106 ;
   wire \$1060 ;
   wire \$1061 ;
-  wire \$1062 ;
-  wire \$1063 ;
-  wire \$1064 ;
-  wire \$1065 ;
-  wire \$1066 ;
-  wire \$1067 ;
-  wire \$1068 ;
-  wire \$1069 ;
+  wire [7:0] \$1062 ;
+  wire [3:0] \$1063 ;
+  wire [3:0] \$1064 ;
+  wire [3:0] \$1065 ;
+  wire [3:0] \$1066 ;
+  wire [3:0] \$1067 ;
+  wire [3:0] \$1068 ;
+  wire [3:0] \$1069 ;
   wire \$107 ;
-  wire \$1070 ;
+  wire [3:0] \$1070 ;
   wire \$1071 ;
   wire \$1072 ;
-  wire \$1073 ;
+  reg [7:0] \$1073 ;
   wire \$1074 ;
   wire \$1075 ;
   wire \$1076 ;
@@ -100,11 +100,11 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1081 ;
   wire \$1082 ;
   wire \$1083 ;
-  wire \$1084 ;
+  wire [1:0] \$1084 ;
   wire \$1085 ;
   wire \$1086 ;
-  wire \$1087 ;
-  wire \$1088 ;
+  wire [8:0] \$1087 ;
+  wire [7:0] \$1088 ;
   wire \$1089 ;
   wire \$109 ;
   wire \$1090 ;
@@ -112,20 +112,20 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1092 ;
   wire \$1093 ;
   wire \$1094 ;
-  wire \$1095 ;
-  wire \$1096 ;
-  wire \$1097 ;
-  wire \$1098 ;
-  wire \$1099 ;
+  wire [255:0] \$1095 ;
+  wire [255:0] \$1096 ;
+  wire [255:0] \$1097 ;
+  wire [255:0] \$1098 ;
+  wire [255:0] \$1099 ;
   wire \$11 ;
   wire \$110 ;
-  wire \$1100 ;
-  wire \$1101 ;
-  wire \$1102 ;
-  wire \$1103 ;
+  wire [255:0] \$1100 ;
+  wire [255:0] \$1101 ;
+  wire [255:0] \$1102 ;
+  reg [255:0] \$1103 ;
   wire \$1104 ;
   wire \$1105 ;
-  wire \$1106 ;
+  wire [7:0] \$1106 ;
   wire \$1107 ;
   wire \$1108 ;
   wire \$1109 ;
@@ -133,403 +133,135 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$1110 ;
   wire \$1111 ;
   wire \$1112 ;
-  wire \$1113 ;
-  wire \$1114 ;
-  wire \$1115 ;
-  wire \$1116 ;
-  wire \$1117 ;
-  wire \$1118 ;
-  wire \$1119 ;
+  wire [7:0] \$1113 ;
+  wire [7:0] \$1114 ;
+  wire [7:0] \$1115 ;
+  wire [7:0] \$1116 ;
+  wire [7:0] \$1117 ;
+  wire [7:0] \$1118 ;
+  wire [7:0] \$1119 ;
   wire \$112 ;
-  wire \$1120 ;
-  wire \$1121 ;
-  wire \$1122 ;
-  wire \$1123 ;
-  wire \$1124 ;
-  wire \$1125 ;
-  wire \$1126 ;
-  wire \$1127 ;
-  wire \$1128 ;
-  wire \$1129 ;
+  wire [7:0] \$1120 ;
+  wire [7:0] \$1121 ;
+  wire [7:0] \$1122 ;
+  wire [7:0] \$1123 ;
+  wire [7:0] \$1124 ;
+  wire [7:0] \$1125 ;
+  wire [7:0] \$1126 ;
+  wire [7:0] \$1127 ;
+  wire [7:0] \$1128 ;
+  wire [7:0] \$1129 ;
   wire \$113 ;
-  wire \$1130 ;
-  wire \$1131 ;
-  wire \$1132 ;
-  wire \$1133 ;
-  wire \$1134 ;
-  wire \$1135 ;
-  wire \$1136 ;
-  wire \$1137 ;
-  wire \$1138 ;
-  wire \$1139 ;
+  wire [7:0] \$1130 ;
+  wire [7:0] \$1131 ;
+  wire [7:0] \$1132 ;
+  wire [7:0] \$1133 ;
+  wire [7:0] \$1134 ;
+  wire [7:0] \$1135 ;
+  wire [7:0] \$1136 ;
+  wire [7:0] \$1137 ;
+  wire [7:0] \$1138 ;
+  wire [7:0] \$1139 ;
   wire \$114 ;
-  wire \$1140 ;
-  wire \$1141 ;
-  wire \$1142 ;
-  wire \$1143 ;
-  wire \$1144 ;
-  wire \$1145 ;
-  wire \$1146 ;
-  wire \$1147 ;
-  wire \$1148 ;
-  wire \$1149 ;
+  wire [7:0] \$1140 ;
+  wire [7:0] \$1141 ;
+  wire [7:0] \$1142 ;
+  wire [7:0] \$1143 ;
+  wire [7:0] \$1144 ;
+  wire [7:0] \$1145 ;
+  wire [7:0] \$1146 ;
+  wire [7:0] \$1147 ;
+  wire [7:0] \$1148 ;
+  wire [7:0] \$1149 ;
   wire \$115 ;
-  wire \$1150 ;
-  wire \$1151 ;
-  wire \$1152 ;
-  wire \$1153 ;
-  wire \$1154 ;
-  wire \$1155 ;
-  wire \$1156 ;
-  wire \$1157 ;
-  wire \$1158 ;
-  wire \$1159 ;
+  wire [7:0] \$1150 ;
+  wire [7:0] \$1151 ;
+  wire [7:0] \$1152 ;
+  wire [7:0] \$1153 ;
+  wire [7:0] \$1154 ;
+  wire [7:0] \$1155 ;
+  wire [7:0] \$1156 ;
+  wire [7:0] \$1157 ;
+  wire [7:0] \$1158 ;
+  wire [7:0] \$1159 ;
   wire \$116 ;
-  wire \$1160 ;
-  wire \$1161 ;
-  wire \$1162 ;
+  wire [7:0] \$1160 ;
+  wire [1:0] \$1161 ;
+  wire [1:0] \$1162 ;
   wire \$1163 ;
-  wire \$1164 ;
-  wire \$1165 ;
+  wire [8:0] \$1164 ;
+  wire [7:0] \$1165 ;
   wire \$1166 ;
-  wire [-1:0] \$1167 ;
-  wire \$1168 ;
+  wire [8:0] \$1167 ;
+  wire [7:0] \$1168 ;
   wire \$1169 ;
   wire \$117 ;
   wire \$1170 ;
   wire \$1171 ;
-  wire \$1172 ;
-  wire \$1173 ;
-  wire \$1174 ;
-  wire \$1175 ;
-  wire \$1176 ;
-  wire \$1177 ;
-  wire \$1178 ;
-  wire \$1179 ;
+  wire [4:0] \$1172 ;
+  wire [4:0] \$1173 ;
+  reg \$1174 ;
+  reg [3:0] \$1175 ;
+  reg [7:0] \$1176 ;
+  reg [7:0] \$1177 ;
+  reg [7:0] \$1178 ;
+  reg [7:0] \$1179 ;
   wire \$118 ;
-  wire \$1180 ;
-  wire \$1181 ;
-  wire \$1182 ;
-  wire \$1183 ;
-  wire \$1184 ;
-  wire \$1185 ;
-  wire \$1186 ;
-  wire \$1187 ;
-  wire \$1188 ;
-  wire \$1189 ;
+  reg [7:0] \$1180 ;
+  reg [7:0] \$1181 ;
+  reg [7:0] \$1182 ;
+  reg [7:0] \$1183 ;
+  reg [7:0] \$1184 ;
+  reg [7:0] \$1185 ;
+  reg [7:0] \$1186 ;
+  reg [7:0] \$1187 ;
+  reg [7:0] \$1188 ;
+  reg [7:0] \$1189 ;
   wire \$119 ;
-  wire \$1190 ;
-  wire \$1191 ;
-  wire \$1192 ;
-  wire \$1193 ;
-  wire \$1194 ;
-  wire \$1195 ;
-  wire \$1196 ;
-  wire \$1197 ;
-  wire \$1198 ;
-  wire \$1199 ;
+  reg [7:0] \$1190 ;
+  reg [7:0] \$1191 ;
+  reg \$1192 ;
+  reg \$1193 ;
+  reg [7:0] \$1194 ;
+  reg \$1195 ;
+  reg [6:0] \$1196 ;
+  reg \$1197 ;
+  reg \$1198 ;
+  reg \$1199 ;
   wire \$12 ;
   wire \$120 ;
-  wire \$1200 ;
-  wire \$1201 ;
-  wire \$1202 ;
-  wire \$1203 ;
-  wire \$1204 ;
-  wire \$1205 ;
-  wire \$1206 ;
-  wire \$1207 ;
-  wire \$1208 ;
-  wire \$1209 ;
+  reg \$1200 ;
+  reg [22:0] \$1201 ;
+  reg [3:0] \$1202 ;
   wire \$121 ;
-  wire \$1210 ;
-  wire \$1211 ;
-  wire \$1212 ;
-  wire \$1213 ;
-  wire \$1214 ;
-  wire \$1215 ;
-  wire \$1216 ;
-  wire \$1217 ;
-  wire \$1218 ;
-  wire \$1219 ;
   wire \$122 ;
-  wire \$1220 ;
-  wire \$1221 ;
-  wire \$1222 ;
-  wire \$1223 ;
-  wire \$1224 ;
-  wire \$1225 ;
-  wire \$1226 ;
-  wire \$1227 ;
-  wire \$1228 ;
-  wire \$1229 ;
   wire \$123 ;
-  wire \$1230 ;
-  wire \$1231 ;
-  wire \$1232 ;
-  wire \$1233 ;
-  wire \$1234 ;
-  wire \$1235 ;
-  wire \$1236 ;
-  wire \$1237 ;
-  wire \$1238 ;
-  wire \$1239 ;
   wire \$124 ;
-  wire \$1240 ;
-  wire \$1241 ;
-  wire \$1242 ;
-  wire \$1243 ;
-  wire \$1244 ;
-  wire \$1245 ;
-  wire \$1246 ;
-  wire \$1247 ;
-  wire \$1248 ;
-  wire \$1249 ;
   wire \$125 ;
-  wire \$1250 ;
-  wire \$1251 ;
-  wire \$1252 ;
-  wire \$1253 ;
-  wire \$1254 ;
-  wire \$1255 ;
-  wire \$1256 ;
-  wire \$1257 ;
-  wire \$1258 ;
-  wire \$1259 ;
   wire \$126 ;
-  wire \$1260 ;
-  wire \$1261 ;
-  wire \$1262 ;
-  wire \$1263 ;
-  wire \$1264 ;
-  wire \$1265 ;
-  wire \$1266 ;
-  wire \$1267 ;
-  wire \$1268 ;
-  wire \$1269 ;
   wire \$127 ;
-  wire \$1270 ;
-  wire \$1271 ;
-  wire \$1272 ;
-  wire \$1273 ;
-  wire \$1274 ;
-  wire \$1275 ;
-  wire \$1276 ;
-  wire \$1277 ;
-  wire \$1278 ;
-  wire \$1279 ;
   wire \$128 ;
-  wire \$1280 ;
-  wire \$1281 ;
-  wire \$1282 ;
-  wire \$1283 ;
-  wire \$1284 ;
-  wire \$1285 ;
-  wire \$1286 ;
-  wire \$1287 ;
-  wire \$1288 ;
-  wire \$1289 ;
   wire \$129 ;
-  wire \$1290 ;
-  wire \$1291 ;
-  wire \$1292 ;
-  wire \$1293 ;
-  wire \$1294 ;
-  wire \$1295 ;
-  wire \$1296 ;
-  wire \$1297 ;
-  wire \$1298 ;
-  wire \$1299 ;
   wire \$13 ;
   wire \$130 ;
-  wire \$1300 ;
-  wire \$1301 ;
-  wire \$1302 ;
-  wire \$1303 ;
-  wire \$1304 ;
-  wire \$1305 ;
-  wire \$1306 ;
-  wire \$1307 ;
-  wire \$1308 ;
-  wire [1:0] \$1309 ;
   wire \$131 ;
-  wire \$1310 ;
-  wire \$1311 ;
-  wire [1:0] \$1312 ;
-  wire \$1313 ;
-  wire \$1314 ;
-  wire [2:0] \$1315 ;
-  wire \$1316 ;
-  wire \$1317 ;
-  wire \$1318 ;
-  wire \$1319 ;
   wire \$132 ;
-  wire \$1320 ;
-  wire \$1321 ;
-  wire \$1322 ;
-  wire \$1323 ;
-  wire \$1324 ;
-  wire \$1325 ;
-  wire [7:0] \$1326 ;
-  wire [3:0] \$1327 ;
-  wire [3:0] \$1328 ;
-  wire [3:0] \$1329 ;
   wire \$133 ;
-  wire [3:0] \$1330 ;
-  wire [3:0] \$1331 ;
-  wire [3:0] \$1332 ;
-  wire [3:0] \$1333 ;
-  wire [3:0] \$1334 ;
-  wire \$1335 ;
-  wire \$1336 ;
-  reg [7:0] \$1337 ;
-  wire [-1:0] \$1338 ;
-  wire \$1339 ;
   wire \$134 ;
-  wire [-1:0] \$1340 ;
-  wire \$1341 ;
-  wire [-1:0] \$1342 ;
-  wire \$1343 ;
-  wire [-1:0] \$1344 ;
-  wire \$1345 ;
-  wire \$1346 ;
-  wire \$1347 ;
-  wire \$1348 ;
-  wire \$1349 ;
   wire \$135 ;
-  wire \$1350 ;
-  wire \$1351 ;
-  wire [1:0] \$1352 ;
-  wire \$1353 ;
-  wire \$1354 ;
-  wire [8:0] \$1355 ;
-  wire [7:0] \$1356 ;
-  wire \$1357 ;
-  wire \$1358 ;
-  wire \$1359 ;
   wire \$136 ;
-  wire \$1360 ;
-  wire \$1361 ;
-  wire \$1362 ;
-  wire [255:0] \$1363 ;
-  wire [255:0] \$1364 ;
-  wire [255:0] \$1365 ;
-  wire [255:0] \$1366 ;
-  wire [255:0] \$1367 ;
-  wire [255:0] \$1368 ;
-  wire [255:0] \$1369 ;
   wire \$137 ;
-  wire [255:0] \$1370 ;
-  reg [255:0] \$1371 ;
-  wire \$1372 ;
-  wire \$1373 ;
-  wire [7:0] \$1374 ;
-  wire \$1375 ;
-  wire \$1376 ;
-  wire \$1377 ;
-  wire \$1378 ;
-  wire \$1379 ;
   wire \$138 ;
-  wire \$1380 ;
-  wire [7:0] \$1381 ;
-  wire [7:0] \$1382 ;
-  wire [7:0] \$1383 ;
-  wire [7:0] \$1384 ;
-  wire [7:0] \$1385 ;
-  wire [7:0] \$1386 ;
-  wire [7:0] \$1387 ;
-  wire [7:0] \$1388 ;
-  wire [7:0] \$1389 ;
   wire \$139 ;
-  wire [7:0] \$1390 ;
-  wire [7:0] \$1391 ;
-  wire [7:0] \$1392 ;
-  wire [7:0] \$1393 ;
-  wire [7:0] \$1394 ;
-  wire [7:0] \$1395 ;
-  wire [7:0] \$1396 ;
-  wire [7:0] \$1397 ;
-  wire [7:0] \$1398 ;
-  wire [7:0] \$1399 ;
   wire \$14 ;
   wire \$140 ;
-  wire [7:0] \$1400 ;
-  wire [7:0] \$1401 ;
-  wire [7:0] \$1402 ;
-  wire [7:0] \$1403 ;
-  wire [7:0] \$1404 ;
-  wire [7:0] \$1405 ;
-  wire [7:0] \$1406 ;
-  wire [7:0] \$1407 ;
-  wire [7:0] \$1408 ;
-  wire [7:0] \$1409 ;
   wire \$141 ;
-  wire [7:0] \$1410 ;
-  wire [7:0] \$1411 ;
-  wire [7:0] \$1412 ;
-  wire [7:0] \$1413 ;
-  wire [7:0] \$1414 ;
-  wire [7:0] \$1415 ;
-  wire [7:0] \$1416 ;
-  wire [7:0] \$1417 ;
-  wire [7:0] \$1418 ;
-  wire [7:0] \$1419 ;
   wire \$142 ;
-  wire [7:0] \$1420 ;
-  wire [7:0] \$1421 ;
-  wire [7:0] \$1422 ;
-  wire [7:0] \$1423 ;
-  wire [7:0] \$1424 ;
-  wire [7:0] \$1425 ;
-  wire [7:0] \$1426 ;
-  wire [7:0] \$1427 ;
-  wire [7:0] \$1428 ;
-  wire [1:0] \$1429 ;
   wire \$143 ;
-  wire [1:0] \$1430 ;
-  wire \$1431 ;
-  wire [8:0] \$1432 ;
-  wire [7:0] \$1433 ;
-  wire \$1434 ;
-  wire [8:0] \$1435 ;
-  wire [7:0] \$1436 ;
-  wire \$1437 ;
-  wire \$1438 ;
-  wire \$1439 ;
   wire \$144 ;
-  wire [4:0] \$1440 ;
-  wire [4:0] \$1441 ;
-  reg \$1442 ;
-  reg [3:0] \$1443 ;
-  reg [7:0] \$1444 ;
-  reg [7:0] \$1445 ;
-  reg [7:0] \$1446 ;
-  reg [7:0] \$1447 ;
-  reg [7:0] \$1448 ;
-  reg [7:0] \$1449 ;
   wire \$145 ;
-  reg [7:0] \$1450 ;
-  reg [7:0] \$1451 ;
-  reg [7:0] \$1452 ;
-  reg [7:0] \$1453 ;
-  reg [7:0] \$1454 ;
-  reg [7:0] \$1455 ;
-  reg [7:0] \$1456 ;
-  reg [7:0] \$1457 ;
-  reg [7:0] \$1458 ;
-  reg [7:0] \$1459 ;
   wire \$146 ;
-  reg \$1460 ;
-  reg \$1461 ;
-  reg [7:0] \$1462 ;
-  reg \$1463 ;
-  reg [6:0] \$1464 ;
-  reg \$1465 ;
-  reg \$1466 ;
-  reg \$1467 ;
-  reg \$1468 ;
-  reg [22:0] \$1469 ;
   wire \$147 ;
-  reg [3:0] \$1470 ;
   wire \$148 ;
   wire \$149 ;
   wire \$15 ;
@@ -582,7 +314,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$192 ;
   wire \$193 ;
   wire \$194 ;
-  wire [-1:0] \$195 ;
+  wire \$195 ;
   wire \$196 ;
   wire \$197 ;
   wire \$198 ;
@@ -628,9 +360,17 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$233 ;
   wire \$234 ;
   wire \$235 ;
+  wire [9:0] \$2359 ;
   wire \$236 ;
+  wire [9:0] \$2362 ;
+  wire [9:0] \$2365 ;
+  wire [9:0] \$2368 ;
   wire \$237 ;
+  wire [9:0] \$2371 ;
+  wire [9:0] \$2374 ;
+  wire [9:0] \$2377 ;
   wire \$238 ;
+  wire [9:0] \$2380 ;
   wire \$239 ;
   wire \$24 ;
   wire \$240 ;
@@ -687,17 +427,9 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$287 ;
   wire \$288 ;
   wire \$289 ;
-  wire [9:0] \$2895 ;
-  wire [9:0] \$2898 ;
   wire \$29 ;
   wire \$290 ;
-  wire [9:0] \$2901 ;
-  wire [9:0] \$2904 ;
-  wire [9:0] \$2907 ;
   wire \$291 ;
-  wire [9:0] \$2910 ;
-  wire [9:0] \$2913 ;
-  wire [9:0] \$2916 ;
   wire \$292 ;
   wire \$293 ;
   wire \$294 ;
@@ -740,7 +472,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$327 ;
   wire \$328 ;
   wire \$329 ;
-  wire [-1:0] \$33 ;
+  wire \$33 ;
   wire \$330 ;
   wire \$331 ;
   wire \$332 ;
@@ -770,7 +502,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$354 ;
   wire \$355 ;
   wire \$356 ;
-  wire [-1:0] \$357 ;
+  wire \$357 ;
   wire \$358 ;
   wire \$359 ;
   wire \$36 ;
@@ -950,7 +682,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$516 ;
   wire \$517 ;
   wire \$518 ;
-  wire [-1:0] \$519 ;
+  wire \$519 ;
   wire \$52 ;
   wire \$520 ;
   wire \$521 ;
@@ -1130,7 +862,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$679 ;
   wire \$68 ;
   wire \$680 ;
-  wire [-1:0] \$681 ;
+  wire \$681 ;
   wire \$682 ;
   wire \$683 ;
   wire \$684 ;
@@ -1310,7 +1042,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   wire \$840 ;
   wire \$841 ;
   wire \$842 ;
-  wire [-1:0] \$843 ;
+  wire \$843 ;
   wire \$844 ;
   wire \$845 ;
   wire \$846 ;
@@ -4229,38 +3961,39 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \$30  = ~ \$29 ;
   assign \$31  = | held_15;
   assign \$32  = ~ \$31 ;
-  assign \$34  = | held_0;
-  assign \$35  = ~ \$34 ;
-  assign \$36  = | held_1;
-  assign \$37  = ~ \$36 ;
-  assign \$38  = | held_2;
-  assign \$39  = ~ \$38 ;
-  assign \$40  = | held_3;
-  assign \$41  = ~ \$40 ;
-  assign \$42  = | held_4;
-  assign \$43  = ~ \$42 ;
-  assign \$44  = | held_5;
-  assign \$45  = ~ \$44 ;
-  assign \$46  = | held_6;
-  assign \$47  = ~ \$46 ;
-  assign \$48  = | held_7;
-  assign \$49  = ~ \$48 ;
-  assign \$50  = | held_8;
-  assign \$51  = ~ \$50 ;
-  assign \$52  = | held_9;
-  assign \$53  = ~ \$52 ;
-  assign \$54  = | held_10;
-  assign \$55  = ~ \$54 ;
-  assign \$56  = | held_11;
-  assign \$57  = ~ \$56 ;
-  assign \$58  = | held_12;
-  assign \$59  = ~ \$58 ;
-  assign \$60  = | held_13;
-  assign \$61  = ~ \$60 ;
-  assign \$62  = | held_14;
-  assign \$63  = ~ \$62 ;
-  assign \$64  = | held_15;
-  assign \$65  = ~ \$64 ;
+  assign \$33  = | held_0;
+  assign \$34  = ~ \$33 ;
+  assign \$35  = | held_1;
+  assign \$36  = ~ \$35 ;
+  assign \$37  = | held_2;
+  assign \$38  = ~ \$37 ;
+  assign \$39  = | held_3;
+  assign \$40  = ~ \$39 ;
+  assign \$41  = | held_4;
+  assign \$42  = ~ \$41 ;
+  assign \$43  = | held_5;
+  assign \$44  = ~ \$43 ;
+  assign \$45  = | held_6;
+  assign \$46  = ~ \$45 ;
+  assign \$47  = | held_7;
+  assign \$48  = ~ \$47 ;
+  assign \$49  = | held_8;
+  assign \$50  = ~ \$49 ;
+  assign \$51  = | held_9;
+  assign \$52  = ~ \$51 ;
+  assign \$53  = | held_10;
+  assign \$54  = ~ \$53 ;
+  assign \$55  = | held_11;
+  assign \$56  = ~ \$55 ;
+  assign \$57  = | held_12;
+  assign \$58  = ~ \$57 ;
+  assign \$59  = | held_13;
+  assign \$60  = ~ \$59 ;
+  assign \$61  = | held_14;
+  assign \$62  = ~ \$61 ;
+  assign \$63  = | held_15;
+  assign \$64  = ~ \$63 ;
+  assign fresh_0_0 = \$4  & \$65 ;
   assign \$66  = | held_0;
   assign \$67  = ~ \$66 ;
   assign \$68  = | held_1;
@@ -4293,1459 +4026,1202 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \$95  = ~ \$94 ;
   assign \$96  = | held_15;
   assign \$97  = ~ \$96 ;
-  assign fresh_0_0 = \$37  & \$98 ;
-  assign \$99  = | held_0;
-  assign \$100  = ~ \$99 ;
-  assign \$101  = | held_1;
-  assign \$102  = ~ \$101 ;
-  assign \$103  = | held_2;
-  assign \$104  = ~ \$103 ;
-  assign \$105  = | held_3;
-  assign \$106  = ~ \$105 ;
-  assign \$107  = | held_4;
-  assign \$108  = ~ \$107 ;
-  assign \$109  = | held_5;
-  assign \$110  = ~ \$109 ;
-  assign \$111  = | held_6;
-  assign \$112  = ~ \$111 ;
-  assign \$113  = | held_7;
-  assign \$114  = ~ \$113 ;
-  assign \$115  = | held_8;
-  assign \$116  = ~ \$115 ;
-  assign \$117  = | held_9;
-  assign \$118  = ~ \$117 ;
-  assign \$119  = | held_10;
-  assign \$120  = ~ \$119 ;
-  assign \$121  = | held_11;
-  assign \$122  = ~ \$121 ;
-  assign \$123  = | held_12;
-  assign \$124  = ~ \$123 ;
-  assign \$125  = | held_13;
-  assign \$126  = ~ \$125 ;
-  assign \$127  = | held_14;
-  assign \$128  = ~ \$127 ;
-  assign \$129  = | held_15;
-  assign \$130  = ~ \$129 ;
-  assign \$131  = | held_0;
-  assign \$132  = ~ \$131 ;
-  assign \$133  = | held_1;
-  assign \$134  = ~ \$133 ;
-  assign \$135  = | held_2;
-  assign \$136  = ~ \$135 ;
-  assign \$137  = | held_3;
-  assign \$138  = ~ \$137 ;
-  assign \$139  = | held_4;
-  assign \$140  = ~ \$139 ;
-  assign \$141  = | held_5;
-  assign \$142  = ~ \$141 ;
-  assign \$143  = | held_6;
-  assign \$144  = ~ \$143 ;
-  assign \$145  = | held_7;
-  assign \$146  = ~ \$145 ;
-  assign \$147  = | held_8;
-  assign \$148  = ~ \$147 ;
-  assign \$149  = | held_9;
-  assign \$150  = ~ \$149 ;
-  assign \$151  = | held_10;
-  assign \$152  = ~ \$151 ;
-  assign \$153  = | held_11;
-  assign \$154  = ~ \$153 ;
-  assign \$155  = | held_12;
-  assign \$156  = ~ \$155 ;
-  assign \$157  = | held_13;
-  assign \$158  = ~ \$157 ;
-  assign \$159  = | held_14;
-  assign \$160  = ~ \$159 ;
-  assign \$161  = | held_15;
-  assign \$162  = ~ \$161 ;
-  assign fresh_found_0_0 = \$100  | \$134 ;
-  assign \$163  = | held_0;
-  assign \$164  = ~ \$163 ;
-  assign \$165  = | held_1;
-  assign \$166  = ~ \$165 ;
-  assign \$167  = | held_2;
-  assign \$168  = ~ \$167 ;
-  assign \$169  = | held_3;
-  assign \$170  = ~ \$169 ;
-  assign \$171  = | held_4;
-  assign \$172  = ~ \$171 ;
-  assign \$173  = | held_5;
-  assign \$174  = ~ \$173 ;
-  assign \$175  = | held_6;
-  assign \$176  = ~ \$175 ;
-  assign \$177  = | held_7;
-  assign \$178  = ~ \$177 ;
-  assign \$179  = | held_8;
-  assign \$180  = ~ \$179 ;
-  assign \$181  = | held_9;
-  assign \$182  = ~ \$181 ;
-  assign \$183  = | held_10;
-  assign \$184  = ~ \$183 ;
-  assign \$185  = | held_11;
-  assign \$186  = ~ \$185 ;
-  assign \$187  = | held_12;
-  assign \$188  = ~ \$187 ;
-  assign \$189  = | held_13;
-  assign \$190  = ~ \$189 ;
-  assign \$191  = | held_14;
-  assign \$192  = ~ \$191 ;
-  assign \$193  = | held_15;
-  assign \$194  = ~ \$193 ;
-  assign \$196  = | held_0;
-  assign \$197  = ~ \$196 ;
-  assign \$198  = | held_1;
-  assign \$199  = ~ \$198 ;
-  assign \$200  = | held_2;
-  assign \$201  = ~ \$200 ;
-  assign \$202  = | held_3;
-  assign \$203  = ~ \$202 ;
-  assign \$204  = | held_4;
-  assign \$205  = ~ \$204 ;
-  assign \$206  = | held_5;
-  assign \$207  = ~ \$206 ;
-  assign \$208  = | held_6;
-  assign \$209  = ~ \$208 ;
-  assign \$210  = | held_7;
-  assign \$211  = ~ \$210 ;
-  assign \$212  = | held_8;
-  assign \$213  = ~ \$212 ;
-  assign \$214  = | held_9;
-  assign \$215  = ~ \$214 ;
-  assign \$216  = | held_10;
-  assign \$217  = ~ \$216 ;
-  assign \$218  = | held_11;
-  assign \$219  = ~ \$218 ;
-  assign \$220  = | held_12;
-  assign \$221  = ~ \$220 ;
-  assign \$222  = | held_13;
-  assign \$223  = ~ \$222 ;
-  assign \$224  = | held_14;
-  assign \$225  = ~ \$224 ;
-  assign \$226  = | held_15;
-  assign \$227  = ~ \$226 ;
-  assign \$228  = | held_0;
-  assign \$229  = ~ \$228 ;
-  assign \$230  = | held_1;
-  assign \$231  = ~ \$230 ;
-  assign \$232  = | held_2;
-  assign \$233  = ~ \$232 ;
-  assign \$234  = | held_3;
-  assign \$235  = ~ \$234 ;
-  assign \$236  = | held_4;
-  assign \$237  = ~ \$236 ;
-  assign \$238  = | held_5;
-  assign \$239  = ~ \$238 ;
-  assign \$240  = | held_6;
-  assign \$241  = ~ \$240 ;
-  assign \$242  = | held_7;
-  assign \$243  = ~ \$242 ;
-  assign \$244  = | held_8;
-  assign \$245  = ~ \$244 ;
-  assign \$246  = | held_9;
-  assign \$247  = ~ \$246 ;
-  assign \$248  = | held_10;
-  assign \$249  = ~ \$248 ;
-  assign \$250  = | held_11;
-  assign \$251  = ~ \$250 ;
-  assign \$252  = | held_12;
-  assign \$253  = ~ \$252 ;
-  assign \$254  = | held_13;
-  assign \$255  = ~ \$254 ;
-  assign \$256  = | held_14;
-  assign \$257  = ~ \$256 ;
-  assign \$258  = | held_15;
-  assign \$259  = ~ \$258 ;
-  assign fresh_0_1 = \$203  & \$260 ;
-  assign \$261  = | held_0;
+  assign \$98  = | held_0;
+  assign \$99  = ~ \$98 ;
+  assign \$100  = | held_1;
+  assign \$101  = ~ \$100 ;
+  assign \$102  = | held_2;
+  assign \$103  = ~ \$102 ;
+  assign \$104  = | held_3;
+  assign \$105  = ~ \$104 ;
+  assign \$106  = | held_4;
+  assign \$107  = ~ \$106 ;
+  assign \$108  = | held_5;
+  assign \$109  = ~ \$108 ;
+  assign \$110  = | held_6;
+  assign \$111  = ~ \$110 ;
+  assign \$112  = | held_7;
+  assign \$113  = ~ \$112 ;
+  assign \$114  = | held_8;
+  assign \$115  = ~ \$114 ;
+  assign \$116  = | held_9;
+  assign \$117  = ~ \$116 ;
+  assign \$118  = | held_10;
+  assign \$119  = ~ \$118 ;
+  assign \$120  = | held_11;
+  assign \$121  = ~ \$120 ;
+  assign \$122  = | held_12;
+  assign \$123  = ~ \$122 ;
+  assign \$124  = | held_13;
+  assign \$125  = ~ \$124 ;
+  assign \$126  = | held_14;
+  assign \$127  = ~ \$126 ;
+  assign \$128  = | held_15;
+  assign \$129  = ~ \$128 ;
+  assign fresh_found_0_0 = \$67  | \$101 ;
+  assign \$130  = | held_0;
+  assign \$131  = ~ \$130 ;
+  assign \$132  = | held_1;
+  assign \$133  = ~ \$132 ;
+  assign \$134  = | held_2;
+  assign \$135  = ~ \$134 ;
+  assign \$136  = | held_3;
+  assign \$137  = ~ \$136 ;
+  assign \$138  = | held_4;
+  assign \$139  = ~ \$138 ;
+  assign \$140  = | held_5;
+  assign \$141  = ~ \$140 ;
+  assign \$142  = | held_6;
+  assign \$143  = ~ \$142 ;
+  assign \$144  = | held_7;
+  assign \$145  = ~ \$144 ;
+  assign \$146  = | held_8;
+  assign \$147  = ~ \$146 ;
+  assign \$148  = | held_9;
+  assign \$149  = ~ \$148 ;
+  assign \$150  = | held_10;
+  assign \$151  = ~ \$150 ;
+  assign \$152  = | held_11;
+  assign \$153  = ~ \$152 ;
+  assign \$154  = | held_12;
+  assign \$155  = ~ \$154 ;
+  assign \$156  = | held_13;
+  assign \$157  = ~ \$156 ;
+  assign \$158  = | held_14;
+  assign \$159  = ~ \$158 ;
+  assign \$160  = | held_15;
+  assign \$161  = ~ \$160 ;
+  assign \$162  = | held_0;
+  assign \$163  = ~ \$162 ;
+  assign \$164  = | held_1;
+  assign \$165  = ~ \$164 ;
+  assign \$166  = | held_2;
+  assign \$167  = ~ \$166 ;
+  assign \$168  = | held_3;
+  assign \$169  = ~ \$168 ;
+  assign \$170  = | held_4;
+  assign \$171  = ~ \$170 ;
+  assign \$172  = | held_5;
+  assign \$173  = ~ \$172 ;
+  assign \$174  = | held_6;
+  assign \$175  = ~ \$174 ;
+  assign \$176  = | held_7;
+  assign \$177  = ~ \$176 ;
+  assign \$178  = | held_8;
+  assign \$179  = ~ \$178 ;
+  assign \$180  = | held_9;
+  assign \$181  = ~ \$180 ;
+  assign \$182  = | held_10;
+  assign \$183  = ~ \$182 ;
+  assign \$184  = | held_11;
+  assign \$185  = ~ \$184 ;
+  assign \$186  = | held_12;
+  assign \$187  = ~ \$186 ;
+  assign \$188  = | held_13;
+  assign \$189  = ~ \$188 ;
+  assign \$190  = | held_14;
+  assign \$191  = ~ \$190 ;
+  assign \$192  = | held_15;
+  assign \$193  = ~ \$192 ;
+  assign fresh_0_1 = \$137  & \$194 ;
+  assign \$195  = | held_0;
+  assign \$196  = ~ \$195 ;
+  assign \$197  = | held_1;
+  assign \$198  = ~ \$197 ;
+  assign \$199  = | held_2;
+  assign \$200  = ~ \$199 ;
+  assign \$201  = | held_3;
+  assign \$202  = ~ \$201 ;
+  assign \$203  = | held_4;
+  assign \$204  = ~ \$203 ;
+  assign \$205  = | held_5;
+  assign \$206  = ~ \$205 ;
+  assign \$207  = | held_6;
+  assign \$208  = ~ \$207 ;
+  assign \$209  = | held_7;
+  assign \$210  = ~ \$209 ;
+  assign \$211  = | held_8;
+  assign \$212  = ~ \$211 ;
+  assign \$213  = | held_9;
+  assign \$214  = ~ \$213 ;
+  assign \$215  = | held_10;
+  assign \$216  = ~ \$215 ;
+  assign \$217  = | held_11;
+  assign \$218  = ~ \$217 ;
+  assign \$219  = | held_12;
+  assign \$220  = ~ \$219 ;
+  assign \$221  = | held_13;
+  assign \$222  = ~ \$221 ;
+  assign \$223  = | held_14;
+  assign \$224  = ~ \$223 ;
+  assign \$225  = | held_15;
+  assign \$226  = ~ \$225 ;
+  assign \$227  = | held_0;
+  assign \$228  = ~ \$227 ;
+  assign \$229  = | held_1;
+  assign \$230  = ~ \$229 ;
+  assign \$231  = | held_2;
+  assign \$232  = ~ \$231 ;
+  assign \$233  = | held_3;
+  assign \$234  = ~ \$233 ;
+  assign \$235  = | held_4;
+  assign \$236  = ~ \$235 ;
+  assign \$237  = | held_5;
+  assign \$238  = ~ \$237 ;
+  assign \$239  = | held_6;
+  assign \$240  = ~ \$239 ;
+  assign \$241  = | held_7;
+  assign \$242  = ~ \$241 ;
+  assign \$243  = | held_8;
+  assign \$244  = ~ \$243 ;
+  assign \$245  = | held_9;
+  assign \$246  = ~ \$245 ;
+  assign \$247  = | held_10;
+  assign \$248  = ~ \$247 ;
+  assign \$249  = | held_11;
+  assign \$250  = ~ \$249 ;
+  assign \$251  = | held_12;
+  assign \$252  = ~ \$251 ;
+  assign \$253  = | held_13;
+  assign \$254  = ~ \$253 ;
+  assign \$255  = | held_14;
+  assign \$256  = ~ \$255 ;
+  assign \$257  = | held_15;
+  assign \$258  = ~ \$257 ;
+  assign fresh_found_0_1 = \$200  | \$234 ;
+  assign \$259  = | held_0;
+  assign \$260  = ~ \$259 ;
+  assign \$261  = | held_1;
   assign \$262  = ~ \$261 ;
-  assign \$263  = | held_1;
+  assign \$263  = | held_2;
   assign \$264  = ~ \$263 ;
-  assign \$265  = | held_2;
+  assign \$265  = | held_3;
   assign \$266  = ~ \$265 ;
-  assign \$267  = | held_3;
+  assign \$267  = | held_4;
   assign \$268  = ~ \$267 ;
-  assign \$269  = | held_4;
+  assign \$269  = | held_5;
   assign \$270  = ~ \$269 ;
-  assign \$271  = | held_5;
+  assign \$271  = | held_6;
   assign \$272  = ~ \$271 ;
-  assign \$273  = | held_6;
+  assign \$273  = | held_7;
   assign \$274  = ~ \$273 ;
-  assign \$275  = | held_7;
+  assign \$275  = | held_8;
   assign \$276  = ~ \$275 ;
-  assign \$277  = | held_8;
+  assign \$277  = | held_9;
   assign \$278  = ~ \$277 ;
-  assign \$279  = | held_9;
+  assign \$279  = | held_10;
   assign \$280  = ~ \$279 ;
-  assign \$281  = | held_10;
+  assign \$281  = | held_11;
   assign \$282  = ~ \$281 ;
-  assign \$283  = | held_11;
+  assign \$283  = | held_12;
   assign \$284  = ~ \$283 ;
-  assign \$285  = | held_12;
+  assign \$285  = | held_13;
   assign \$286  = ~ \$285 ;
-  assign \$287  = | held_13;
+  assign \$287  = | held_14;
   assign \$288  = ~ \$287 ;
-  assign \$289  = | held_14;
+  assign \$289  = | held_15;
   assign \$290  = ~ \$289 ;
-  assign \$291  = | held_15;
+  assign \$291  = | held_0;
   assign \$292  = ~ \$291 ;
-  assign \$293  = | held_0;
+  assign \$293  = | held_1;
   assign \$294  = ~ \$293 ;
-  assign \$295  = | held_1;
+  assign \$295  = | held_2;
   assign \$296  = ~ \$295 ;
-  assign \$297  = | held_2;
+  assign \$297  = | held_3;
   assign \$298  = ~ \$297 ;
-  assign \$299  = | held_3;
+  assign \$299  = | held_4;
   assign \$300  = ~ \$299 ;
-  assign \$301  = | held_4;
+  assign \$301  = | held_5;
   assign \$302  = ~ \$301 ;
-  assign \$303  = | held_5;
+  assign \$303  = | held_6;
   assign \$304  = ~ \$303 ;
-  assign \$305  = | held_6;
+  assign \$305  = | held_7;
   assign \$306  = ~ \$305 ;
-  assign \$307  = | held_7;
+  assign \$307  = | held_8;
   assign \$308  = ~ \$307 ;
-  assign \$309  = | held_8;
+  assign \$309  = | held_9;
   assign \$310  = ~ \$309 ;
-  assign \$311  = | held_9;
+  assign \$311  = | held_10;
   assign \$312  = ~ \$311 ;
-  assign \$313  = | held_10;
+  assign \$313  = | held_11;
   assign \$314  = ~ \$313 ;
-  assign \$315  = | held_11;
+  assign \$315  = | held_12;
   assign \$316  = ~ \$315 ;
-  assign \$317  = | held_12;
+  assign \$317  = | held_13;
   assign \$318  = ~ \$317 ;
-  assign \$319  = | held_13;
+  assign \$319  = | held_14;
   assign \$320  = ~ \$319 ;
-  assign \$321  = | held_14;
+  assign \$321  = | held_15;
   assign \$322  = ~ \$321 ;
-  assign \$323  = | held_15;
-  assign \$324  = ~ \$323 ;
-  assign fresh_found_0_1 = \$266  | \$300 ;
-  assign \$325  = | held_0;
-  assign \$326  = ~ \$325 ;
-  assign \$327  = | held_1;
-  assign \$328  = ~ \$327 ;
-  assign \$329  = | held_2;
-  assign \$330  = ~ \$329 ;
-  assign \$331  = | held_3;
-  assign \$332  = ~ \$331 ;
-  assign \$333  = | held_4;
-  assign \$334  = ~ \$333 ;
-  assign \$335  = | held_5;
-  assign \$336  = ~ \$335 ;
-  assign \$337  = | held_6;
-  assign \$338  = ~ \$337 ;
-  assign \$339  = | held_7;
-  assign \$340  = ~ \$339 ;
-  assign \$341  = | held_8;
-  assign \$342  = ~ \$341 ;
-  assign \$343  = | held_9;
-  assign \$344  = ~ \$343 ;
-  assign \$345  = | held_10;
-  assign \$346  = ~ \$345 ;
-  assign \$347  = | held_11;
-  assign \$348  = ~ \$347 ;
-  assign \$349  = | held_12;
-  assign \$350  = ~ \$349 ;
-  assign \$351  = | held_13;
-  assign \$352  = ~ \$351 ;
-  assign \$353  = | held_14;
-  assign \$354  = ~ \$353 ;
-  assign \$355  = | held_15;
-  assign \$356  = ~ \$355 ;
-  assign \$358  = | held_0;
+  assign fresh_0_2 = \$270  & \$323 ;
+  assign \$324  = | held_0;
+  assign \$325  = ~ \$324 ;
+  assign \$326  = | held_1;
+  assign \$327  = ~ \$326 ;
+  assign \$328  = | held_2;
+  assign \$329  = ~ \$328 ;
+  assign \$330  = | held_3;
+  assign \$331  = ~ \$330 ;
+  assign \$332  = | held_4;
+  assign \$333  = ~ \$332 ;
+  assign \$334  = | held_5;
+  assign \$335  = ~ \$334 ;
+  assign \$336  = | held_6;
+  assign \$337  = ~ \$336 ;
+  assign \$338  = | held_7;
+  assign \$339  = ~ \$338 ;
+  assign \$340  = | held_8;
+  assign \$341  = ~ \$340 ;
+  assign \$342  = | held_9;
+  assign \$343  = ~ \$342 ;
+  assign \$344  = | held_10;
+  assign \$345  = ~ \$344 ;
+  assign \$346  = | held_11;
+  assign \$347  = ~ \$346 ;
+  assign \$348  = | held_12;
+  assign \$349  = ~ \$348 ;
+  assign \$350  = | held_13;
+  assign \$351  = ~ \$350 ;
+  assign \$352  = | held_14;
+  assign \$353  = ~ \$352 ;
+  assign \$354  = | held_15;
+  assign \$355  = ~ \$354 ;
+  assign \$356  = | held_0;
+  assign \$357  = ~ \$356 ;
+  assign \$358  = | held_1;
   assign \$359  = ~ \$358 ;
-  assign \$360  = | held_1;
+  assign \$360  = | held_2;
   assign \$361  = ~ \$360 ;
-  assign \$362  = | held_2;
+  assign \$362  = | held_3;
   assign \$363  = ~ \$362 ;
-  assign \$364  = | held_3;
+  assign \$364  = | held_4;
   assign \$365  = ~ \$364 ;
-  assign \$366  = | held_4;
+  assign \$366  = | held_5;
   assign \$367  = ~ \$366 ;
-  assign \$368  = | held_5;
+  assign \$368  = | held_6;
   assign \$369  = ~ \$368 ;
-  assign \$370  = | held_6;
+  assign \$370  = | held_7;
   assign \$371  = ~ \$370 ;
-  assign \$372  = | held_7;
+  assign \$372  = | held_8;
   assign \$373  = ~ \$372 ;
-  assign \$374  = | held_8;
+  assign \$374  = | held_9;
   assign \$375  = ~ \$374 ;
-  assign \$376  = | held_9;
+  assign \$376  = | held_10;
   assign \$377  = ~ \$376 ;
-  assign \$378  = | held_10;
+  assign \$378  = | held_11;
   assign \$379  = ~ \$378 ;
-  assign \$380  = | held_11;
+  assign \$380  = | held_12;
   assign \$381  = ~ \$380 ;
-  assign \$382  = | held_12;
+  assign \$382  = | held_13;
   assign \$383  = ~ \$382 ;
-  assign \$384  = | held_13;
+  assign \$384  = | held_14;
   assign \$385  = ~ \$384 ;
-  assign \$386  = | held_14;
+  assign \$386  = | held_15;
   assign \$387  = ~ \$386 ;
-  assign \$388  = | held_15;
+  assign fresh_found_0_2 = \$333  | \$367 ;
+  assign \$388  = | held_0;
   assign \$389  = ~ \$388 ;
-  assign \$390  = | held_0;
+  assign \$390  = | held_1;
   assign \$391  = ~ \$390 ;
-  assign \$392  = | held_1;
+  assign \$392  = | held_2;
   assign \$393  = ~ \$392 ;
-  assign \$394  = | held_2;
+  assign \$394  = | held_3;
   assign \$395  = ~ \$394 ;
-  assign \$396  = | held_3;
+  assign \$396  = | held_4;
   assign \$397  = ~ \$396 ;
-  assign \$398  = | held_4;
+  assign \$398  = | held_5;
   assign \$399  = ~ \$398 ;
-  assign \$400  = | held_5;
+  assign \$400  = | held_6;
   assign \$401  = ~ \$400 ;
-  assign \$402  = | held_6;
+  assign \$402  = | held_7;
   assign \$403  = ~ \$402 ;
-  assign \$404  = | held_7;
+  assign \$404  = | held_8;
   assign \$405  = ~ \$404 ;
-  assign \$406  = | held_8;
+  assign \$406  = | held_9;
   assign \$407  = ~ \$406 ;
-  assign \$408  = | held_9;
+  assign \$408  = | held_10;
   assign \$409  = ~ \$408 ;
-  assign \$410  = | held_10;
+  assign \$410  = | held_11;
   assign \$411  = ~ \$410 ;
-  assign \$412  = | held_11;
+  assign \$412  = | held_12;
   assign \$413  = ~ \$412 ;
-  assign \$414  = | held_12;
+  assign \$414  = | held_13;
   assign \$415  = ~ \$414 ;
-  assign \$416  = | held_13;
+  assign \$416  = | held_14;
   assign \$417  = ~ \$416 ;
-  assign \$418  = | held_14;
+  assign \$418  = | held_15;
   assign \$419  = ~ \$418 ;
-  assign \$420  = | held_15;
+  assign \$420  = | held_0;
   assign \$421  = ~ \$420 ;
-  assign fresh_0_2 = \$369  & \$422 ;
-  assign \$423  = | held_0;
-  assign \$424  = ~ \$423 ;
-  assign \$425  = | held_1;
-  assign \$426  = ~ \$425 ;
-  assign \$427  = | held_2;
-  assign \$428  = ~ \$427 ;
-  assign \$429  = | held_3;
-  assign \$430  = ~ \$429 ;
-  assign \$431  = | held_4;
-  assign \$432  = ~ \$431 ;
-  assign \$433  = | held_5;
-  assign \$434  = ~ \$433 ;
-  assign \$435  = | held_6;
-  assign \$436  = ~ \$435 ;
-  assign \$437  = | held_7;
-  assign \$438  = ~ \$437 ;
-  assign \$439  = | held_8;
-  assign \$440  = ~ \$439 ;
-  assign \$441  = | held_9;
-  assign \$442  = ~ \$441 ;
-  assign \$443  = | held_10;
-  assign \$444  = ~ \$443 ;
-  assign \$445  = | held_11;
-  assign \$446  = ~ \$445 ;
-  assign \$447  = | held_12;
-  assign \$448  = ~ \$447 ;
-  assign \$449  = | held_13;
-  assign \$450  = ~ \$449 ;
-  assign \$451  = | held_14;
-  assign \$452  = ~ \$451 ;
-  assign \$453  = | held_15;
+  assign \$422  = | held_1;
+  assign \$423  = ~ \$422 ;
+  assign \$424  = | held_2;
+  assign \$425  = ~ \$424 ;
+  assign \$426  = | held_3;
+  assign \$427  = ~ \$426 ;
+  assign \$428  = | held_4;
+  assign \$429  = ~ \$428 ;
+  assign \$430  = | held_5;
+  assign \$431  = ~ \$430 ;
+  assign \$432  = | held_6;
+  assign \$433  = ~ \$432 ;
+  assign \$434  = | held_7;
+  assign \$435  = ~ \$434 ;
+  assign \$436  = | held_8;
+  assign \$437  = ~ \$436 ;
+  assign \$438  = | held_9;
+  assign \$439  = ~ \$438 ;
+  assign \$440  = | held_10;
+  assign \$441  = ~ \$440 ;
+  assign \$442  = | held_11;
+  assign \$443  = ~ \$442 ;
+  assign \$444  = | held_12;
+  assign \$445  = ~ \$444 ;
+  assign \$446  = | held_13;
+  assign \$447  = ~ \$446 ;
+  assign \$448  = | held_14;
+  assign \$449  = ~ \$448 ;
+  assign \$450  = | held_15;
+  assign \$451  = ~ \$450 ;
+  assign fresh_0_3 = \$403  & \$452 ;
+  assign \$453  = | held_0;
   assign \$454  = ~ \$453 ;
-  assign \$455  = | held_0;
+  assign \$455  = | held_1;
   assign \$456  = ~ \$455 ;
-  assign \$457  = | held_1;
+  assign \$457  = | held_2;
   assign \$458  = ~ \$457 ;
-  assign \$459  = | held_2;
+  assign \$459  = | held_3;
   assign \$460  = ~ \$459 ;
-  assign \$461  = | held_3;
+  assign \$461  = | held_4;
   assign \$462  = ~ \$461 ;
-  assign \$463  = | held_4;
+  assign \$463  = | held_5;
   assign \$464  = ~ \$463 ;
-  assign \$465  = | held_5;
+  assign \$465  = | held_6;
   assign \$466  = ~ \$465 ;
-  assign \$467  = | held_6;
+  assign \$467  = | held_7;
   assign \$468  = ~ \$467 ;
-  assign \$469  = | held_7;
+  assign \$469  = | held_8;
   assign \$470  = ~ \$469 ;
-  assign \$471  = | held_8;
+  assign \$471  = | held_9;
   assign \$472  = ~ \$471 ;
-  assign \$473  = | held_9;
+  assign \$473  = | held_10;
   assign \$474  = ~ \$473 ;
-  assign \$475  = | held_10;
+  assign \$475  = | held_11;
   assign \$476  = ~ \$475 ;
-  assign \$477  = | held_11;
+  assign \$477  = | held_12;
   assign \$478  = ~ \$477 ;
-  assign \$479  = | held_12;
+  assign \$479  = | held_13;
   assign \$480  = ~ \$479 ;
-  assign \$481  = | held_13;
+  assign \$481  = | held_14;
   assign \$482  = ~ \$481 ;
-  assign \$483  = | held_14;
+  assign \$483  = | held_15;
   assign \$484  = ~ \$483 ;
-  assign \$485  = | held_15;
+  assign \$485  = | held_0;
   assign \$486  = ~ \$485 ;
-  assign fresh_found_0_2 = \$432  | \$466 ;
-  assign \$487  = | held_0;
+  assign \$487  = | held_1;
   assign \$488  = ~ \$487 ;
-  assign \$489  = | held_1;
+  assign \$489  = | held_2;
   assign \$490  = ~ \$489 ;
-  assign \$491  = | held_2;
+  assign \$491  = | held_3;
   assign \$492  = ~ \$491 ;
-  assign \$493  = | held_3;
+  assign \$493  = | held_4;
   assign \$494  = ~ \$493 ;
-  assign \$495  = | held_4;
+  assign \$495  = | held_5;
   assign \$496  = ~ \$495 ;
-  assign \$497  = | held_5;
+  assign \$497  = | held_6;
   assign \$498  = ~ \$497 ;
-  assign \$499  = | held_6;
+  assign \$499  = | held_7;
   assign \$500  = ~ \$499 ;
-  assign \$501  = | held_7;
+  assign \$501  = | held_8;
   assign \$502  = ~ \$501 ;
-  assign \$503  = | held_8;
+  assign \$503  = | held_9;
   assign \$504  = ~ \$503 ;
-  assign \$505  = | held_9;
+  assign \$505  = | held_10;
   assign \$506  = ~ \$505 ;
-  assign \$507  = | held_10;
+  assign \$507  = | held_11;
   assign \$508  = ~ \$507 ;
-  assign \$509  = | held_11;
+  assign \$509  = | held_12;
   assign \$510  = ~ \$509 ;
-  assign \$511  = | held_12;
+  assign \$511  = | held_13;
   assign \$512  = ~ \$511 ;
-  assign \$513  = | held_13;
+  assign \$513  = | held_14;
   assign \$514  = ~ \$513 ;
-  assign \$515  = | held_14;
+  assign \$515  = | held_15;
   assign \$516  = ~ \$515 ;
-  assign \$517  = | held_15;
+  assign fresh_found_0_3 = \$466  | \$500 ;
+  assign \$517  = | held_0;
   assign \$518  = ~ \$517 ;
-  assign \$520  = | held_0;
-  assign \$521  = ~ \$520 ;
-  assign \$522  = | held_1;
-  assign \$523  = ~ \$522 ;
-  assign \$524  = | held_2;
-  assign \$525  = ~ \$524 ;
-  assign \$526  = | held_3;
-  assign \$527  = ~ \$526 ;
-  assign \$528  = | held_4;
-  assign \$529  = ~ \$528 ;
-  assign \$530  = | held_5;
-  assign \$531  = ~ \$530 ;
-  assign \$532  = | held_6;
-  assign \$533  = ~ \$532 ;
-  assign \$534  = | held_7;
-  assign \$535  = ~ \$534 ;
-  assign \$536  = | held_8;
-  assign \$537  = ~ \$536 ;
-  assign \$538  = | held_9;
-  assign \$539  = ~ \$538 ;
-  assign \$540  = | held_10;
-  assign \$541  = ~ \$540 ;
-  assign \$542  = | held_11;
-  assign \$543  = ~ \$542 ;
-  assign \$544  = | held_12;
-  assign \$545  = ~ \$544 ;
-  assign \$546  = | held_13;
-  assign \$547  = ~ \$546 ;
-  assign \$548  = | held_14;
-  assign \$549  = ~ \$548 ;
-  assign \$550  = | held_15;
-  assign \$551  = ~ \$550 ;
-  assign \$552  = | held_0;
-  assign \$553  = ~ \$552 ;
-  assign \$554  = | held_1;
-  assign \$555  = ~ \$554 ;
-  assign \$556  = | held_2;
-  assign \$557  = ~ \$556 ;
-  assign \$558  = | held_3;
-  assign \$559  = ~ \$558 ;
-  assign \$560  = | held_4;
-  assign \$561  = ~ \$560 ;
-  assign \$562  = | held_5;
-  assign \$563  = ~ \$562 ;
-  assign \$564  = | held_6;
-  assign \$565  = ~ \$564 ;
-  assign \$566  = | held_7;
-  assign \$567  = ~ \$566 ;
-  assign \$568  = | held_8;
-  assign \$569  = ~ \$568 ;
-  assign \$570  = | held_9;
-  assign \$571  = ~ \$570 ;
-  assign \$572  = | held_10;
-  assign \$573  = ~ \$572 ;
-  assign \$574  = | held_11;
-  assign \$575  = ~ \$574 ;
-  assign \$576  = | held_12;
-  assign \$577  = ~ \$576 ;
-  assign \$578  = | held_13;
-  assign \$579  = ~ \$578 ;
-  assign \$580  = | held_14;
-  assign \$581  = ~ \$580 ;
-  assign \$582  = | held_15;
+  assign \$519  = | held_1;
+  assign \$520  = ~ \$519 ;
+  assign \$521  = | held_2;
+  assign \$522  = ~ \$521 ;
+  assign \$523  = | held_3;
+  assign \$524  = ~ \$523 ;
+  assign \$525  = | held_4;
+  assign \$526  = ~ \$525 ;
+  assign \$527  = | held_5;
+  assign \$528  = ~ \$527 ;
+  assign \$529  = | held_6;
+  assign \$530  = ~ \$529 ;
+  assign \$531  = | held_7;
+  assign \$532  = ~ \$531 ;
+  assign \$533  = | held_8;
+  assign \$534  = ~ \$533 ;
+  assign \$535  = | held_9;
+  assign \$536  = ~ \$535 ;
+  assign \$537  = | held_10;
+  assign \$538  = ~ \$537 ;
+  assign \$539  = | held_11;
+  assign \$540  = ~ \$539 ;
+  assign \$541  = | held_12;
+  assign \$542  = ~ \$541 ;
+  assign \$543  = | held_13;
+  assign \$544  = ~ \$543 ;
+  assign \$545  = | held_14;
+  assign \$546  = ~ \$545 ;
+  assign \$547  = | held_15;
+  assign \$548  = ~ \$547 ;
+  assign \$549  = | held_0;
+  assign \$550  = ~ \$549 ;
+  assign \$551  = | held_1;
+  assign \$552  = ~ \$551 ;
+  assign \$553  = | held_2;
+  assign \$554  = ~ \$553 ;
+  assign \$555  = | held_3;
+  assign \$556  = ~ \$555 ;
+  assign \$557  = | held_4;
+  assign \$558  = ~ \$557 ;
+  assign \$559  = | held_5;
+  assign \$560  = ~ \$559 ;
+  assign \$561  = | held_6;
+  assign \$562  = ~ \$561 ;
+  assign \$563  = | held_7;
+  assign \$564  = ~ \$563 ;
+  assign \$565  = | held_8;
+  assign \$566  = ~ \$565 ;
+  assign \$567  = | held_9;
+  assign \$568  = ~ \$567 ;
+  assign \$569  = | held_10;
+  assign \$570  = ~ \$569 ;
+  assign \$571  = | held_11;
+  assign \$572  = ~ \$571 ;
+  assign \$573  = | held_12;
+  assign \$574  = ~ \$573 ;
+  assign \$575  = | held_13;
+  assign \$576  = ~ \$575 ;
+  assign \$577  = | held_14;
+  assign \$578  = ~ \$577 ;
+  assign \$579  = | held_15;
+  assign \$580  = ~ \$579 ;
+  assign fresh_0_4 = \$536  & \$581 ;
+  assign \$582  = | held_0;
   assign \$583  = ~ \$582 ;
-  assign fresh_0_3 = \$535  & \$584 ;
-  assign \$585  = | held_0;
-  assign \$586  = ~ \$585 ;
-  assign \$587  = | held_1;
-  assign \$588  = ~ \$587 ;
-  assign \$589  = | held_2;
-  assign \$590  = ~ \$589 ;
-  assign \$591  = | held_3;
-  assign \$592  = ~ \$591 ;
-  assign \$593  = | held_4;
-  assign \$594  = ~ \$593 ;
-  assign \$595  = | held_5;
-  assign \$596  = ~ \$595 ;
-  assign \$597  = | held_6;
-  assign \$598  = ~ \$597 ;
-  assign \$599  = | held_7;
-  assign \$600  = ~ \$599 ;
-  assign \$601  = | held_8;
-  assign \$602  = ~ \$601 ;
-  assign \$603  = | held_9;
-  assign \$604  = ~ \$603 ;
-  assign \$605  = | held_10;
-  assign \$606  = ~ \$605 ;
-  assign \$607  = | held_11;
-  assign \$608  = ~ \$607 ;
-  assign \$609  = | held_12;
-  assign \$610  = ~ \$609 ;
-  assign \$611  = | held_13;
-  assign \$612  = ~ \$611 ;
-  assign \$613  = | held_14;
-  assign \$614  = ~ \$613 ;
-  assign \$615  = | held_15;
-  assign \$616  = ~ \$615 ;
-  assign \$617  = | held_0;
-  assign \$618  = ~ \$617 ;
-  assign \$619  = | held_1;
-  assign \$620  = ~ \$619 ;
-  assign \$621  = | held_2;
-  assign \$622  = ~ \$621 ;
-  assign \$623  = | held_3;
-  assign \$624  = ~ \$623 ;
-  assign \$625  = | held_4;
-  assign \$626  = ~ \$625 ;
-  assign \$627  = | held_5;
-  assign \$628  = ~ \$627 ;
-  assign \$629  = | held_6;
-  assign \$630  = ~ \$629 ;
-  assign \$631  = | held_7;
-  assign \$632  = ~ \$631 ;
-  assign \$633  = | held_8;
-  assign \$634  = ~ \$633 ;
-  assign \$635  = | held_9;
-  assign \$636  = ~ \$635 ;
-  assign \$637  = | held_10;
-  assign \$638  = ~ \$637 ;
-  assign \$639  = | held_11;
-  assign \$640  = ~ \$639 ;
-  assign \$641  = | held_12;
-  assign \$642  = ~ \$641 ;
-  assign \$643  = | held_13;
-  assign \$644  = ~ \$643 ;
-  assign \$645  = | held_14;
-  assign \$646  = ~ \$645 ;
-  assign \$647  = | held_15;
-  assign \$648  = ~ \$647 ;
-  assign fresh_found_0_3 = \$598  | \$632 ;
-  assign \$649  = | held_0;
-  assign \$650  = ~ \$649 ;
-  assign \$651  = | held_1;
-  assign \$652  = ~ \$651 ;
-  assign \$653  = | held_2;
-  assign \$654  = ~ \$653 ;
-  assign \$655  = | held_3;
-  assign \$656  = ~ \$655 ;
-  assign \$657  = | held_4;
-  assign \$658  = ~ \$657 ;
-  assign \$659  = | held_5;
-  assign \$660  = ~ \$659 ;
-  assign \$661  = | held_6;
-  assign \$662  = ~ \$661 ;
-  assign \$663  = | held_7;
-  assign \$664  = ~ \$663 ;
-  assign \$665  = | held_8;
-  assign \$666  = ~ \$665 ;
-  assign \$667  = | held_9;
-  assign \$668  = ~ \$667 ;
-  assign \$669  = | held_10;
-  assign \$670  = ~ \$669 ;
-  assign \$671  = | held_11;
-  assign \$672  = ~ \$671 ;
-  assign \$673  = | held_12;
-  assign \$674  = ~ \$673 ;
-  assign \$675  = | held_13;
-  assign \$676  = ~ \$675 ;
-  assign \$677  = | held_14;
-  assign \$678  = ~ \$677 ;
-  assign \$679  = | held_15;
-  assign \$680  = ~ \$679 ;
-  assign \$682  = | held_0;
+  assign \$584  = | held_1;
+  assign \$585  = ~ \$584 ;
+  assign \$586  = | held_2;
+  assign \$587  = ~ \$586 ;
+  assign \$588  = | held_3;
+  assign \$589  = ~ \$588 ;
+  assign \$590  = | held_4;
+  assign \$591  = ~ \$590 ;
+  assign \$592  = | held_5;
+  assign \$593  = ~ \$592 ;
+  assign \$594  = | held_6;
+  assign \$595  = ~ \$594 ;
+  assign \$596  = | held_7;
+  assign \$597  = ~ \$596 ;
+  assign \$598  = | held_8;
+  assign \$599  = ~ \$598 ;
+  assign \$600  = | held_9;
+  assign \$601  = ~ \$600 ;
+  assign \$602  = | held_10;
+  assign \$603  = ~ \$602 ;
+  assign \$604  = | held_11;
+  assign \$605  = ~ \$604 ;
+  assign \$606  = | held_12;
+  assign \$607  = ~ \$606 ;
+  assign \$608  = | held_13;
+  assign \$609  = ~ \$608 ;
+  assign \$610  = | held_14;
+  assign \$611  = ~ \$610 ;
+  assign \$612  = | held_15;
+  assign \$613  = ~ \$612 ;
+  assign \$614  = | held_0;
+  assign \$615  = ~ \$614 ;
+  assign \$616  = | held_1;
+  assign \$617  = ~ \$616 ;
+  assign \$618  = | held_2;
+  assign \$619  = ~ \$618 ;
+  assign \$620  = | held_3;
+  assign \$621  = ~ \$620 ;
+  assign \$622  = | held_4;
+  assign \$623  = ~ \$622 ;
+  assign \$624  = | held_5;
+  assign \$625  = ~ \$624 ;
+  assign \$626  = | held_6;
+  assign \$627  = ~ \$626 ;
+  assign \$628  = | held_7;
+  assign \$629  = ~ \$628 ;
+  assign \$630  = | held_8;
+  assign \$631  = ~ \$630 ;
+  assign \$632  = | held_9;
+  assign \$633  = ~ \$632 ;
+  assign \$634  = | held_10;
+  assign \$635  = ~ \$634 ;
+  assign \$636  = | held_11;
+  assign \$637  = ~ \$636 ;
+  assign \$638  = | held_12;
+  assign \$639  = ~ \$638 ;
+  assign \$640  = | held_13;
+  assign \$641  = ~ \$640 ;
+  assign \$642  = | held_14;
+  assign \$643  = ~ \$642 ;
+  assign \$644  = | held_15;
+  assign \$645  = ~ \$644 ;
+  assign fresh_found_0_4 = \$599  | \$633 ;
+  assign \$646  = | held_0;
+  assign \$647  = ~ \$646 ;
+  assign \$648  = | held_1;
+  assign \$649  = ~ \$648 ;
+  assign \$650  = | held_2;
+  assign \$651  = ~ \$650 ;
+  assign \$652  = | held_3;
+  assign \$653  = ~ \$652 ;
+  assign \$654  = | held_4;
+  assign \$655  = ~ \$654 ;
+  assign \$656  = | held_5;
+  assign \$657  = ~ \$656 ;
+  assign \$658  = | held_6;
+  assign \$659  = ~ \$658 ;
+  assign \$660  = | held_7;
+  assign \$661  = ~ \$660 ;
+  assign \$662  = | held_8;
+  assign \$663  = ~ \$662 ;
+  assign \$664  = | held_9;
+  assign \$665  = ~ \$664 ;
+  assign \$666  = | held_10;
+  assign \$667  = ~ \$666 ;
+  assign \$668  = | held_11;
+  assign \$669  = ~ \$668 ;
+  assign \$670  = | held_12;
+  assign \$671  = ~ \$670 ;
+  assign \$672  = | held_13;
+  assign \$673  = ~ \$672 ;
+  assign \$674  = | held_14;
+  assign \$675  = ~ \$674 ;
+  assign \$676  = | held_15;
+  assign \$677  = ~ \$676 ;
+  assign \$678  = | held_0;
+  assign \$679  = ~ \$678 ;
+  assign \$680  = | held_1;
+  assign \$681  = ~ \$680 ;
+  assign \$682  = | held_2;
   assign \$683  = ~ \$682 ;
-  assign \$684  = | held_1;
+  assign \$684  = | held_3;
   assign \$685  = ~ \$684 ;
-  assign \$686  = | held_2;
+  assign \$686  = | held_4;
   assign \$687  = ~ \$686 ;
-  assign \$688  = | held_3;
+  assign \$688  = | held_5;
   assign \$689  = ~ \$688 ;
-  assign \$690  = | held_4;
+  assign \$690  = | held_6;
   assign \$691  = ~ \$690 ;
-  assign \$692  = | held_5;
+  assign \$692  = | held_7;
   assign \$693  = ~ \$692 ;
-  assign \$694  = | held_6;
+  assign \$694  = | held_8;
   assign \$695  = ~ \$694 ;
-  assign \$696  = | held_7;
+  assign \$696  = | held_9;
   assign \$697  = ~ \$696 ;
-  assign \$698  = | held_8;
+  assign \$698  = | held_10;
   assign \$699  = ~ \$698 ;
-  assign \$700  = | held_9;
+  assign \$700  = | held_11;
   assign \$701  = ~ \$700 ;
-  assign \$702  = | held_10;
+  assign \$702  = | held_12;
   assign \$703  = ~ \$702 ;
-  assign \$704  = | held_11;
+  assign \$704  = | held_13;
   assign \$705  = ~ \$704 ;
-  assign \$706  = | held_12;
+  assign \$706  = | held_14;
   assign \$707  = ~ \$706 ;
-  assign \$708  = | held_13;
+  assign \$708  = | held_15;
   assign \$709  = ~ \$708 ;
-  assign \$710  = | held_14;
-  assign \$711  = ~ \$710 ;
-  assign \$712  = | held_15;
-  assign \$713  = ~ \$712 ;
-  assign \$714  = | held_0;
-  assign \$715  = ~ \$714 ;
-  assign \$716  = | held_1;
-  assign \$717  = ~ \$716 ;
-  assign \$718  = | held_2;
-  assign \$719  = ~ \$718 ;
-  assign \$720  = | held_3;
-  assign \$721  = ~ \$720 ;
-  assign \$722  = | held_4;
-  assign \$723  = ~ \$722 ;
-  assign \$724  = | held_5;
-  assign \$725  = ~ \$724 ;
-  assign \$726  = | held_6;
-  assign \$727  = ~ \$726 ;
-  assign \$728  = | held_7;
-  assign \$729  = ~ \$728 ;
-  assign \$730  = | held_8;
-  assign \$731  = ~ \$730 ;
-  assign \$732  = | held_9;
-  assign \$733  = ~ \$732 ;
-  assign \$734  = | held_10;
-  assign \$735  = ~ \$734 ;
-  assign \$736  = | held_11;
-  assign \$737  = ~ \$736 ;
-  assign \$738  = | held_12;
-  assign \$739  = ~ \$738 ;
-  assign \$740  = | held_13;
-  assign \$741  = ~ \$740 ;
-  assign \$742  = | held_14;
-  assign \$743  = ~ \$742 ;
-  assign \$744  = | held_15;
-  assign \$745  = ~ \$744 ;
-  assign fresh_0_4 = \$701  & \$746 ;
-  assign \$747  = | held_0;
+  assign fresh_0_5 = \$669  & \$710 ;
+  assign \$711  = | held_0;
+  assign \$712  = ~ \$711 ;
+  assign \$713  = | held_1;
+  assign \$714  = ~ \$713 ;
+  assign \$715  = | held_2;
+  assign \$716  = ~ \$715 ;
+  assign \$717  = | held_3;
+  assign \$718  = ~ \$717 ;
+  assign \$719  = | held_4;
+  assign \$720  = ~ \$719 ;
+  assign \$721  = | held_5;
+  assign \$722  = ~ \$721 ;
+  assign \$723  = | held_6;
+  assign \$724  = ~ \$723 ;
+  assign \$725  = | held_7;
+  assign \$726  = ~ \$725 ;
+  assign \$727  = | held_8;
+  assign \$728  = ~ \$727 ;
+  assign \$729  = | held_9;
+  assign \$730  = ~ \$729 ;
+  assign \$731  = | held_10;
+  assign \$732  = ~ \$731 ;
+  assign \$733  = | held_11;
+  assign \$734  = ~ \$733 ;
+  assign \$735  = | held_12;
+  assign \$736  = ~ \$735 ;
+  assign \$737  = | held_13;
+  assign \$738  = ~ \$737 ;
+  assign \$739  = | held_14;
+  assign \$740  = ~ \$739 ;
+  assign \$741  = | held_15;
+  assign \$742  = ~ \$741 ;
+  assign \$743  = | held_0;
+  assign \$744  = ~ \$743 ;
+  assign \$745  = | held_1;
+  assign \$746  = ~ \$745 ;
+  assign \$747  = | held_2;
   assign \$748  = ~ \$747 ;
-  assign \$749  = | held_1;
+  assign \$749  = | held_3;
   assign \$750  = ~ \$749 ;
-  assign \$751  = | held_2;
+  assign \$751  = | held_4;
   assign \$752  = ~ \$751 ;
-  assign \$753  = | held_3;
+  assign \$753  = | held_5;
   assign \$754  = ~ \$753 ;
-  assign \$755  = | held_4;
+  assign \$755  = | held_6;
   assign \$756  = ~ \$755 ;
-  assign \$757  = | held_5;
+  assign \$757  = | held_7;
   assign \$758  = ~ \$757 ;
-  assign \$759  = | held_6;
+  assign \$759  = | held_8;
   assign \$760  = ~ \$759 ;
-  assign \$761  = | held_7;
+  assign \$761  = | held_9;
   assign \$762  = ~ \$761 ;
-  assign \$763  = | held_8;
+  assign \$763  = | held_10;
   assign \$764  = ~ \$763 ;
-  assign \$765  = | held_9;
+  assign \$765  = | held_11;
   assign \$766  = ~ \$765 ;
-  assign \$767  = | held_10;
+  assign \$767  = | held_12;
   assign \$768  = ~ \$767 ;
-  assign \$769  = | held_11;
+  assign \$769  = | held_13;
   assign \$770  = ~ \$769 ;
-  assign \$771  = | held_12;
+  assign \$771  = | held_14;
   assign \$772  = ~ \$771 ;
-  assign \$773  = | held_13;
+  assign \$773  = | held_15;
   assign \$774  = ~ \$773 ;
-  assign \$775  = | held_14;
+  assign fresh_found_0_5 = \$732  | \$766 ;
+  assign \$775  = | held_0;
   assign \$776  = ~ \$775 ;
-  assign \$777  = | held_15;
+  assign \$777  = | held_1;
   assign \$778  = ~ \$777 ;
-  assign \$779  = | held_0;
+  assign \$779  = | held_2;
   assign \$780  = ~ \$779 ;
-  assign \$781  = | held_1;
+  assign \$781  = | held_3;
   assign \$782  = ~ \$781 ;
-  assign \$783  = | held_2;
+  assign \$783  = | held_4;
   assign \$784  = ~ \$783 ;
-  assign \$785  = | held_3;
+  assign \$785  = | held_5;
   assign \$786  = ~ \$785 ;
-  assign \$787  = | held_4;
+  assign \$787  = | held_6;
   assign \$788  = ~ \$787 ;
-  assign \$789  = | held_5;
+  assign \$789  = | held_7;
   assign \$790  = ~ \$789 ;
-  assign \$791  = | held_6;
+  assign \$791  = | held_8;
   assign \$792  = ~ \$791 ;
-  assign \$793  = | held_7;
+  assign \$793  = | held_9;
   assign \$794  = ~ \$793 ;
-  assign \$795  = | held_8;
+  assign \$795  = | held_10;
   assign \$796  = ~ \$795 ;
-  assign \$797  = | held_9;
+  assign \$797  = | held_11;
   assign \$798  = ~ \$797 ;
-  assign \$799  = | held_10;
+  assign \$799  = | held_12;
   assign \$800  = ~ \$799 ;
-  assign \$801  = | held_11;
+  assign \$801  = | held_13;
   assign \$802  = ~ \$801 ;
-  assign \$803  = | held_12;
+  assign \$803  = | held_14;
   assign \$804  = ~ \$803 ;
-  assign \$805  = | held_13;
+  assign \$805  = | held_15;
   assign \$806  = ~ \$805 ;
-  assign \$807  = | held_14;
+  assign \$807  = | held_0;
   assign \$808  = ~ \$807 ;
-  assign \$809  = | held_15;
+  assign \$809  = | held_1;
   assign \$810  = ~ \$809 ;
-  assign fresh_found_0_4 = \$764  | \$798 ;
-  assign \$811  = | held_0;
+  assign \$811  = | held_2;
   assign \$812  = ~ \$811 ;
-  assign \$813  = | held_1;
+  assign \$813  = | held_3;
   assign \$814  = ~ \$813 ;
-  assign \$815  = | held_2;
+  assign \$815  = | held_4;
   assign \$816  = ~ \$815 ;
-  assign \$817  = | held_3;
+  assign \$817  = | held_5;
   assign \$818  = ~ \$817 ;
-  assign \$819  = | held_4;
+  assign \$819  = | held_6;
   assign \$820  = ~ \$819 ;
-  assign \$821  = | held_5;
+  assign \$821  = | held_7;
   assign \$822  = ~ \$821 ;
-  assign \$823  = | held_6;
+  assign \$823  = | held_8;
   assign \$824  = ~ \$823 ;
-  assign \$825  = | held_7;
+  assign \$825  = | held_9;
   assign \$826  = ~ \$825 ;
-  assign \$827  = | held_8;
+  assign \$827  = | held_10;
   assign \$828  = ~ \$827 ;
-  assign \$829  = | held_9;
+  assign \$829  = | held_11;
   assign \$830  = ~ \$829 ;
-  assign \$831  = | held_10;
+  assign \$831  = | held_12;
   assign \$832  = ~ \$831 ;
-  assign \$833  = | held_11;
+  assign \$833  = | held_13;
   assign \$834  = ~ \$833 ;
-  assign \$835  = | held_12;
+  assign \$835  = | held_14;
   assign \$836  = ~ \$835 ;
-  assign \$837  = | held_13;
+  assign \$837  = | held_15;
   assign \$838  = ~ \$837 ;
-  assign \$839  = | held_14;
-  assign \$840  = ~ \$839 ;
-  assign \$841  = | held_15;
-  assign \$842  = ~ \$841 ;
-  assign \$844  = | held_0;
+  assign fresh_0_6 = \$802  & \$839 ;
+  assign \$840  = | held_0;
+  assign \$841  = ~ \$840 ;
+  assign \$842  = | held_1;
+  assign \$843  = ~ \$842 ;
+  assign \$844  = | held_2;
   assign \$845  = ~ \$844 ;
-  assign \$846  = | held_1;
+  assign \$846  = | held_3;
   assign \$847  = ~ \$846 ;
-  assign \$848  = | held_2;
+  assign \$848  = | held_4;
   assign \$849  = ~ \$848 ;
-  assign \$850  = | held_3;
+  assign \$850  = | held_5;
   assign \$851  = ~ \$850 ;
-  assign \$852  = | held_4;
+  assign \$852  = | held_6;
   assign \$853  = ~ \$852 ;
-  assign \$854  = | held_5;
+  assign \$854  = | held_7;
   assign \$855  = ~ \$854 ;
-  assign \$856  = | held_6;
+  assign \$856  = | held_8;
   assign \$857  = ~ \$856 ;
-  assign \$858  = | held_7;
+  assign \$858  = | held_9;
   assign \$859  = ~ \$858 ;
-  assign \$860  = | held_8;
+  assign \$860  = | held_10;
   assign \$861  = ~ \$860 ;
-  assign \$862  = | held_9;
+  assign \$862  = | held_11;
   assign \$863  = ~ \$862 ;
-  assign \$864  = | held_10;
+  assign \$864  = | held_12;
   assign \$865  = ~ \$864 ;
-  assign \$866  = | held_11;
+  assign \$866  = | held_13;
   assign \$867  = ~ \$866 ;
-  assign \$868  = | held_12;
+  assign \$868  = | held_14;
   assign \$869  = ~ \$868 ;
-  assign \$870  = | held_13;
+  assign \$870  = | held_15;
   assign \$871  = ~ \$870 ;
-  assign \$872  = | held_14;
+  assign \$872  = | held_0;
   assign \$873  = ~ \$872 ;
-  assign \$874  = | held_15;
+  assign \$874  = | held_1;
   assign \$875  = ~ \$874 ;
-  assign \$876  = | held_0;
+  assign \$876  = | held_2;
   assign \$877  = ~ \$876 ;
-  assign \$878  = | held_1;
+  assign \$878  = | held_3;
   assign \$879  = ~ \$878 ;
-  assign \$880  = | held_2;
+  assign \$880  = | held_4;
   assign \$881  = ~ \$880 ;
-  assign \$882  = | held_3;
+  assign \$882  = | held_5;
   assign \$883  = ~ \$882 ;
-  assign \$884  = | held_4;
+  assign \$884  = | held_6;
   assign \$885  = ~ \$884 ;
-  assign \$886  = | held_5;
+  assign \$886  = | held_7;
   assign \$887  = ~ \$886 ;
-  assign \$888  = | held_6;
+  assign \$888  = | held_8;
   assign \$889  = ~ \$888 ;
-  assign \$890  = | held_7;
+  assign \$890  = | held_9;
   assign \$891  = ~ \$890 ;
-  assign \$892  = | held_8;
+  assign \$892  = | held_10;
   assign \$893  = ~ \$892 ;
-  assign \$894  = | held_9;
+  assign \$894  = | held_11;
   assign \$895  = ~ \$894 ;
-  assign \$896  = | held_10;
+  assign \$896  = | held_12;
   assign \$897  = ~ \$896 ;
-  assign \$898  = | held_11;
+  assign \$898  = | held_13;
   assign \$899  = ~ \$898 ;
-  assign \$900  = | held_12;
+  assign \$900  = | held_14;
   assign \$901  = ~ \$900 ;
-  assign \$902  = | held_13;
+  assign \$902  = | held_15;
   assign \$903  = ~ \$902 ;
-  assign \$904  = | held_14;
+  assign fresh_found_0_6 = \$865  | \$899 ;
+  assign \$904  = | held_0;
   assign \$905  = ~ \$904 ;
-  assign \$906  = | held_15;
+  assign \$906  = | held_1;
   assign \$907  = ~ \$906 ;
-  assign fresh_0_5 = \$867  & \$908 ;
-  assign \$909  = | held_0;
-  assign \$910  = ~ \$909 ;
-  assign \$911  = | held_1;
-  assign \$912  = ~ \$911 ;
-  assign \$913  = | held_2;
-  assign \$914  = ~ \$913 ;
-  assign \$915  = | held_3;
-  assign \$916  = ~ \$915 ;
-  assign \$917  = | held_4;
-  assign \$918  = ~ \$917 ;
-  assign \$919  = | held_5;
-  assign \$920  = ~ \$919 ;
-  assign \$921  = | held_6;
-  assign \$922  = ~ \$921 ;
-  assign \$923  = | held_7;
-  assign \$924  = ~ \$923 ;
-  assign \$925  = | held_8;
-  assign \$926  = ~ \$925 ;
-  assign \$927  = | held_9;
-  assign \$928  = ~ \$927 ;
-  assign \$929  = | held_10;
-  assign \$930  = ~ \$929 ;
-  assign \$931  = | held_11;
-  assign \$932  = ~ \$931 ;
-  assign \$933  = | held_12;
-  assign \$934  = ~ \$933 ;
-  assign \$935  = | held_13;
-  assign \$936  = ~ \$935 ;
-  assign \$937  = | held_14;
-  assign \$938  = ~ \$937 ;
-  assign \$939  = | held_15;
-  assign \$940  = ~ \$939 ;
-  assign \$941  = | held_0;
-  assign \$942  = ~ \$941 ;
-  assign \$943  = | held_1;
-  assign \$944  = ~ \$943 ;
-  assign \$945  = | held_2;
-  assign \$946  = ~ \$945 ;
-  assign \$947  = | held_3;
-  assign \$948  = ~ \$947 ;
-  assign \$949  = | held_4;
-  assign \$950  = ~ \$949 ;
-  assign \$951  = | held_5;
-  assign \$952  = ~ \$951 ;
-  assign \$953  = | held_6;
-  assign \$954  = ~ \$953 ;
-  assign \$955  = | held_7;
-  assign \$956  = ~ \$955 ;
-  assign \$957  = | held_8;
-  assign \$958  = ~ \$957 ;
-  assign \$959  = | held_9;
-  assign \$960  = ~ \$959 ;
-  assign \$961  = | held_10;
-  assign \$962  = ~ \$961 ;
-  assign \$963  = | held_11;
-  assign \$964  = ~ \$963 ;
-  assign \$965  = | held_12;
-  assign \$966  = ~ \$965 ;
-  assign \$967  = | held_13;
-  assign \$968  = ~ \$967 ;
-  assign \$969  = | held_14;
+  assign \$908  = | held_2;
+  assign \$909  = ~ \$908 ;
+  assign \$910  = | held_3;
+  assign \$911  = ~ \$910 ;
+  assign \$912  = | held_4;
+  assign \$913  = ~ \$912 ;
+  assign \$914  = | held_5;
+  assign \$915  = ~ \$914 ;
+  assign \$916  = | held_6;
+  assign \$917  = ~ \$916 ;
+  assign \$918  = | held_7;
+  assign \$919  = ~ \$918 ;
+  assign \$920  = | held_8;
+  assign \$921  = ~ \$920 ;
+  assign \$922  = | held_9;
+  assign \$923  = ~ \$922 ;
+  assign \$924  = | held_10;
+  assign \$925  = ~ \$924 ;
+  assign \$926  = | held_11;
+  assign \$927  = ~ \$926 ;
+  assign \$928  = | held_12;
+  assign \$929  = ~ \$928 ;
+  assign \$930  = | held_13;
+  assign \$931  = ~ \$930 ;
+  assign \$932  = | held_14;
+  assign \$933  = ~ \$932 ;
+  assign \$934  = | held_15;
+  assign \$935  = ~ \$934 ;
+  assign \$936  = | held_0;
+  assign \$937  = ~ \$936 ;
+  assign \$938  = | held_1;
+  assign \$939  = ~ \$938 ;
+  assign \$940  = | held_2;
+  assign \$941  = ~ \$940 ;
+  assign \$942  = | held_3;
+  assign \$943  = ~ \$942 ;
+  assign \$944  = | held_4;
+  assign \$945  = ~ \$944 ;
+  assign \$946  = | held_5;
+  assign \$947  = ~ \$946 ;
+  assign \$948  = | held_6;
+  assign \$949  = ~ \$948 ;
+  assign \$950  = | held_7;
+  assign \$951  = ~ \$950 ;
+  assign \$952  = | held_8;
+  assign \$953  = ~ \$952 ;
+  assign \$954  = | held_9;
+  assign \$955  = ~ \$954 ;
+  assign \$956  = | held_10;
+  assign \$957  = ~ \$956 ;
+  assign \$958  = | held_11;
+  assign \$959  = ~ \$958 ;
+  assign \$960  = | held_12;
+  assign \$961  = ~ \$960 ;
+  assign \$962  = | held_13;
+  assign \$963  = ~ \$962 ;
+  assign \$964  = | held_14;
+  assign \$965  = ~ \$964 ;
+  assign \$966  = | held_15;
+  assign \$967  = ~ \$966 ;
+  assign fresh_0_7 = \$935  & \$968 ;
+  assign \$969  = | held_0;
   assign \$970  = ~ \$969 ;
-  assign \$971  = | held_15;
+  assign \$971  = | held_1;
   assign \$972  = ~ \$971 ;
-  assign fresh_found_0_5 = \$930  | \$964 ;
-  assign \$973  = | held_0;
+  assign \$973  = | held_2;
   assign \$974  = ~ \$973 ;
-  assign \$975  = | held_1;
+  assign \$975  = | held_3;
   assign \$976  = ~ \$975 ;
-  assign \$977  = | held_2;
+  assign \$977  = | held_4;
   assign \$978  = ~ \$977 ;
-  assign \$979  = | held_3;
+  assign \$979  = | held_5;
   assign \$980  = ~ \$979 ;
-  assign \$981  = | held_4;
+  assign \$981  = | held_6;
   assign \$982  = ~ \$981 ;
-  assign \$983  = | held_5;
+  assign \$983  = | held_7;
   assign \$984  = ~ \$983 ;
-  assign \$985  = | held_6;
+  assign \$985  = | held_8;
   assign \$986  = ~ \$985 ;
-  assign \$987  = | held_7;
+  assign \$987  = | held_9;
   assign \$988  = ~ \$987 ;
-  assign \$989  = | held_8;
+  assign \$989  = | held_10;
   assign \$990  = ~ \$989 ;
-  assign \$991  = | held_9;
+  assign \$991  = | held_11;
   assign \$992  = ~ \$991 ;
-  assign \$993  = | held_10;
+  assign \$993  = | held_12;
   assign \$994  = ~ \$993 ;
-  assign \$995  = | held_11;
+  assign \$995  = | held_13;
   assign \$996  = ~ \$995 ;
-  assign \$997  = | held_12;
+  assign \$997  = | held_14;
   assign \$998  = ~ \$997 ;
-  assign \$999  = | held_13;
+  assign \$999  = | held_15;
   assign \$1000  = ~ \$999 ;
-  assign \$1001  = | held_14;
+  assign \$1001  = | held_0;
   assign \$1002  = ~ \$1001 ;
-  assign \$1003  = | held_15;
+  assign \$1003  = | held_1;
   assign \$1004  = ~ \$1003 ;
-  assign \$1006  = | held_0;
-  assign \$1007  = ~ \$1006 ;
-  assign \$1008  = | held_1;
-  assign \$1009  = ~ \$1008 ;
-  assign \$1010  = | held_2;
-  assign \$1011  = ~ \$1010 ;
-  assign \$1012  = | held_3;
-  assign \$1013  = ~ \$1012 ;
-  assign \$1014  = | held_4;
-  assign \$1015  = ~ \$1014 ;
-  assign \$1016  = | held_5;
-  assign \$1017  = ~ \$1016 ;
-  assign \$1018  = | held_6;
-  assign \$1019  = ~ \$1018 ;
-  assign \$1020  = | held_7;
-  assign \$1021  = ~ \$1020 ;
-  assign \$1022  = | held_8;
-  assign \$1023  = ~ \$1022 ;
-  assign \$1024  = | held_9;
-  assign \$1025  = ~ \$1024 ;
-  assign \$1026  = | held_10;
-  assign \$1027  = ~ \$1026 ;
-  assign \$1028  = | held_11;
-  assign \$1029  = ~ \$1028 ;
-  assign \$1030  = | held_12;
-  assign \$1031  = ~ \$1030 ;
-  assign \$1032  = | held_13;
-  assign \$1033  = ~ \$1032 ;
-  assign \$1034  = | held_14;
-  assign \$1035  = ~ \$1034 ;
-  assign \$1036  = | held_15;
-  assign \$1037  = ~ \$1036 ;
-  assign \$1038  = | held_0;
-  assign \$1039  = ~ \$1038 ;
-  assign \$1040  = | held_1;
-  assign \$1041  = ~ \$1040 ;
-  assign \$1042  = | held_2;
-  assign \$1043  = ~ \$1042 ;
-  assign \$1044  = | held_3;
-  assign \$1045  = ~ \$1044 ;
-  assign \$1046  = | held_4;
-  assign \$1047  = ~ \$1046 ;
-  assign \$1048  = | held_5;
-  assign \$1049  = ~ \$1048 ;
-  assign \$1050  = | held_6;
-  assign \$1051  = ~ \$1050 ;
-  assign \$1052  = | held_7;
-  assign \$1053  = ~ \$1052 ;
-  assign \$1054  = | held_8;
-  assign \$1055  = ~ \$1054 ;
-  assign \$1056  = | held_9;
-  assign \$1057  = ~ \$1056 ;
-  assign \$1058  = | held_10;
-  assign \$1059  = ~ \$1058 ;
-  assign \$1060  = | held_11;
-  assign \$1061  = ~ \$1060 ;
-  assign \$1062  = | held_12;
-  assign \$1063  = ~ \$1062 ;
-  assign \$1064  = | held_13;
-  assign \$1065  = ~ \$1064 ;
-  assign \$1066  = | held_14;
-  assign \$1067  = ~ \$1066 ;
-  assign \$1068  = | held_15;
-  assign \$1069  = ~ \$1068 ;
-  assign fresh_0_6 = \$1033  & \$1070 ;
-  assign \$1071  = | held_0;
-  assign \$1072  = ~ \$1071 ;
-  assign \$1073  = | held_1;
-  assign \$1074  = ~ \$1073 ;
-  assign \$1075  = | held_2;
-  assign \$1076  = ~ \$1075 ;
-  assign \$1077  = | held_3;
-  assign \$1078  = ~ \$1077 ;
-  assign \$1079  = | held_4;
-  assign \$1080  = ~ \$1079 ;
-  assign \$1081  = | held_5;
-  assign \$1082  = ~ \$1081 ;
-  assign \$1083  = | held_6;
-  assign \$1084  = ~ \$1083 ;
-  assign \$1085  = | held_7;
-  assign \$1086  = ~ \$1085 ;
-  assign \$1087  = | held_8;
-  assign \$1088  = ~ \$1087 ;
-  assign \$1089  = | held_9;
-  assign \$1090  = ~ \$1089 ;
-  assign \$1091  = | held_10;
-  assign \$1092  = ~ \$1091 ;
-  assign \$1093  = | held_11;
-  assign \$1094  = ~ \$1093 ;
-  assign \$1095  = | held_12;
-  assign \$1096  = ~ \$1095 ;
-  assign \$1097  = | held_13;
-  assign \$1098  = ~ \$1097 ;
-  assign \$1099  = | held_14;
-  assign \$1100  = ~ \$1099 ;
-  assign \$1101  = | held_15;
-  assign \$1102  = ~ \$1101 ;
-  assign \$1103  = | held_0;
-  assign \$1104  = ~ \$1103 ;
-  assign \$1105  = | held_1;
-  assign \$1106  = ~ \$1105 ;
-  assign \$1107  = | held_2;
-  assign \$1108  = ~ \$1107 ;
-  assign \$1109  = | held_3;
-  assign \$1110  = ~ \$1109 ;
-  assign \$1111  = | held_4;
-  assign \$1112  = ~ \$1111 ;
-  assign \$1113  = | held_5;
-  assign \$1114  = ~ \$1113 ;
-  assign \$1115  = | held_6;
-  assign \$1116  = ~ \$1115 ;
-  assign \$1117  = | held_7;
-  assign \$1118  = ~ \$1117 ;
-  assign \$1119  = | held_8;
-  assign \$1120  = ~ \$1119 ;
-  assign \$1121  = | held_9;
-  assign \$1122  = ~ \$1121 ;
-  assign \$1123  = | held_10;
-  assign \$1124  = ~ \$1123 ;
-  assign \$1125  = | held_11;
-  assign \$1126  = ~ \$1125 ;
-  assign \$1127  = | held_12;
-  assign \$1128  = ~ \$1127 ;
-  assign \$1129  = | held_13;
-  assign \$1130  = ~ \$1129 ;
-  assign \$1131  = | held_14;
-  assign \$1132  = ~ \$1131 ;
-  assign \$1133  = | held_15;
-  assign \$1134  = ~ \$1133 ;
-  assign fresh_found_0_6 = \$1096  | \$1130 ;
-  assign \$1135  = | held_0;
-  assign \$1136  = ~ \$1135 ;
-  assign \$1137  = | held_1;
-  assign \$1138  = ~ \$1137 ;
-  assign \$1139  = | held_2;
-  assign \$1140  = ~ \$1139 ;
-  assign \$1141  = | held_3;
-  assign \$1142  = ~ \$1141 ;
-  assign \$1143  = | held_4;
-  assign \$1144  = ~ \$1143 ;
-  assign \$1145  = | held_5;
-  assign \$1146  = ~ \$1145 ;
-  assign \$1147  = | held_6;
-  assign \$1148  = ~ \$1147 ;
-  assign \$1149  = | held_7;
-  assign \$1150  = ~ \$1149 ;
-  assign \$1151  = | held_8;
-  assign \$1152  = ~ \$1151 ;
-  assign \$1153  = | held_9;
-  assign \$1154  = ~ \$1153 ;
-  assign \$1155  = | held_10;
-  assign \$1156  = ~ \$1155 ;
-  assign \$1157  = | held_11;
-  assign \$1158  = ~ \$1157 ;
-  assign \$1159  = | held_12;
-  assign \$1160  = ~ \$1159 ;
-  assign \$1161  = | held_13;
-  assign \$1162  = ~ \$1161 ;
-  assign \$1163  = | held_14;
-  assign \$1164  = ~ \$1163 ;
-  assign \$1165  = | held_15;
-  assign \$1166  = ~ \$1165 ;
-  assign \$1168  = | held_0;
-  assign \$1169  = ~ \$1168 ;
-  assign \$1170  = | held_1;
-  assign \$1171  = ~ \$1170 ;
-  assign \$1172  = | held_2;
-  assign \$1173  = ~ \$1172 ;
-  assign \$1174  = | held_3;
-  assign \$1175  = ~ \$1174 ;
-  assign \$1176  = | held_4;
-  assign \$1177  = ~ \$1176 ;
-  assign \$1178  = | held_5;
-  assign \$1179  = ~ \$1178 ;
-  assign \$1180  = | held_6;
-  assign \$1181  = ~ \$1180 ;
-  assign \$1182  = | held_7;
-  assign \$1183  = ~ \$1182 ;
-  assign \$1184  = | held_8;
-  assign \$1185  = ~ \$1184 ;
-  assign \$1186  = | held_9;
-  assign \$1187  = ~ \$1186 ;
-  assign \$1188  = | held_10;
-  assign \$1189  = ~ \$1188 ;
-  assign \$1190  = | held_11;
-  assign \$1191  = ~ \$1190 ;
-  assign \$1192  = | held_12;
-  assign \$1193  = ~ \$1192 ;
-  assign \$1194  = | held_13;
-  assign \$1195  = ~ \$1194 ;
-  assign \$1196  = | held_14;
-  assign \$1197  = ~ \$1196 ;
-  assign \$1198  = | held_15;
-  assign \$1199  = ~ \$1198 ;
-  assign \$1200  = | held_0;
-  assign \$1201  = ~ \$1200 ;
-  assign \$1202  = | held_1;
-  assign \$1203  = ~ \$1202 ;
-  assign \$1204  = | held_2;
-  assign \$1205  = ~ \$1204 ;
-  assign \$1206  = | held_3;
-  assign \$1207  = ~ \$1206 ;
-  assign \$1208  = | held_4;
-  assign \$1209  = ~ \$1208 ;
-  assign \$1210  = | held_5;
-  assign \$1211  = ~ \$1210 ;
-  assign \$1212  = | held_6;
-  assign \$1213  = ~ \$1212 ;
-  assign \$1214  = | held_7;
-  assign \$1215  = ~ \$1214 ;
-  assign \$1216  = | held_8;
-  assign \$1217  = ~ \$1216 ;
-  assign \$1218  = | held_9;
-  assign \$1219  = ~ \$1218 ;
-  assign \$1220  = | held_10;
-  assign \$1221  = ~ \$1220 ;
-  assign \$1222  = | held_11;
-  assign \$1223  = ~ \$1222 ;
-  assign \$1224  = | held_12;
-  assign \$1225  = ~ \$1224 ;
-  assign \$1226  = | held_13;
-  assign \$1227  = ~ \$1226 ;
-  assign \$1228  = | held_14;
-  assign \$1229  = ~ \$1228 ;
-  assign \$1230  = | held_15;
-  assign \$1231  = ~ \$1230 ;
-  assign fresh_0_7 = \$1199  & \$1232 ;
-  assign \$1233  = | held_0;
-  assign \$1234  = ~ \$1233 ;
-  assign \$1235  = | held_1;
-  assign \$1236  = ~ \$1235 ;
-  assign \$1237  = | held_2;
-  assign \$1238  = ~ \$1237 ;
-  assign \$1239  = | held_3;
-  assign \$1240  = ~ \$1239 ;
-  assign \$1241  = | held_4;
-  assign \$1242  = ~ \$1241 ;
-  assign \$1243  = | held_5;
-  assign \$1244  = ~ \$1243 ;
-  assign \$1245  = | held_6;
-  assign \$1246  = ~ \$1245 ;
-  assign \$1247  = | held_7;
-  assign \$1248  = ~ \$1247 ;
-  assign \$1249  = | held_8;
-  assign \$1250  = ~ \$1249 ;
-  assign \$1251  = | held_9;
-  assign \$1252  = ~ \$1251 ;
-  assign \$1253  = | held_10;
-  assign \$1254  = ~ \$1253 ;
-  assign \$1255  = | held_11;
-  assign \$1256  = ~ \$1255 ;
-  assign \$1257  = | held_12;
-  assign \$1258  = ~ \$1257 ;
-  assign \$1259  = | held_13;
-  assign \$1260  = ~ \$1259 ;
-  assign \$1261  = | held_14;
-  assign \$1262  = ~ \$1261 ;
-  assign \$1263  = | held_15;
-  assign \$1264  = ~ \$1263 ;
-  assign \$1265  = | held_0;
-  assign \$1266  = ~ \$1265 ;
-  assign \$1267  = | held_1;
-  assign \$1268  = ~ \$1267 ;
-  assign \$1269  = | held_2;
-  assign \$1270  = ~ \$1269 ;
-  assign \$1271  = | held_3;
-  assign \$1272  = ~ \$1271 ;
-  assign \$1273  = | held_4;
-  assign \$1274  = ~ \$1273 ;
-  assign \$1275  = | held_5;
-  assign \$1276  = ~ \$1275 ;
-  assign \$1277  = | held_6;
-  assign \$1278  = ~ \$1277 ;
-  assign \$1279  = | held_7;
-  assign \$1280  = ~ \$1279 ;
-  assign \$1281  = | held_8;
-  assign \$1282  = ~ \$1281 ;
-  assign \$1283  = | held_9;
-  assign \$1284  = ~ \$1283 ;
-  assign \$1285  = | held_10;
-  assign \$1286  = ~ \$1285 ;
-  assign \$1287  = | held_11;
-  assign \$1288  = ~ \$1287 ;
-  assign \$1289  = | held_12;
-  assign \$1290  = ~ \$1289 ;
-  assign \$1291  = | held_13;
-  assign \$1292  = ~ \$1291 ;
-  assign \$1293  = | held_14;
-  assign \$1294  = ~ \$1293 ;
-  assign \$1295  = | held_15;
-  assign \$1296  = ~ \$1295 ;
-  assign fresh_found_0_7 = \$1262  | \$1296 ;
-  assign \$1297  = fresh_found_0_0 ? fresh_0_0 : fresh_0_1;
-  assign \$1298  = ~ fresh_found_0_0;
-  assign \$1299  = fresh_found_0_1 & \$1298 ;
+  assign \$1005  = | held_2;
+  assign \$1006  = ~ \$1005 ;
+  assign \$1007  = | held_3;
+  assign \$1008  = ~ \$1007 ;
+  assign \$1009  = | held_4;
+  assign \$1010  = ~ \$1009 ;
+  assign \$1011  = | held_5;
+  assign \$1012  = ~ \$1011 ;
+  assign \$1013  = | held_6;
+  assign \$1014  = ~ \$1013 ;
+  assign \$1015  = | held_7;
+  assign \$1016  = ~ \$1015 ;
+  assign \$1017  = | held_8;
+  assign \$1018  = ~ \$1017 ;
+  assign \$1019  = | held_9;
+  assign \$1020  = ~ \$1019 ;
+  assign \$1021  = | held_10;
+  assign \$1022  = ~ \$1021 ;
+  assign \$1023  = | held_11;
+  assign \$1024  = ~ \$1023 ;
+  assign \$1025  = | held_12;
+  assign \$1026  = ~ \$1025 ;
+  assign \$1027  = | held_13;
+  assign \$1028  = ~ \$1027 ;
+  assign \$1029  = | held_14;
+  assign \$1030  = ~ \$1029 ;
+  assign \$1031  = | held_15;
+  assign \$1032  = ~ \$1031 ;
+  assign fresh_found_0_7 = \$998  | \$1032 ;
+  assign \$1033  = fresh_found_0_0 ? fresh_0_0 : fresh_0_1;
+  assign \$1034  = ~ fresh_found_0_0;
+  assign \$1035  = fresh_found_0_1 & \$1034 ;
   assign fresh_found_1_0 = fresh_found_0_0 | fresh_found_0_1;
-  assign \$1300  = fresh_found_0_2 ? fresh_0_2 : fresh_0_3;
-  assign \$1301  = ~ fresh_found_0_2;
-  assign \$1302  = fresh_found_0_3 & \$1301 ;
+  assign \$1036  = fresh_found_0_2 ? fresh_0_2 : fresh_0_3;
+  assign \$1037  = ~ fresh_found_0_2;
+  assign \$1038  = fresh_found_0_3 & \$1037 ;
   assign fresh_found_1_1 = fresh_found_0_2 | fresh_found_0_3;
-  assign \$1303  = fresh_found_0_4 ? fresh_0_4 : fresh_0_5;
-  assign \$1304  = ~ fresh_found_0_4;
-  assign \$1305  = fresh_found_0_5 & \$1304 ;
+  assign \$1039  = fresh_found_0_4 ? fresh_0_4 : fresh_0_5;
+  assign \$1040  = ~ fresh_found_0_4;
+  assign \$1041  = fresh_found_0_5 & \$1040 ;
   assign fresh_found_1_2 = fresh_found_0_4 | fresh_found_0_5;
-  assign \$1306  = fresh_found_0_6 ? fresh_0_6 : fresh_0_7;
-  assign \$1307  = ~ fresh_found_0_6;
-  assign \$1308  = fresh_found_0_7 & \$1307 ;
+  assign \$1042  = fresh_found_0_6 ? fresh_0_6 : fresh_0_7;
+  assign \$1043  = ~ fresh_found_0_6;
+  assign \$1044  = fresh_found_0_7 & \$1043 ;
   assign fresh_found_1_3 = fresh_found_0_6 | fresh_found_0_7;
-  assign \$1309  = fresh_found_1_0 ? { \$1299 , \$1297  } : { \$1302 , \$1300  };
-  assign \$1310  = ~ fresh_found_1_0;
-  assign \$1311  = fresh_found_1_1 & \$1310 ;
+  assign \$1045  = fresh_found_1_0 ? { \$1035 , \$1033  } : { \$1038 , \$1036  };
+  assign \$1046  = ~ fresh_found_1_0;
+  assign \$1047  = fresh_found_1_1 & \$1046 ;
   assign fresh_found_2_0 = fresh_found_1_0 | fresh_found_1_1;
-  assign \$1312  = fresh_found_1_2 ? { \$1305 , \$1303  } : { \$1308 , \$1306  };
-  assign \$1313  = ~ fresh_found_1_2;
-  assign \$1314  = fresh_found_1_3 & \$1313 ;
+  assign \$1048  = fresh_found_1_2 ? { \$1041 , \$1039  } : { \$1044 , \$1042  };
+  assign \$1049  = ~ fresh_found_1_2;
+  assign \$1050  = fresh_found_1_3 & \$1049 ;
   assign fresh_found_2_1 = fresh_found_1_2 | fresh_found_1_3;
-  assign \$1315  = fresh_found_2_0 ? { \$1311 , \$1309  } : { \$1314 , \$1312  };
-  assign \$1316  = ~ fresh_found_2_0;
-  assign \$1317  = fresh_found_2_1 & \$1316 ;
+  assign \$1051  = fresh_found_2_0 ? { \$1047 , \$1045  } : { \$1050 , \$1048  };
+  assign \$1052  = ~ fresh_found_2_0;
+  assign \$1053  = fresh_found_2_1 & \$1052 ;
   assign fresh_found_3_0 = fresh_found_2_0 | fresh_found_2_1;
-  assign \$1318  = fresh_found_3_0 | begun;
-  assign \$1319  = descriptor__valid & \$1318 ;
-  assign \$1320  = ~ descriptor__payload[72];
-  assign i__valid = \$1319  & \$1320 ;
-  assign \$1321  = ~ descriptor__payload[72];
-  assign \$1323  = i__ready | \$1322 ;
-  assign \$1324  = fresh_found_3_0 | begun;
-  assign descriptor__ready = \$1323  & \$1324 ;
+  assign \$1054  = fresh_found_3_0 | begun;
+  assign \$1055  = descriptor__valid & \$1054 ;
+  assign \$1056  = ~ descriptor__payload[72];
+  assign i__valid = \$1055  & \$1056 ;
+  assign \$1057  = ~ descriptor__payload[72];
+  assign \$1059  = i__ready | \$1058 ;
+  assign \$1060  = fresh_found_3_0 | begun;
+  assign descriptor__ready = \$1059  & \$1060 ;
   assign port__en = descriptor__valid & descriptor__ready;
-  assign \$1325  = descriptor__valid & descriptor__ready;
-  assign \$1326  = 1'h1 << place[6:4];
+  assign \$1061  = descriptor__valid & descriptor__ready;
+  assign \$1062  = 1'h1 << place[6:4];
   assign read__valid = o__valid & \i__ready$92 ;
   assign \i__valid$94  = o__valid & read__ready;
   assign o__ready = read__ready & \i__ready$92 ;
   assign arrives = read_data__valid & read_data__ready;
   assign ends = ! beat;
   assign \o__ready$101  = read_data__valid & ends;
-  assign \$1327  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en  = arrives ? \$1327  : 4'h0;
-  assign \$1328  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$109  = arrives ? \$1328  : 4'h0;
-  assign \$1329  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$112  = arrives ? \$1329  : 4'h0;
-  assign \$1330  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$115  = arrives ? \$1330  : 4'h0;
-  assign \$1331  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$118  = arrives ? \$1331  : 4'h0;
-  assign \$1332  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$121  = arrives ? \$1332  : 4'h0;
-  assign \$1333  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$124  = arrives ? \$1333  : 4'h0;
-  assign \$1334  = 1'h1 << \o__payload$103 [1:0];
-  assign \$signature__en$127  = arrives ? \$1334  : 4'h0;
-  assign \$1335  = arrives & ends;
-  assign whole = \$1335  & \o__payload$103 [6];
-  assign \$1336  = ~ waiting;
-  assign step = \$1336  | \i__ready$133 ;
+  assign \$1063  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en  = arrives ? \$1063  : 4'h0;
+  assign \$1064  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$109  = arrives ? \$1064  : 4'h0;
+  assign \$1065  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$112  = arrives ? \$1065  : 4'h0;
+  assign \$1066  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$115  = arrives ? \$1066  : 4'h0;
+  assign \$1067  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$118  = arrives ? \$1067  : 4'h0;
+  assign \$1068  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$121  = arrives ? \$1068  : 4'h0;
+  assign \$1069  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$124  = arrives ? \$1069  : 4'h0;
+  assign \$1070  = 1'h1 << \o__payload$103 [1:0];
+  assign \$signature__en$127  = arrives ? \$1070  : 4'h0;
+  assign \$1071  = arrives & ends;
+  assign whole = \$1071  & \o__payload$103 [6];
+  assign \$1072  = ~ waiting;
+  assign step = \$1072  | \i__ready$133 ;
   assign \$signature__en$136  = \o__valid$137  & step;
-  assign token_now = token_walking ? token_left : \$1337 ;
-  assign \$1339  = ~ token_now[0];
-  assign token_chip_0_0 = token_now[1] & \$1339 ;
+  assign token_now = token_walking ? token_left : \$1073 ;
+  assign \$1074  = ~ token_now[0];
+  assign token_chip_0_0 = token_now[1] & \$1074 ;
   assign token_chip_found_0_0 = token_now[0] | token_now[1];
-  assign \$1341  = ~ token_now[2];
-  assign token_chip_0_1 = token_now[3] & \$1341 ;
+  assign \$1075  = ~ token_now[2];
+  assign token_chip_0_1 = token_now[3] & \$1075 ;
   assign token_chip_found_0_1 = token_now[2] | token_now[3];
-  assign \$1343  = ~ token_now[4];
-  assign token_chip_0_2 = token_now[5] & \$1343 ;
+  assign \$1076  = ~ token_now[4];
+  assign token_chip_0_2 = token_now[5] & \$1076 ;
   assign token_chip_found_0_2 = token_now[4] | token_now[5];
-  assign \$1345  = ~ token_now[6];
-  assign token_chip_0_3 = token_now[7] & \$1345 ;
+  assign \$1077  = ~ token_now[6];
+  assign token_chip_0_3 = token_now[7] & \$1077 ;
   assign token_chip_found_0_3 = token_now[6] | token_now[7];
-  assign \$1346  = token_chip_found_0_0 ? token_chip_0_0 : token_chip_0_1;
-  assign \$1347  = ~ token_chip_found_0_0;
-  assign \$1348  = token_chip_found_0_1 & \$1347 ;
+  assign \$1078  = token_chip_found_0_0 ? token_chip_0_0 : token_chip_0_1;
+  assign \$1079  = ~ token_chip_found_0_0;
+  assign \$1080  = token_chip_found_0_1 & \$1079 ;
   assign token_chip_found_1_0 = token_chip_found_0_0 | token_chip_found_0_1;
-  assign \$1349  = token_chip_found_0_2 ? token_chip_0_2 : token_chip_0_3;
-  assign \$1350  = ~ token_chip_found_0_2;
-  assign \$1351  = token_chip_found_0_3 & \$1350 ;
+  assign \$1081  = token_chip_found_0_2 ? token_chip_0_2 : token_chip_0_3;
+  assign \$1082  = ~ token_chip_found_0_2;
+  assign \$1083  = token_chip_found_0_3 & \$1082 ;
   assign token_chip_found_1_1 = token_chip_found_0_2 | token_chip_found_0_3;
-  assign \$1352  = token_chip_found_1_0 ? { \$1348 , \$1346  } : { \$1351 , \$1349  };
-  assign \$1353  = ~ token_chip_found_1_0;
-  assign \$1354  = token_chip_found_1_1 & \$1353 ;
+  assign \$1084  = token_chip_found_1_0 ? { \$1080 , \$1078  } : { \$1083 , \$1081  };
+  assign \$1085  = ~ token_chip_found_1_0;
+  assign \$1086  = token_chip_found_1_1 & \$1085 ;
   assign token_chip_found_2_0 = token_chip_found_1_0 | token_chip_found_1_1;
-  assign \$1355  = token_now - 1'h1;
-  assign \$1356  = token_now & \$1355 [7:0];
-  assign \$1357  = | \$1356 ;
-  assign \$1358  = ~ \$1357 ;
-  assign \o__ready$139  = step & \$1358 ;
+  assign \$1087  = token_now - 1'h1;
+  assign \$1088  = token_now & \$1087 [7:0];
+  assign \$1089  = | \$1088 ;
+  assign \$1090  = ~ \$1089 ;
+  assign \o__ready$139  = step & \$1090 ;
   assign write__valid = \o__valid$161  & \i__ready$162 ;
   assign \i__valid$164  = \o__valid$161  & write__ready;
   assign \o__ready$166  = write__ready & \i__ready$162 ;
-  assign \$1359  = ~ loaded;
-  assign \$1360  = \$1359  | \i__ready$170 ;
-  assign take = \o__valid$168  & \$1360 ;
+  assign \$1091  = ~ loaded;
+  assign \$1092  = \$1091  | \i__ready$170 ;
+  assign take = \o__valid$168  & \$1092 ;
   assign out_ends = out_beat == 4'hf;
-  assign \$1361  = ~ loaded;
-  assign \$1362  = \$1361  | \i__ready$170 ;
-  assign \o__ready$173  = \$1362  & out_ends;
-  assign \$2895  = loaded_lane * 9'h100;
-  assign \$1363  = \$signature__data$194  >> \$2895 ;
-  assign \$2898  = loaded_lane * 9'h100;
-  assign \$1364  = \$signature__data$196  >> \$2898 ;
-  assign \$2901  = loaded_lane * 9'h100;
-  assign \$1365  = \$signature__data$197  >> \$2901 ;
-  assign \$2904  = loaded_lane * 9'h100;
-  assign \$1366  = \$signature__data$198  >> \$2904 ;
-  assign \$2907  = loaded_lane * 9'h100;
-  assign \$1367  = \$signature__data$199  >> \$2907 ;
-  assign \$2910  = loaded_lane * 9'h100;
-  assign \$1368  = \$signature__data$200  >> \$2910 ;
-  assign \$2913  = loaded_lane * 9'h100;
-  assign \$1369  = \$signature__data$201  >> \$2913 ;
-  assign \$2916  = loaded_lane * 9'h100;
-  assign \$1370  = \$signature__data$202  >> \$2916 ;
-  assign \$1372  = take & out_ends;
-  assign \$1373  = \$1372  & \o__payload$183 [1];
-  assign \$1374  = 1'h1 << \o__payload$183 [8:6];
-  assign \$1375  = ~ \o__payload$222 [257];
-  assign \$1376  = \$1375  | \i__ready$223 ;
-  assign write_data__valid = \o__valid$221  & \$1376 ;
-  assign \$1377  = ~ \o__payload$222 [257];
-  assign \$1378  = \$1377  | \i__ready$223 ;
-  assign \o__ready$224  = write_data__ready & \$1378 ;
-  assign \$1379  = \o__valid$221  & \o__payload$222 [257];
-  assign \i__valid$225  = \$1379  & write_data__ready;
-  assign \$1380  = descriptor__valid & descriptor__ready;
-  assign \$1381  = held_0 | taken_0;
-  assign \$1382  = ~ freed_0;
-  assign \$1383  = \$1381  & \$1382 ;
-  assign \$1384  = held_1 | taken_1;
-  assign \$1385  = ~ freed_1;
-  assign \$1386  = \$1384  & \$1385 ;
-  assign \$1387  = held_2 | taken_2;
-  assign \$1388  = ~ freed_2;
-  assign \$1389  = \$1387  & \$1388 ;
-  assign \$1390  = held_3 | taken_3;
-  assign \$1391  = ~ freed_3;
-  assign \$1392  = \$1390  & \$1391 ;
-  assign \$1393  = held_4 | taken_4;
-  assign \$1394  = ~ freed_4;
-  assign \$1395  = \$1393  & \$1394 ;
-  assign \$1396  = held_5 | taken_5;
-  assign \$1397  = ~ freed_5;
-  assign \$1398  = \$1396  & \$1397 ;
-  assign \$1399  = held_6 | taken_6;
-  assign \$1400  = ~ freed_6;
-  assign \$1401  = \$1399  & \$1400 ;
-  assign \$1402  = held_7 | taken_7;
-  assign \$1403  = ~ freed_7;
-  assign \$1404  = \$1402  & \$1403 ;
-  assign \$1405  = held_8 | taken_8;
-  assign \$1406  = ~ freed_8;
-  assign \$1407  = \$1405  & \$1406 ;
-  assign \$1408  = held_9 | taken_9;
-  assign \$1409  = ~ freed_9;
-  assign \$1410  = \$1408  & \$1409 ;
-  assign \$1411  = held_10 | taken_10;
-  assign \$1412  = ~ freed_10;
-  assign \$1413  = \$1411  & \$1412 ;
-  assign \$1414  = held_11 | taken_11;
-  assign \$1415  = ~ freed_11;
-  assign \$1416  = \$1414  & \$1415 ;
-  assign \$1417  = held_12 | taken_12;
-  assign \$1418  = ~ freed_12;
-  assign \$1419  = \$1417  & \$1418 ;
-  assign \$1420  = held_13 | taken_13;
-  assign \$1421  = ~ freed_13;
-  assign \$1422  = \$1420  & \$1421 ;
-  assign \$1423  = held_14 | taken_14;
-  assign \$1424  = ~ freed_14;
-  assign \$1425  = \$1423  & \$1424 ;
-  assign \$1426  = held_15 | taken_15;
-  assign \$1427  = ~ freed_15;
-  assign \$1428  = \$1426  & \$1427 ;
-  assign \$1429  = beat + 1'h1;
-  assign \$1430  = beat ? \$1429  : 2'h0;
-  assign \$1431  = \o__valid$137  & step;
-  assign \$1432  = token_now - 1'h1;
-  assign \$1433  = token_now & \$1432 [7:0];
-  assign \$1434  = | \$1433 ;
-  assign \$1435  = token_now - 1'h1;
-  assign \$1436  = token_now & \$1435 [7:0];
-  assign \$1437  = ~ loaded;
-  assign \$1438  = \$1437  | \i__ready$170 ;
-  assign \$1439  = out_ends & \o__payload$183 [1];
-  assign \$1440  = out_beat + 1'h1;
-  assign \$1441  = out_ends ? 5'h00 : \$1440 ;
+  assign \$1093  = ~ loaded;
+  assign \$1094  = \$1093  | \i__ready$170 ;
+  assign \o__ready$173  = \$1094  & out_ends;
+  assign \$2359  = loaded_lane * 9'h100;
+  assign \$1095  = \$signature__data$194  >> \$2359 ;
+  assign \$2362  = loaded_lane * 9'h100;
+  assign \$1096  = \$signature__data$196  >> \$2362 ;
+  assign \$2365  = loaded_lane * 9'h100;
+  assign \$1097  = \$signature__data$197  >> \$2365 ;
+  assign \$2368  = loaded_lane * 9'h100;
+  assign \$1098  = \$signature__data$198  >> \$2368 ;
+  assign \$2371  = loaded_lane * 9'h100;
+  assign \$1099  = \$signature__data$199  >> \$2371 ;
+  assign \$2374  = loaded_lane * 9'h100;
+  assign \$1100  = \$signature__data$200  >> \$2374 ;
+  assign \$2377  = loaded_lane * 9'h100;
+  assign \$1101  = \$signature__data$201  >> \$2377 ;
+  assign \$2380  = loaded_lane * 9'h100;
+  assign \$1102  = \$signature__data$202  >> \$2380 ;
+  assign \$1104  = take & out_ends;
+  assign \$1105  = \$1104  & \o__payload$183 [1];
+  assign \$1106  = 1'h1 << \o__payload$183 [8:6];
+  assign \$1107  = ~ \o__payload$222 [257];
+  assign \$1108  = \$1107  | \i__ready$223 ;
+  assign write_data__valid = \o__valid$221  & \$1108 ;
+  assign \$1109  = ~ \o__payload$222 [257];
+  assign \$1110  = \$1109  | \i__ready$223 ;
+  assign \o__ready$224  = write_data__ready & \$1110 ;
+  assign \$1111  = \o__valid$221  & \o__payload$222 [257];
+  assign \i__valid$225  = \$1111  & write_data__ready;
+  assign \$1112  = descriptor__valid & descriptor__ready;
+  assign \$1113  = held_0 | taken_0;
+  assign \$1114  = ~ freed_0;
+  assign \$1115  = \$1113  & \$1114 ;
+  assign \$1116  = held_1 | taken_1;
+  assign \$1117  = ~ freed_1;
+  assign \$1118  = \$1116  & \$1117 ;
+  assign \$1119  = held_2 | taken_2;
+  assign \$1120  = ~ freed_2;
+  assign \$1121  = \$1119  & \$1120 ;
+  assign \$1122  = held_3 | taken_3;
+  assign \$1123  = ~ freed_3;
+  assign \$1124  = \$1122  & \$1123 ;
+  assign \$1125  = held_4 | taken_4;
+  assign \$1126  = ~ freed_4;
+  assign \$1127  = \$1125  & \$1126 ;
+  assign \$1128  = held_5 | taken_5;
+  assign \$1129  = ~ freed_5;
+  assign \$1130  = \$1128  & \$1129 ;
+  assign \$1131  = held_6 | taken_6;
+  assign \$1132  = ~ freed_6;
+  assign \$1133  = \$1131  & \$1132 ;
+  assign \$1134  = held_7 | taken_7;
+  assign \$1135  = ~ freed_7;
+  assign \$1136  = \$1134  & \$1135 ;
+  assign \$1137  = held_8 | taken_8;
+  assign \$1138  = ~ freed_8;
+  assign \$1139  = \$1137  & \$1138 ;
+  assign \$1140  = held_9 | taken_9;
+  assign \$1141  = ~ freed_9;
+  assign \$1142  = \$1140  & \$1141 ;
+  assign \$1143  = held_10 | taken_10;
+  assign \$1144  = ~ freed_10;
+  assign \$1145  = \$1143  & \$1144 ;
+  assign \$1146  = held_11 | taken_11;
+  assign \$1147  = ~ freed_11;
+  assign \$1148  = \$1146  & \$1147 ;
+  assign \$1149  = held_12 | taken_12;
+  assign \$1150  = ~ freed_12;
+  assign \$1151  = \$1149  & \$1150 ;
+  assign \$1152  = held_13 | taken_13;
+  assign \$1153  = ~ freed_13;
+  assign \$1154  = \$1152  & \$1153 ;
+  assign \$1155  = held_14 | taken_14;
+  assign \$1156  = ~ freed_14;
+  assign \$1157  = \$1155  & \$1156 ;
+  assign \$1158  = held_15 | taken_15;
+  assign \$1159  = ~ freed_15;
+  assign \$1160  = \$1158  & \$1159 ;
+  assign \$1161  = beat + 1'h1;
+  assign \$1162  = beat ? \$1161  : 2'h0;
+  assign \$1163  = \o__valid$137  & step;
+  assign \$1164  = token_now - 1'h1;
+  assign \$1165  = token_now & \$1164 [7:0];
+  assign \$1166  = | \$1165 ;
+  assign \$1167  = token_now - 1'h1;
+  assign \$1168  = token_now & \$1167 [7:0];
+  assign \$1169  = ~ loaded;
+  assign \$1170  = \$1169  | \i__ready$170 ;
+  assign \$1171  = out_ends & \o__payload$183 [1];
+  assign \$1172  = out_beat + 1'h1;
+  assign \$1173  = out_ends ? 5'h00 : \$1172 ;
   always @(posedge clk)
-    begun <= \$1442 ;
+    begun <= \$1174 ;
   always @(posedge clk)
-    bundle <= \$1443 ;
+    bundle <= \$1175 ;
   always @(posedge clk)
-    held_0 <= \$1444 ;
+    held_0 <= \$1176 ;
   always @(posedge clk)
-    held_1 <= \$1445 ;
+    held_1 <= \$1177 ;
   always @(posedge clk)
-    held_2 <= \$1446 ;
+    held_2 <= \$1178 ;
   always @(posedge clk)
-    held_3 <= \$1447 ;
+    held_3 <= \$1179 ;
   always @(posedge clk)
-    held_4 <= \$1448 ;
+    held_4 <= \$1180 ;
   always @(posedge clk)
-    held_5 <= \$1449 ;
+    held_5 <= \$1181 ;
   always @(posedge clk)
-    held_6 <= \$1450 ;
+    held_6 <= \$1182 ;
   always @(posedge clk)
-    held_7 <= \$1451 ;
+    held_7 <= \$1183 ;
   always @(posedge clk)
-    held_8 <= \$1452 ;
+    held_8 <= \$1184 ;
   always @(posedge clk)
-    held_9 <= \$1453 ;
+    held_9 <= \$1185 ;
   always @(posedge clk)
-    held_10 <= \$1454 ;
+    held_10 <= \$1186 ;
   always @(posedge clk)
-    held_11 <= \$1455 ;
+    held_11 <= \$1187 ;
   always @(posedge clk)
-    held_12 <= \$1456 ;
+    held_12 <= \$1188 ;
   always @(posedge clk)
-    held_13 <= \$1457 ;
+    held_13 <= \$1189 ;
   always @(posedge clk)
-    held_14 <= \$1458 ;
+    held_14 <= \$1190 ;
   always @(posedge clk)
-    held_15 <= \$1459 ;
+    held_15 <= \$1191 ;
   always @(posedge clk)
-    beat <= \$1460 ;
+    beat <= \$1192 ;
   always @(posedge clk)
-    token_walking <= \$1461 ;
+    token_walking <= \$1193 ;
   always @(posedge clk)
-    token_left <= \$1462 ;
+    token_left <= \$1194 ;
   always @(posedge clk)
-    waiting <= \$1463 ;
+    waiting <= \$1195 ;
   always @(posedge clk)
-    whose <= \$1464 ;
+    whose <= \$1196 ;
   always @(posedge clk)
-    loaded <= \$1465 ;
+    loaded <= \$1197 ;
   always @(posedge clk)
-    loaded_lane <= \$1466 ;
+    loaded_lane <= \$1198 ;
   always @(posedge clk)
-    loaded_last <= \$1467 ;
+    loaded_last <= \$1199 ;
   always @(posedge clk)
-    loaded_final <= \$1468 ;
+    loaded_final <= \$1200 ;
   always @(posedge clk)
-    loaded_ref <= \$1469 ;
+    loaded_ref <= \$1201 ;
   always @(posedge clk)
-    out_beat <= \$1470 ;
+    out_beat <= \$1202 ;
   \pam_interface.complete  complete (
     .clk(clk),
     .i__valid(whole),
@@ -5820,37 +5296,37 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     (* full_case = 32'd1 *)
     casez (\o__payload$135 [3:0])
       4'h0:
-          \$1337  = held_0;
+          \$1073  = held_0;
       4'h1:
-          \$1337  = held_1;
+          \$1073  = held_1;
       4'h2:
-          \$1337  = held_2;
+          \$1073  = held_2;
       4'h3:
-          \$1337  = held_3;
+          \$1073  = held_3;
       4'h4:
-          \$1337  = held_4;
+          \$1073  = held_4;
       4'h5:
-          \$1337  = held_5;
+          \$1073  = held_5;
       4'h6:
-          \$1337  = held_6;
+          \$1073  = held_6;
       4'h7:
-          \$1337  = held_7;
+          \$1073  = held_7;
       4'h8:
-          \$1337  = held_8;
+          \$1073  = held_8;
       4'h9:
-          \$1337  = held_9;
+          \$1073  = held_9;
       4'ha:
-          \$1337  = held_10;
+          \$1073  = held_10;
       4'hb:
-          \$1337  = held_11;
+          \$1073  = held_11;
       4'hc:
-          \$1337  = held_12;
+          \$1073  = held_12;
       4'hd:
-          \$1337  = held_13;
+          \$1073  = held_13;
       4'he:
-          \$1337  = held_14;
+          \$1073  = held_14;
       4'hf:
-          \$1337  = held_15;
+          \$1073  = held_15;
     endcase
   end
   always @* begin
@@ -5858,26 +5334,26 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
     (* full_case = 32'd1 *)
     casez (loaded_ref[6:4])
       3'h0:
-          \$1371  = \$1363 ;
+          \$1103  = \$1095 ;
       3'h1:
-          \$1371  = \$1364 ;
+          \$1103  = \$1096 ;
       3'h2:
-          \$1371  = \$1365 ;
+          \$1103  = \$1097 ;
       3'h3:
-          \$1371  = \$1366 ;
+          \$1103  = \$1098 ;
       3'h4:
-          \$1371  = \$1367 ;
+          \$1103  = \$1099 ;
       3'h5:
-          \$1371  = \$1368 ;
+          \$1103  = \$1100 ;
       3'h6:
-          \$1371  = \$1369 ;
+          \$1103  = \$1101 ;
       3'h7:
-          \$1371  = \$1370 ;
+          \$1103  = \$1102 ;
     endcase
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    place[3:0] = { \$1317 , \$1315  };
+    place[3:0] = { \$1053 , \$1051  };
     if (begun) begin
       place[3:0] = bundle;
     end
@@ -5885,43 +5361,43 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_0 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
-            taken_0 = \$1326 ;
+            taken_0 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_1 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
         4'h1:
-            taken_1 = \$1326 ;
+            taken_1 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_2 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
         4'h1:
             /* empty */;
         4'h2:
-            taken_2 = \$1326 ;
+            taken_2 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_3 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -5930,14 +5406,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h2:
             /* empty */;
         4'h3:
-            taken_3 = \$1326 ;
+            taken_3 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_4 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -5948,14 +5424,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h3:
             /* empty */;
         4'h4:
-            taken_4 = \$1326 ;
+            taken_4 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_5 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -5968,14 +5444,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h4:
             /* empty */;
         4'h5:
-            taken_5 = \$1326 ;
+            taken_5 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_6 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -5990,14 +5466,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h5:
             /* empty */;
         4'h6:
-            taken_6 = \$1326 ;
+            taken_6 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_7 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6014,14 +5490,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h6:
             /* empty */;
         4'h7:
-            taken_7 = \$1326 ;
+            taken_7 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_8 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6040,14 +5516,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h7:
             /* empty */;
         4'h8:
-            taken_8 = \$1326 ;
+            taken_8 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_9 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6068,14 +5544,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h8:
             /* empty */;
         4'h9:
-            taken_9 = \$1326 ;
+            taken_9 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_10 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6098,14 +5574,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h9:
             /* empty */;
         4'ha:
-            taken_10 = \$1326 ;
+            taken_10 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_11 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6130,14 +5606,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'ha:
             /* empty */;
         4'hb:
-            taken_11 = \$1326 ;
+            taken_11 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_12 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6164,14 +5640,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hb:
             /* empty */;
         4'hc:
-            taken_12 = \$1326 ;
+            taken_12 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_13 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6200,14 +5676,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hc:
             /* empty */;
         4'hd:
-            taken_13 = \$1326 ;
+            taken_13 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_14 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       casez (place[3:0])
         4'h0:
             /* empty */;
@@ -6238,14 +5714,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hd:
             /* empty */;
         4'he:
-            taken_14 = \$1326 ;
+            taken_14 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     taken_15 = 8'h00;
-    if (\$1325 ) begin
+    if (\$1061 ) begin
       (* full_case = 32'd1 *)
       casez (place[3:0])
         4'h0:
@@ -6279,50 +5755,50 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'he:
             /* empty */;
         4'hf:
-            taken_15 = \$1326 ;
+            taken_15 = \$1062 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_0 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
-            freed_0 = \$1374 ;
+            freed_0 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_1 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
         4'h1:
-            freed_1 = \$1374 ;
+            freed_1 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_2 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
         4'h1:
             /* empty */;
         4'h2:
-            freed_2 = \$1374 ;
+            freed_2 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_3 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6331,14 +5807,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h2:
             /* empty */;
         4'h3:
-            freed_3 = \$1374 ;
+            freed_3 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_4 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6349,14 +5825,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h3:
             /* empty */;
         4'h4:
-            freed_4 = \$1374 ;
+            freed_4 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_5 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6369,14 +5845,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h4:
             /* empty */;
         4'h5:
-            freed_5 = \$1374 ;
+            freed_5 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_6 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6391,14 +5867,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h5:
             /* empty */;
         4'h6:
-            freed_6 = \$1374 ;
+            freed_6 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_7 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6415,14 +5891,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h6:
             /* empty */;
         4'h7:
-            freed_7 = \$1374 ;
+            freed_7 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_8 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6441,14 +5917,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h7:
             /* empty */;
         4'h8:
-            freed_8 = \$1374 ;
+            freed_8 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_9 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6469,14 +5945,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h8:
             /* empty */;
         4'h9:
-            freed_9 = \$1374 ;
+            freed_9 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_10 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6499,14 +5975,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'h9:
             /* empty */;
         4'ha:
-            freed_10 = \$1374 ;
+            freed_10 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_11 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6531,14 +6007,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'ha:
             /* empty */;
         4'hb:
-            freed_11 = \$1374 ;
+            freed_11 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_12 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6565,14 +6041,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hb:
             /* empty */;
         4'hc:
-            freed_12 = \$1374 ;
+            freed_12 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_13 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6601,14 +6077,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hc:
             /* empty */;
         4'hd:
-            freed_13 = \$1374 ;
+            freed_13 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_14 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       casez (\o__payload$183 [5:2])
         4'h0:
             /* empty */;
@@ -6639,14 +6115,14 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'hd:
             /* empty */;
         4'he:
-            freed_14 = \$1374 ;
+            freed_14 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
     freed_15 = 8'h00;
-    if (\$1373 ) begin
+    if (\$1105 ) begin
       (* full_case = 32'd1 *)
       casez (\o__payload$183 [5:2])
         4'h0:
@@ -6680,259 +6156,259 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
         4'he:
             /* empty */;
         4'hf:
-            freed_15 = \$1374 ;
+            freed_15 = \$1106 ;
       endcase
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1442  = begun;
-    if (\$1380 ) begin
-      \$1442  = descriptor__payload[72];
+    \$1174  = begun;
+    if (\$1112 ) begin
+      \$1174  = descriptor__payload[72];
     end
     if (rst) begin
-      \$1442  = 1'h0;
+      \$1174  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1443  = bundle;
-    if (\$1380 ) begin
-      \$1443  = place[3:0];
+    \$1175  = bundle;
+    if (\$1112 ) begin
+      \$1175  = place[3:0];
     end
     if (rst) begin
-      \$1443  = 4'h0;
+      \$1175  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1444  = \$1383 ;
+    \$1176  = \$1115 ;
     if (rst) begin
-      \$1444  = 8'h00;
+      \$1176  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1445  = \$1386 ;
+    \$1177  = \$1118 ;
     if (rst) begin
-      \$1445  = 8'h00;
+      \$1177  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1446  = \$1389 ;
+    \$1178  = \$1121 ;
     if (rst) begin
-      \$1446  = 8'h00;
+      \$1178  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1447  = \$1392 ;
+    \$1179  = \$1124 ;
     if (rst) begin
-      \$1447  = 8'h00;
+      \$1179  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1448  = \$1395 ;
+    \$1180  = \$1127 ;
     if (rst) begin
-      \$1448  = 8'h00;
+      \$1180  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1449  = \$1398 ;
+    \$1181  = \$1130 ;
     if (rst) begin
-      \$1449  = 8'h00;
+      \$1181  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1450  = \$1401 ;
+    \$1182  = \$1133 ;
     if (rst) begin
-      \$1450  = 8'h00;
+      \$1182  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1451  = \$1404 ;
+    \$1183  = \$1136 ;
     if (rst) begin
-      \$1451  = 8'h00;
+      \$1183  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1452  = \$1407 ;
+    \$1184  = \$1139 ;
     if (rst) begin
-      \$1452  = 8'h00;
+      \$1184  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1453  = \$1410 ;
+    \$1185  = \$1142 ;
     if (rst) begin
-      \$1453  = 8'h00;
+      \$1185  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1454  = \$1413 ;
+    \$1186  = \$1145 ;
     if (rst) begin
-      \$1454  = 8'h00;
+      \$1186  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1455  = \$1416 ;
+    \$1187  = \$1148 ;
     if (rst) begin
-      \$1455  = 8'h00;
+      \$1187  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1456  = \$1419 ;
+    \$1188  = \$1151 ;
     if (rst) begin
-      \$1456  = 8'h00;
+      \$1188  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1457  = \$1422 ;
+    \$1189  = \$1154 ;
     if (rst) begin
-      \$1457  = 8'h00;
+      \$1189  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1458  = \$1425 ;
+    \$1190  = \$1157 ;
     if (rst) begin
-      \$1458  = 8'h00;
+      \$1190  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1459  = \$1428 ;
+    \$1191  = \$1160 ;
     if (rst) begin
-      \$1459  = 8'h00;
+      \$1191  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1460  = beat;
+    \$1192  = beat;
     if (arrives) begin
-      \$1460  = \$1430 [0];
+      \$1192  = \$1162 [0];
     end
     if (rst) begin
-      \$1460  = 1'h0;
+      \$1192  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1461  = token_walking;
-    if (\$1431 ) begin
-      \$1461  = \$1434 ;
+    \$1193  = token_walking;
+    if (\$1163 ) begin
+      \$1193  = \$1166 ;
     end
     if (rst) begin
-      \$1461  = 1'h0;
+      \$1193  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1462  = token_left;
-    if (\$1431 ) begin
-      \$1462  = \$1436 ;
+    \$1194  = token_left;
+    if (\$1163 ) begin
+      \$1194  = \$1168 ;
     end
     if (rst) begin
-      \$1462  = 8'h00;
+      \$1194  = 8'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1463  = waiting;
+    \$1195  = waiting;
     if (step) begin
-      \$1463  = \o__valid$137 ;
+      \$1195  = \o__valid$137 ;
     end
     if (rst) begin
-      \$1463  = 1'h0;
+      \$1195  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1464  = whose;
+    \$1196  = whose;
     if (step) begin
-      \$1464  = following;
+      \$1196  = following;
     end
     if (rst) begin
-      \$1464  = 7'h00;
+      \$1196  = 7'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1465  = loaded;
-    if (\$1438 ) begin
-      \$1465  = \o__valid$168 ;
+    \$1197  = loaded;
+    if (\$1170 ) begin
+      \$1197  = \o__valid$168 ;
     end
     if (rst) begin
-      \$1465  = 1'h0;
+      \$1197  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1466  = loaded_lane;
-    if (\$1438 ) begin
-      \$1466  = 1'h0;
+    \$1198  = loaded_lane;
+    if (\$1170 ) begin
+      \$1198  = 1'h0;
     end
     if (rst) begin
-      \$1466  = 1'h0;
+      \$1198  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1467  = loaded_last;
-    if (\$1438 ) begin
-      \$1467  = out_ends;
+    \$1199  = loaded_last;
+    if (\$1170 ) begin
+      \$1199  = out_ends;
     end
     if (rst) begin
-      \$1467  = 1'h0;
+      \$1199  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1468  = loaded_final;
-    if (\$1438 ) begin
-      \$1468  = \$1439 ;
+    \$1200  = loaded_final;
+    if (\$1170 ) begin
+      \$1200  = \$1171 ;
     end
     if (rst) begin
-      \$1468  = 1'h0;
+      \$1200  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1469  = loaded_ref;
-    if (\$1438 ) begin
-      \$1469  = \o__payload$183 [24:2];
+    \$1201  = loaded_ref;
+    if (\$1170 ) begin
+      \$1201  = \o__payload$183 [24:2];
     end
     if (rst) begin
-      \$1469  = 23'h000000;
+      \$1201  = 23'h000000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$1470  = out_beat;
+    \$1202  = out_beat;
     if (take) begin
-      \$1470  = \$1441 [3:0];
+      \$1202  = \$1173 [3:0];
     end
     if (rst) begin
-      \$1470  = 4'h0;
+      \$1202  = 4'h0;
     end
   end
-  assign fresh_1_0 = { \$1299 , \$1297  };
-  assign fresh_1_1 = { \$1302 , \$1300  };
-  assign fresh_1_2 = { \$1305 , \$1303  };
-  assign fresh_1_3 = { \$1308 , \$1306  };
-  assign fresh_2_0 = { \$1311 , \$1309  };
-  assign fresh_2_1 = { \$1314 , \$1312  };
-  assign fresh_3_0 = { \$1317 , \$1315  };
+  assign fresh_1_0 = { \$1035 , \$1033  };
+  assign fresh_1_1 = { \$1038 , \$1036  };
+  assign fresh_1_2 = { \$1041 , \$1039  };
+  assign fresh_1_3 = { \$1044 , \$1042  };
+  assign fresh_2_0 = { \$1047 , \$1045  };
+  assign fresh_2_1 = { \$1050 , \$1048  };
+  assign fresh_3_0 = { \$1053 , \$1051  };
   assign port__addr = { place[3:0], place[6:4] };
   assign port__data = descriptor__payload[71:26];
   assign \o__valid$97  = read_data__ready;
@@ -6957,9 +6433,9 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \i__valid$130  = whole;
   assign \$signature__addr$138  = { following[3:0], following[6:4] };
   assign \i__valid$140  = waiting;
-  assign token_chip_1_0 = { \$1348 , \$1346  };
-  assign token_chip_1_1 = { \$1351 , \$1349  };
-  assign token_chip_2_0 = { \$1354 , \$1352  };
+  assign token_chip_1_0 = { \$1080 , \$1078  };
+  assign token_chip_1_1 = { \$1083 , \$1081  };
+  assign token_chip_2_0 = { \$1086 , \$1084  };
   assign \$signature__en$174  = take;
   assign \$signature__en$175  = take;
   assign \$signature__en$176  = take;
@@ -7098,7 +6574,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \i__payload$192 [280:258] = loaded_ref;
   assign \i__payload$192 [257] = loaded_final;
   assign \i__payload$192 [256] = loaded_last;
-  assign \i__payload$192 [255:0] = \$1371 ;
+  assign \i__payload$192 [255:0] = \$1103 ;
   assign \i__payload$165 [24:2] = \o__payload$163 [54:32];
   assign \i__payload$165 [1] = \o__payload$163 [31];
   assign \i__payload$165 [0] = \o__payload$163 [30];
@@ -7110,7 +6586,7 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign \i__payload$141 [36:30] = whose;
   assign \i__payload$141 [29:1] = \$signature__data$142 [29:1];
   assign \i__payload$141 [0] = \$signature__data$142 [0];
-  assign following[6:4] = { \$1354 , \$1352  };
+  assign following[6:4] = { \$1086 , \$1084  };
   assign following[3:0] = \o__payload$135 [3:0];
   assign \i__payload$95 [13:7] = o__payload[42:36];
   assign \i__payload$95 [6] = o__payload[35];
@@ -7120,15 +6596,15 @@ module pam_interface(descriptor__valid, read__ready, read_data__payload, read_da
   assign i__payload[1:0] = descriptor__payload[4:3];
   always @*
     place[6:4] = descriptor__payload[2:0];
-  assign \$98  = \$66 ;
-  assign \$260  = \$232 ;
-  assign \$422  = \$398 ;
-  assign \$584  = \$564 ;
-  assign \$746  = \$730 ;
-  assign \$908  = \$896 ;
-  assign \$1070  = \$1062 ;
-  assign \$1232  = \$1228 ;
-  assign \$1322  = descriptor__payload[72];
+  assign \$65  = \$33 ;
+  assign \$194  = \$166 ;
+  assign \$323  = \$299 ;
+  assign \$452  = \$432 ;
+  assign \$581  = \$565 ;
+  assign \$710  = \$698 ;
+  assign \$839  = \$831 ;
+  assign \$968  = \$964 ;
+  assign \$1058  = descriptor__payload[72];
 endmodule
 
 module \pam_interface.complete (rst, i__valid, o__ready, write_port__data, o__valid, o__payload, clk);
@@ -10265,38 +9741,38 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$2955 ;
   wire \$2956 ;
   wire [31:0] \$2957 ;
-  wire [-1:0] \$2958 ;
-  wire [31:0] \$2959 ;
+  wire [31:0] \$2958 ;
+  wire \$2959 ;
   wire \$296 ;
   wire [31:0] \$2960 ;
-  wire \$2961 ;
+  wire [31:0] \$2961 ;
   wire [31:0] \$2962 ;
   wire [31:0] \$2963 ;
-  wire [31:0] \$2964 ;
-  wire [-1:0] \$2965 ;
+  wire \$2964 ;
+  wire [31:0] \$2965 ;
   wire [31:0] \$2966 ;
   wire [31:0] \$2967 ;
-  wire \$2968 ;
-  wire [31:0] \$2969 ;
+  wire [31:0] \$2968 ;
+  wire \$2969 ;
   wire \$297 ;
   wire [31:0] \$2970 ;
   wire [31:0] \$2971 ;
-  wire [-1:0] \$2972 ;
+  wire [31:0] \$2972 ;
   wire [31:0] \$2973 ;
-  wire [31:0] \$2974 ;
-  wire \$2975 ;
+  wire \$2974 ;
+  wire [31:0] \$2975 ;
   wire [31:0] \$2976 ;
   wire [31:0] \$2977 ;
   wire [31:0] \$2978 ;
-  wire [-1:0] \$2979 ;
+  wire \$2979 ;
   wire \$298 ;
   wire [31:0] \$2980 ;
   wire [31:0] \$2981 ;
-  wire \$2982 ;
+  wire [31:0] \$2982 ;
   wire [31:0] \$2983 ;
-  wire [31:0] \$2984 ;
+  wire \$2984 ;
   wire [31:0] \$2985 ;
-  wire [-1:0] \$2986 ;
+  wire [31:0] \$2986 ;
   wire [31:0] \$2987 ;
   wire [31:0] \$2988 ;
   wire \$2989 ;
@@ -10304,153 +9780,153 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire [31:0] \$2990 ;
   wire [31:0] \$2991 ;
   wire [31:0] \$2992 ;
-  wire [-1:0] \$2993 ;
-  wire [31:0] \$2994 ;
+  wire [31:0] \$2993 ;
+  wire \$2994 ;
   wire [31:0] \$2995 ;
-  wire \$2996 ;
+  wire [31:0] \$2996 ;
   wire [31:0] \$2997 ;
   wire [31:0] \$2998 ;
-  wire [31:0] \$2999 ;
+  wire \$2999 ;
   wire \$3 ;
   wire \$30 ;
   wire \$300 ;
-  wire [-1:0] \$3000 ;
+  wire [31:0] \$3000 ;
   wire [31:0] \$3001 ;
   wire [31:0] \$3002 ;
-  wire \$3003 ;
-  wire [31:0] \$3004 ;
+  wire [31:0] \$3003 ;
+  wire \$3004 ;
   wire [31:0] \$3005 ;
   wire [31:0] \$3006 ;
-  wire [-1:0] \$3007 ;
+  wire [31:0] \$3007 ;
   wire [31:0] \$3008 ;
-  wire [31:0] \$3009 ;
+  wire \$3009 ;
   wire \$301 ;
-  wire \$3010 ;
+  wire [31:0] \$3010 ;
   wire [31:0] \$3011 ;
   wire [31:0] \$3012 ;
   wire [31:0] \$3013 ;
-  wire [-1:0] \$3014 ;
+  wire \$3014 ;
   wire [31:0] \$3015 ;
   wire [31:0] \$3016 ;
-  wire \$3017 ;
+  wire [31:0] \$3017 ;
   wire [31:0] \$3018 ;
-  wire [31:0] \$3019 ;
+  wire \$3019 ;
   wire \$302 ;
   wire [31:0] \$3020 ;
-  wire [-1:0] \$3021 ;
+  wire [31:0] \$3021 ;
   wire [31:0] \$3022 ;
   wire [31:0] \$3023 ;
   wire \$3024 ;
   wire [31:0] \$3025 ;
   wire [31:0] \$3026 ;
   wire [31:0] \$3027 ;
-  wire [-1:0] \$3028 ;
-  wire [31:0] \$3029 ;
+  wire [31:0] \$3028 ;
+  wire \$3029 ;
   wire \$303 ;
   wire [31:0] \$3030 ;
-  wire \$3031 ;
+  wire [31:0] \$3031 ;
   wire [31:0] \$3032 ;
   wire [31:0] \$3033 ;
-  wire [31:0] \$3034 ;
-  wire [-1:0] \$3035 ;
+  wire \$3034 ;
+  wire [31:0] \$3035 ;
   wire [31:0] \$3036 ;
-  wire [31:0] \$3037 ;
+  wire \$3037 ;
   wire \$3038 ;
-  wire [31:0] \$3039 ;
+  wire \$3039 ;
   wire \$304 ;
-  wire [31:0] \$3040 ;
-  wire [31:0] \$3041 ;
-  wire [-1:0] \$3042 ;
-  wire [31:0] \$3043 ;
-  wire [31:0] \$3044 ;
+  wire \$3040 ;
+  wire \$3041 ;
+  wire \$3042 ;
+  wire \$3043 ;
+  wire \$3044 ;
   wire \$3045 ;
-  wire [31:0] \$3046 ;
-  wire [31:0] \$3047 ;
-  wire [31:0] \$3048 ;
-  wire [-1:0] \$3049 ;
+  wire \$3046 ;
+  wire \$3047 ;
+  wire \$3048 ;
+  wire \$3049 ;
   wire \$305 ;
-  wire [31:0] \$3050 ;
-  wire [31:0] \$3051 ;
+  wire \$3050 ;
+  wire \$3051 ;
   wire \$3052 ;
-  wire [31:0] \$3053 ;
-  wire [31:0] \$3054 ;
-  wire [31:0] \$3055 ;
-  wire [-1:0] \$3056 ;
-  wire [31:0] \$3057 ;
-  wire [31:0] \$3058 ;
+  wire \$3053 ;
+  wire \$3054 ;
+  wire \$3055 ;
+  wire \$3056 ;
+  wire \$3057 ;
+  wire \$3058 ;
   wire \$3059 ;
   wire \$306 ;
-  wire [31:0] \$3060 ;
-  wire [31:0] \$3061 ;
-  wire [31:0] \$3062 ;
-  wire [-1:0] \$3063 ;
-  wire [31:0] \$3064 ;
-  wire [31:0] \$3065 ;
+  wire \$3060 ;
+  wire [1:0] \$3061 ;
+  wire \$3062 ;
+  wire \$3063 ;
+  wire [1:0] \$3064 ;
+  wire \$3065 ;
   wire \$3066 ;
-  wire [31:0] \$3067 ;
-  wire [31:0] \$3068 ;
+  wire [1:0] \$3067 ;
+  wire \$3068 ;
   wire \$3069 ;
   wire \$307 ;
-  wire \$3070 ;
+  wire [1:0] \$3070 ;
   wire \$3071 ;
   wire \$3072 ;
-  wire \$3073 ;
+  wire [2:0] \$3073 ;
   wire \$3074 ;
   wire \$3075 ;
-  wire \$3076 ;
+  wire [2:0] \$3076 ;
   wire \$3077 ;
   wire \$3078 ;
-  wire \$3079 ;
+  wire [3:0] \$3079 ;
   wire \$308 ;
   wire \$3080 ;
   wire \$3081 ;
   wire \$3082 ;
-  wire \$3083 ;
+  wire [13:0] \$3083 ;
   wire \$3084 ;
-  wire \$3085 ;
+  wire [13:0] \$3085 ;
   wire \$3086 ;
-  wire \$3087 ;
+  wire [13:0] \$3087 ;
   wire \$3088 ;
-  wire \$3089 ;
+  wire [13:0] \$3089 ;
   wire \$309 ;
   wire \$3090 ;
-  wire \$3091 ;
+  wire [1:0] \$3091 ;
   wire \$3092 ;
-  wire [1:0] \$3093 ;
+  wire \$3093 ;
   wire \$3094 ;
   wire \$3095 ;
-  wire [1:0] \$3096 ;
+  wire \$3096 ;
   wire \$3097 ;
   wire \$3098 ;
-  wire [1:0] \$3099 ;
+  wire \$3099 ;
   wire \$31 ;
   wire \$310 ;
   wire \$3100 ;
   wire \$3101 ;
-  wire [1:0] \$3102 ;
+  wire \$3102 ;
   wire \$3103 ;
   wire \$3104 ;
-  wire [2:0] \$3105 ;
+  wire \$3105 ;
   wire \$3106 ;
   wire \$3107 ;
-  wire [2:0] \$3108 ;
+  wire \$3108 ;
   wire \$3109 ;
   wire \$311 ;
   wire \$3110 ;
-  wire [3:0] \$3111 ;
+  wire \$3111 ;
   wire \$3112 ;
   wire \$3113 ;
   wire \$3114 ;
-  wire [13:0] \$3115 ;
+  wire \$3115 ;
   wire \$3116 ;
-  wire [13:0] \$3117 ;
+  wire \$3117 ;
   wire \$3118 ;
-  wire [13:0] \$3119 ;
+  wire \$3119 ;
   wire \$312 ;
   wire \$3120 ;
-  wire [13:0] \$3121 ;
+  wire \$3121 ;
   wire \$3122 ;
-  wire [1:0] \$3123 ;
+  wire \$3123 ;
   wire \$3124 ;
   wire \$3125 ;
   wire \$3126 ;
@@ -10494,41 +9970,41 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$3160 ;
   wire \$3161 ;
   wire \$3162 ;
-  wire \$3163 ;
-  wire \$3164 ;
-  wire \$3165 ;
-  wire \$3166 ;
-  wire \$3167 ;
-  wire \$3168 ;
-  wire \$3169 ;
+  wire [1:0] \$3163 ;
+  wire [1:0] \$3164 ;
+  wire [1:0] \$3165 ;
+  wire [1:0] \$3166 ;
+  wire [1:0] \$3167 ;
+  wire [1:0] \$3168 ;
+  wire [1:0] \$3169 ;
   wire \$317 ;
-  wire \$3170 ;
-  wire \$3171 ;
-  wire \$3172 ;
-  wire \$3173 ;
-  wire \$3174 ;
-  wire \$3175 ;
-  wire \$3176 ;
-  wire \$3177 ;
-  wire \$3178 ;
-  wire \$3179 ;
+  wire [1:0] \$3170 ;
+  wire [1:0] \$3171 ;
+  wire [1:0] \$3172 ;
+  wire [1:0] \$3173 ;
+  wire [1:0] \$3174 ;
+  wire [1:0] \$3175 ;
+  wire [1:0] \$3176 ;
+  wire [1:0] \$3177 ;
+  wire [1:0] \$3178 ;
+  wire [1:0] \$3179 ;
   wire \$318 ;
-  wire \$3180 ;
-  wire \$3181 ;
-  wire \$3182 ;
-  wire \$3183 ;
-  wire \$3184 ;
-  wire \$3185 ;
-  wire \$3186 ;
-  wire \$3187 ;
-  wire \$3188 ;
-  wire \$3189 ;
+  wire [1:0] \$3180 ;
+  wire [1:0] \$3181 ;
+  wire [1:0] \$3182 ;
+  wire [1:0] \$3183 ;
+  wire [1:0] \$3184 ;
+  wire [1:0] \$3185 ;
+  wire [1:0] \$3186 ;
+  wire [1:0] \$3187 ;
+  wire [1:0] \$3188 ;
+  wire [1:0] \$3189 ;
   wire \$319 ;
-  wire \$3190 ;
-  wire \$3191 ;
-  wire \$3192 ;
-  wire \$3193 ;
-  wire \$3194 ;
+  wire [1:0] \$3190 ;
+  wire [1:0] \$3191 ;
+  wire [1:0] \$3192 ;
+  wire [1:0] \$3193 ;
+  wire [1:0] \$3194 ;
   wire [1:0] \$3195 ;
   wire [1:0] \$3196 ;
   wire [1:0] \$3197 ;
@@ -10564,41 +10040,41 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire [1:0] \$3223 ;
   wire [1:0] \$3224 ;
   wire [1:0] \$3225 ;
-  wire [1:0] \$3226 ;
-  wire [1:0] \$3227 ;
-  wire [1:0] \$3228 ;
-  wire [1:0] \$3229 ;
+  wire \$3226 ;
+  wire \$3227 ;
+  wire \$3228 ;
+  wire \$3229 ;
   wire \$323 ;
-  wire [1:0] \$3230 ;
-  wire [1:0] \$3231 ;
-  wire [1:0] \$3232 ;
-  wire [1:0] \$3233 ;
-  wire [1:0] \$3234 ;
-  wire [1:0] \$3235 ;
-  wire [1:0] \$3236 ;
-  wire [1:0] \$3237 ;
-  wire [1:0] \$3238 ;
-  wire [1:0] \$3239 ;
+  wire \$3230 ;
+  wire \$3231 ;
+  wire \$3232 ;
+  wire \$3233 ;
+  wire \$3234 ;
+  wire \$3235 ;
+  wire \$3236 ;
+  wire \$3237 ;
+  wire \$3238 ;
+  wire \$3239 ;
   reg \$324 ;
-  wire [1:0] \$3240 ;
-  wire [1:0] \$3241 ;
-  wire [1:0] \$3242 ;
-  wire [1:0] \$3243 ;
-  wire [1:0] \$3244 ;
-  wire [1:0] \$3245 ;
-  wire [1:0] \$3246 ;
-  wire [1:0] \$3247 ;
-  wire [1:0] \$3248 ;
-  wire [1:0] \$3249 ;
+  wire \$3240 ;
+  wire \$3241 ;
+  wire \$3242 ;
+  wire \$3243 ;
+  wire \$3244 ;
+  wire \$3245 ;
+  wire \$3246 ;
+  wire \$3247 ;
+  wire \$3248 ;
+  wire \$3249 ;
   wire \$325 ;
-  wire [1:0] \$3250 ;
-  wire [1:0] \$3251 ;
-  wire [1:0] \$3252 ;
-  wire [1:0] \$3253 ;
-  wire [1:0] \$3254 ;
-  wire [1:0] \$3255 ;
-  wire [1:0] \$3256 ;
-  wire [1:0] \$3257 ;
+  wire \$3250 ;
+  wire \$3251 ;
+  wire \$3252 ;
+  wire \$3253 ;
+  wire \$3254 ;
+  wire \$3255 ;
+  wire \$3256 ;
+  wire \$3257 ;
   wire \$3258 ;
   wire \$3259 ;
   wire \$326 ;
@@ -10635,12 +10111,12 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$3288 ;
   wire \$3289 ;
   wire \$329 ;
-  wire \$3290 ;
+  wire [7:0] \$3290 ;
   wire \$3291 ;
   wire \$3292 ;
   wire \$3293 ;
-  wire \$3294 ;
-  wire \$3295 ;
+  wire [1:0] \$3294 ;
+  wire [1:0] \$3295 ;
   wire \$3296 ;
   wire \$3297 ;
   wire \$3298 ;
@@ -10663,41 +10139,41 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$3312 ;
   wire \$3313 ;
   wire \$3314 ;
-  wire \$3315 ;
-  wire \$3316 ;
-  wire \$3317 ;
-  wire \$3318 ;
-  wire \$3319 ;
+  wire [22:0] \$3315 ;
+  wire [22:0] \$3316 ;
+  wire [22:0] \$3317 ;
+  wire [22:0] \$3318 ;
+  wire [22:0] \$3319 ;
   wire \$332 ;
-  wire \$3320 ;
-  wire \$3321 ;
-  wire [7:0] \$3322 ;
-  wire \$3323 ;
-  wire \$3324 ;
-  wire \$3325 ;
-  wire [1:0] \$3326 ;
-  wire [1:0] \$3327 ;
-  wire \$3328 ;
-  wire \$3329 ;
+  wire [22:0] \$3320 ;
+  wire [22:0] \$3321 ;
+  wire [22:0] \$3322 ;
+  wire [22:0] \$3323 ;
+  wire [22:0] \$3324 ;
+  wire [22:0] \$3325 ;
+  wire [22:0] \$3326 ;
+  wire [22:0] \$3327 ;
+  wire [22:0] \$3328 ;
+  wire [22:0] \$3329 ;
   wire \$333 ;
-  wire \$3330 ;
-  wire \$3331 ;
-  wire \$3332 ;
-  wire \$3333 ;
-  wire \$3334 ;
-  wire \$3335 ;
-  wire \$3336 ;
-  wire \$3337 ;
-  wire \$3338 ;
-  wire \$3339 ;
+  wire [22:0] \$3330 ;
+  wire [22:0] \$3331 ;
+  wire [22:0] \$3332 ;
+  wire [22:0] \$3333 ;
+  wire [22:0] \$3334 ;
+  wire [22:0] \$3335 ;
+  wire [22:0] \$3336 ;
+  wire [22:0] \$3337 ;
+  wire [22:0] \$3338 ;
+  wire [22:0] \$3339 ;
   wire \$334 ;
-  wire \$3340 ;
-  wire \$3341 ;
-  wire \$3342 ;
-  wire \$3343 ;
-  wire \$3344 ;
-  wire \$3345 ;
-  wire \$3346 ;
+  wire [22:0] \$3340 ;
+  wire [22:0] \$3341 ;
+  wire [22:0] \$3342 ;
+  wire [22:0] \$3343 ;
+  wire [22:0] \$3344 ;
+  wire [22:0] \$3345 ;
+  wire [22:0] \$3346 ;
   wire [22:0] \$3347 ;
   wire [22:0] \$3348 ;
   wire [22:0] \$3349 ;
@@ -10732,42 +10208,42 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire [22:0] \$3375 ;
   wire [22:0] \$3376 ;
   wire [22:0] \$3377 ;
-  wire [22:0] \$3378 ;
-  wire [22:0] \$3379 ;
+  wire \$3378 ;
+  wire \$3379 ;
   wire \$338 ;
-  wire [22:0] \$3380 ;
-  wire [22:0] \$3381 ;
-  wire [22:0] \$3382 ;
-  wire [22:0] \$3383 ;
-  wire [22:0] \$3384 ;
-  wire [22:0] \$3385 ;
-  wire [22:0] \$3386 ;
-  wire [22:0] \$3387 ;
-  wire [22:0] \$3388 ;
-  wire [22:0] \$3389 ;
+  wire \$3380 ;
+  wire \$3381 ;
+  wire \$3382 ;
+  wire \$3383 ;
+  wire \$3384 ;
+  wire \$3385 ;
+  wire \$3386 ;
+  wire \$3387 ;
+  wire \$3388 ;
+  wire \$3389 ;
   wire \$339 ;
-  wire [22:0] \$3390 ;
-  wire [22:0] \$3391 ;
-  wire [22:0] \$3392 ;
-  wire [22:0] \$3393 ;
-  wire [22:0] \$3394 ;
-  wire [22:0] \$3395 ;
-  wire [22:0] \$3396 ;
-  wire [22:0] \$3397 ;
-  wire [22:0] \$3398 ;
-  wire [22:0] \$3399 ;
+  wire \$3390 ;
+  wire \$3391 ;
+  wire \$3392 ;
+  wire \$3393 ;
+  wire \$3394 ;
+  wire \$3395 ;
+  wire \$3396 ;
+  wire \$3397 ;
+  wire \$3398 ;
+  wire \$3399 ;
   wire \$34 ;
   wire \$340 ;
-  wire [22:0] \$3400 ;
-  wire [22:0] \$3401 ;
-  wire [22:0] \$3402 ;
-  wire [22:0] \$3403 ;
-  wire [22:0] \$3404 ;
-  wire [22:0] \$3405 ;
-  wire [22:0] \$3406 ;
-  wire [22:0] \$3407 ;
-  wire [22:0] \$3408 ;
-  wire [22:0] \$3409 ;
+  wire \$3400 ;
+  wire \$3401 ;
+  wire \$3402 ;
+  wire \$3403 ;
+  wire \$3404 ;
+  wire \$3405 ;
+  wire \$3406 ;
+  wire \$3407 ;
+  wire \$3408 ;
+  wire \$3409 ;
   wire \$341 ;
   wire \$3410 ;
   wire \$3411 ;
@@ -10884,7 +10360,7 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$3511 ;
   wire \$3512 ;
   wire \$3513 ;
-  wire \$3514 ;
+  reg \$3514 ;
   wire \$3515 ;
   wire \$3516 ;
   wire \$3517 ;
@@ -10893,12 +10369,12 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$352 ;
   wire \$3520 ;
   wire \$3521 ;
-  wire \$3522 ;
-  wire \$3523 ;
+  reg [21:0] \$3522 ;
+  wire [21:0] \$3523 ;
   wire \$3524 ;
   wire \$3525 ;
   wire \$3526 ;
-  wire \$3527 ;
+  reg \$3527 ;
   wire \$3528 ;
   wire \$3529 ;
   wire \$353 ;
@@ -10907,654 +10383,654 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   wire \$3532 ;
   wire \$3533 ;
   wire \$3534 ;
-  wire \$3535 ;
-  wire \$3536 ;
+  reg [21:0] \$3535 ;
+  wire [21:0] \$3536 ;
   wire \$3537 ;
   wire \$3538 ;
   wire \$3539 ;
   wire \$354 ;
-  wire \$3540 ;
+  reg \$3540 ;
   wire \$3541 ;
   wire \$3542 ;
   wire \$3543 ;
   wire \$3544 ;
   wire \$3545 ;
-  reg \$3546 ;
+  wire \$3546 ;
   wire \$3547 ;
-  wire \$3548 ;
-  wire \$3549 ;
+  reg [21:0] \$3548 ;
+  wire [21:0] \$3549 ;
   wire \$355 ;
   wire \$3550 ;
   wire \$3551 ;
   wire \$3552 ;
-  wire \$3553 ;
-  reg [21:0] \$3554 ;
-  wire [21:0] \$3555 ;
+  reg \$3553 ;
+  wire \$3554 ;
+  wire \$3555 ;
   wire \$3556 ;
   wire \$3557 ;
   wire \$3558 ;
-  reg \$3559 ;
+  wire \$3559 ;
   wire \$356 ;
   wire \$3560 ;
-  wire \$3561 ;
-  wire \$3562 ;
+  reg [21:0] \$3561 ;
+  wire [21:0] \$3562 ;
   wire \$3563 ;
   wire \$3564 ;
   wire \$3565 ;
-  wire \$3566 ;
-  reg [21:0] \$3567 ;
-  wire [21:0] \$3568 ;
+  reg \$3566 ;
+  wire \$3567 ;
+  wire \$3568 ;
   wire \$3569 ;
   wire \$357 ;
   wire \$3570 ;
   wire \$3571 ;
-  reg \$3572 ;
+  wire \$3572 ;
   wire \$3573 ;
-  wire \$3574 ;
-  wire \$3575 ;
+  reg [21:0] \$3574 ;
+  wire [21:0] \$3575 ;
   wire \$3576 ;
   wire \$3577 ;
   wire \$3578 ;
-  wire \$3579 ;
+  reg \$3579 ;
   wire \$358 ;
-  reg [21:0] \$3580 ;
-  wire [21:0] \$3581 ;
+  wire \$3580 ;
+  wire \$3581 ;
   wire \$3582 ;
   wire \$3583 ;
   wire \$3584 ;
-  reg \$3585 ;
+  wire \$3585 ;
   wire \$3586 ;
-  wire \$3587 ;
-  wire \$3588 ;
+  reg [21:0] \$3587 ;
+  wire [21:0] \$3588 ;
   wire \$3589 ;
   wire \$359 ;
   wire \$3590 ;
   wire \$3591 ;
-  wire \$3592 ;
-  reg [21:0] \$3593 ;
-  wire [21:0] \$3594 ;
+  reg \$3592 ;
+  wire \$3593 ;
+  wire \$3594 ;
   wire \$3595 ;
   wire \$3596 ;
   wire \$3597 ;
-  reg \$3598 ;
+  wire \$3598 ;
   wire \$3599 ;
   wire \$36 ;
   wire \$360 ;
-  wire \$3600 ;
-  wire \$3601 ;
+  reg [21:0] \$3600 ;
+  wire [21:0] \$3601 ;
   wire \$3602 ;
   wire \$3603 ;
   wire \$3604 ;
-  wire \$3605 ;
-  reg [21:0] \$3606 ;
-  wire [21:0] \$3607 ;
+  reg \$3605 ;
+  wire \$3606 ;
+  wire \$3607 ;
   wire \$3608 ;
   wire \$3609 ;
   wire \$361 ;
   wire \$3610 ;
-  reg \$3611 ;
+  wire \$3611 ;
   wire \$3612 ;
-  wire \$3613 ;
-  wire \$3614 ;
+  reg [21:0] \$3613 ;
+  wire [21:0] \$3614 ;
   wire \$3615 ;
   wire \$3616 ;
   wire \$3617 ;
-  wire \$3618 ;
-  reg [21:0] \$3619 ;
+  reg \$3618 ;
+  wire \$3619 ;
   wire \$362 ;
-  wire [21:0] \$3620 ;
+  wire \$3620 ;
   wire \$3621 ;
   wire \$3622 ;
   wire \$3623 ;
-  reg \$3624 ;
+  wire \$3624 ;
   wire \$3625 ;
-  wire \$3626 ;
-  wire \$3627 ;
+  reg [21:0] \$3626 ;
+  wire [21:0] \$3627 ;
   wire \$3628 ;
   wire \$3629 ;
   wire \$363 ;
   wire \$3630 ;
-  wire \$3631 ;
-  reg [21:0] \$3632 ;
-  wire [21:0] \$3633 ;
+  reg \$3631 ;
+  wire \$3632 ;
+  wire \$3633 ;
   wire \$3634 ;
   wire \$3635 ;
   wire \$3636 ;
-  reg \$3637 ;
+  wire \$3637 ;
   wire \$3638 ;
-  wire \$3639 ;
+  reg [21:0] \$3639 ;
   wire \$364 ;
-  wire \$3640 ;
+  wire [21:0] \$3640 ;
   wire \$3641 ;
   wire \$3642 ;
   wire \$3643 ;
-  wire \$3644 ;
-  reg [21:0] \$3645 ;
-  wire [21:0] \$3646 ;
+  reg \$3644 ;
+  wire \$3645 ;
+  wire \$3646 ;
   wire \$3647 ;
   wire \$3648 ;
   wire \$3649 ;
   wire \$365 ;
-  reg \$3650 ;
+  wire \$3650 ;
   wire \$3651 ;
-  wire \$3652 ;
-  wire \$3653 ;
+  reg [21:0] \$3652 ;
+  wire [21:0] \$3653 ;
   wire \$3654 ;
   wire \$3655 ;
   wire \$3656 ;
-  wire \$3657 ;
-  reg [21:0] \$3658 ;
-  wire [21:0] \$3659 ;
+  reg \$3657 ;
+  wire \$3658 ;
+  wire \$3659 ;
   wire \$366 ;
   wire \$3660 ;
   wire \$3661 ;
   wire \$3662 ;
-  reg \$3663 ;
+  wire \$3663 ;
   wire \$3664 ;
-  wire \$3665 ;
-  wire \$3666 ;
+  reg [21:0] \$3665 ;
+  wire [21:0] \$3666 ;
   wire \$3667 ;
   wire \$3668 ;
   wire \$3669 ;
   wire \$367 ;
-  wire \$3670 ;
-  reg [21:0] \$3671 ;
-  wire [21:0] \$3672 ;
+  reg \$3670 ;
+  wire \$3671 ;
+  wire \$3672 ;
   wire \$3673 ;
   wire \$3674 ;
   wire \$3675 ;
-  reg \$3676 ;
+  wire \$3676 ;
   wire \$3677 ;
-  wire \$3678 ;
-  wire \$3679 ;
+  reg [21:0] \$3678 ;
+  wire [21:0] \$3679 ;
   wire \$368 ;
   wire \$3680 ;
   wire \$3681 ;
   wire \$3682 ;
-  wire \$3683 ;
-  reg [21:0] \$3684 ;
-  wire [21:0] \$3685 ;
+  reg \$3683 ;
+  wire \$3684 ;
+  wire \$3685 ;
   wire \$3686 ;
   wire \$3687 ;
   wire \$3688 ;
-  reg \$3689 ;
+  wire \$3689 ;
   wire \$369 ;
   wire \$3690 ;
-  wire \$3691 ;
-  wire \$3692 ;
+  reg [21:0] \$3691 ;
+  wire [21:0] \$3692 ;
   wire \$3693 ;
   wire \$3694 ;
   wire \$3695 ;
-  wire \$3696 ;
-  reg [21:0] \$3697 ;
-  wire [21:0] \$3698 ;
+  reg \$3696 ;
+  wire \$3697 ;
+  wire \$3698 ;
   wire \$3699 ;
   wire \$37 ;
   wire \$370 ;
   wire \$3700 ;
   wire \$3701 ;
-  reg \$3702 ;
+  wire \$3702 ;
   wire \$3703 ;
-  wire \$3704 ;
-  wire \$3705 ;
+  reg [21:0] \$3704 ;
+  wire [21:0] \$3705 ;
   wire \$3706 ;
   wire \$3707 ;
   wire \$3708 ;
-  wire \$3709 ;
+  reg \$3709 ;
   wire \$371 ;
-  reg [21:0] \$3710 ;
-  wire [21:0] \$3711 ;
+  wire \$3710 ;
+  wire \$3711 ;
   wire \$3712 ;
   wire \$3713 ;
   wire \$3714 ;
-  reg \$3715 ;
+  wire \$3715 ;
   wire \$3716 ;
-  wire \$3717 ;
-  wire \$3718 ;
+  reg [21:0] \$3717 ;
+  wire [21:0] \$3718 ;
   wire \$3719 ;
   wire \$372 ;
   wire \$3720 ;
   wire \$3721 ;
-  wire \$3722 ;
-  reg [21:0] \$3723 ;
-  wire [21:0] \$3724 ;
+  reg \$3722 ;
+  wire \$3723 ;
+  wire \$3724 ;
   wire \$3725 ;
   wire \$3726 ;
   wire \$3727 ;
-  reg \$3728 ;
+  wire \$3728 ;
   wire \$3729 ;
   wire \$373 ;
-  wire \$3730 ;
-  wire \$3731 ;
+  reg [21:0] \$3730 ;
+  wire [21:0] \$3731 ;
   wire \$3732 ;
   wire \$3733 ;
   wire \$3734 ;
-  wire \$3735 ;
-  reg [21:0] \$3736 ;
-  wire [21:0] \$3737 ;
+  reg \$3735 ;
+  wire \$3736 ;
+  wire \$3737 ;
   wire \$3738 ;
   wire \$3739 ;
   wire \$374 ;
   wire \$3740 ;
-  reg \$3741 ;
+  wire \$3741 ;
   wire \$3742 ;
-  wire \$3743 ;
-  wire \$3744 ;
+  reg [21:0] \$3743 ;
+  wire [21:0] \$3744 ;
   wire \$3745 ;
   wire \$3746 ;
   wire \$3747 ;
-  wire \$3748 ;
-  reg [21:0] \$3749 ;
+  reg \$3748 ;
+  wire \$3749 ;
   wire \$375 ;
-  wire [21:0] \$3750 ;
+  wire \$3750 ;
   wire \$3751 ;
   wire \$3752 ;
   wire \$3753 ;
-  reg \$3754 ;
+  wire \$3754 ;
   wire \$3755 ;
-  wire \$3756 ;
-  wire \$3757 ;
+  reg [21:0] \$3756 ;
+  wire [21:0] \$3757 ;
   wire \$3758 ;
   wire \$3759 ;
   wire \$376 ;
   wire \$3760 ;
-  wire \$3761 ;
-  reg [21:0] \$3762 ;
-  wire [21:0] \$3763 ;
+  reg \$3761 ;
+  wire \$3762 ;
+  wire \$3763 ;
   wire \$3764 ;
   wire \$3765 ;
   wire \$3766 ;
-  reg \$3767 ;
+  wire \$3767 ;
   wire \$3768 ;
-  wire \$3769 ;
+  reg [21:0] \$3769 ;
   wire \$377 ;
-  wire \$3770 ;
+  wire [21:0] \$3770 ;
   wire \$3771 ;
   wire \$3772 ;
   wire \$3773 ;
-  wire \$3774 ;
-  reg [21:0] \$3775 ;
-  wire [21:0] \$3776 ;
+  reg \$3774 ;
+  wire \$3775 ;
+  wire \$3776 ;
   wire \$3777 ;
   wire \$3778 ;
   wire \$3779 ;
   wire \$378 ;
-  reg \$3780 ;
+  wire \$3780 ;
   wire \$3781 ;
-  wire \$3782 ;
-  wire \$3783 ;
+  reg [21:0] \$3782 ;
+  wire [21:0] \$3783 ;
   wire \$3784 ;
   wire \$3785 ;
   wire \$3786 ;
-  wire \$3787 ;
-  reg [21:0] \$3788 ;
-  wire [21:0] \$3789 ;
+  reg \$3787 ;
+  wire \$3788 ;
+  wire \$3789 ;
   wire \$379 ;
   wire \$3790 ;
   wire \$3791 ;
   wire \$3792 ;
-  reg \$3793 ;
+  wire \$3793 ;
   wire \$3794 ;
-  wire \$3795 ;
-  wire \$3796 ;
+  reg [21:0] \$3795 ;
+  wire [21:0] \$3796 ;
   wire \$3797 ;
   wire \$3798 ;
   wire \$3799 ;
   wire \$38 ;
   wire \$380 ;
-  wire \$3800 ;
-  reg [21:0] \$3801 ;
-  wire [21:0] \$3802 ;
+  reg \$3800 ;
+  wire \$3801 ;
+  wire \$3802 ;
   wire \$3803 ;
   wire \$3804 ;
   wire \$3805 ;
-  reg \$3806 ;
+  wire \$3806 ;
   wire \$3807 ;
-  wire \$3808 ;
-  wire \$3809 ;
+  reg [21:0] \$3808 ;
+  wire [21:0] \$3809 ;
   wire \$381 ;
   wire \$3810 ;
   wire \$3811 ;
   wire \$3812 ;
-  wire \$3813 ;
-  reg [21:0] \$3814 ;
-  wire [21:0] \$3815 ;
+  reg \$3813 ;
+  wire \$3814 ;
+  wire \$3815 ;
   wire \$3816 ;
   wire \$3817 ;
   wire \$3818 ;
-  reg \$3819 ;
+  wire \$3819 ;
   wire \$382 ;
   wire \$3820 ;
-  wire \$3821 ;
-  wire \$3822 ;
+  reg [21:0] \$3821 ;
+  wire [21:0] \$3822 ;
   wire \$3823 ;
   wire \$3824 ;
   wire \$3825 ;
-  wire \$3826 ;
-  reg [21:0] \$3827 ;
-  wire [21:0] \$3828 ;
+  reg \$3826 ;
+  wire \$3827 ;
+  wire \$3828 ;
   wire \$3829 ;
   wire \$383 ;
   wire \$3830 ;
   wire \$3831 ;
-  reg \$3832 ;
+  wire \$3832 ;
   wire \$3833 ;
-  wire \$3834 ;
-  wire \$3835 ;
+  reg [21:0] \$3834 ;
+  wire [21:0] \$3835 ;
   wire \$3836 ;
   wire \$3837 ;
   wire \$3838 ;
-  wire \$3839 ;
+  reg \$3839 ;
   wire \$384 ;
-  reg [21:0] \$3840 ;
-  wire [21:0] \$3841 ;
+  wire \$3840 ;
+  wire \$3841 ;
   wire \$3842 ;
   wire \$3843 ;
   wire \$3844 ;
-  reg \$3845 ;
+  wire \$3845 ;
   wire \$3846 ;
-  wire \$3847 ;
-  wire \$3848 ;
+  reg [21:0] \$3847 ;
+  wire [21:0] \$3848 ;
   wire \$3849 ;
   wire \$385 ;
   wire \$3850 ;
   wire \$3851 ;
-  wire \$3852 ;
-  reg [21:0] \$3853 ;
-  wire [21:0] \$3854 ;
+  reg \$3852 ;
+  wire \$3853 ;
+  wire \$3854 ;
   wire \$3855 ;
   wire \$3856 ;
   wire \$3857 ;
-  reg \$3858 ;
+  wire \$3858 ;
   wire \$3859 ;
   wire \$386 ;
-  wire \$3860 ;
-  wire \$3861 ;
+  reg [21:0] \$3860 ;
+  wire [21:0] \$3861 ;
   wire \$3862 ;
   wire \$3863 ;
   wire \$3864 ;
-  wire \$3865 ;
-  reg [21:0] \$3866 ;
-  wire [21:0] \$3867 ;
+  reg \$3865 ;
+  wire \$3866 ;
+  wire \$3867 ;
   wire \$3868 ;
   wire \$3869 ;
   wire \$387 ;
   wire \$3870 ;
-  reg \$3871 ;
+  wire \$3871 ;
   wire \$3872 ;
-  wire \$3873 ;
-  wire \$3874 ;
+  reg [21:0] \$3873 ;
+  wire [21:0] \$3874 ;
   wire \$3875 ;
   wire \$3876 ;
   wire \$3877 ;
-  wire \$3878 ;
-  reg [21:0] \$3879 ;
+  reg \$3878 ;
+  wire \$3879 ;
   wire \$388 ;
-  wire [21:0] \$3880 ;
+  wire \$3880 ;
   wire \$3881 ;
   wire \$3882 ;
   wire \$3883 ;
-  reg \$3884 ;
+  wire \$3884 ;
   wire \$3885 ;
-  wire \$3886 ;
-  wire \$3887 ;
+  reg [21:0] \$3886 ;
+  wire [21:0] \$3887 ;
   wire \$3888 ;
   wire \$3889 ;
   wire \$389 ;
   wire \$3890 ;
-  wire \$3891 ;
-  reg [21:0] \$3892 ;
-  wire [21:0] \$3893 ;
+  reg \$3891 ;
+  wire \$3892 ;
+  wire \$3893 ;
   wire \$3894 ;
   wire \$3895 ;
   wire \$3896 ;
-  reg \$3897 ;
+  wire \$3897 ;
   wire \$3898 ;
-  wire \$3899 ;
+  reg [21:0] \$3899 ;
   wire \$39 ;
   wire \$390 ;
-  wire \$3900 ;
+  wire [21:0] \$3900 ;
   wire \$3901 ;
   wire \$3902 ;
   wire \$3903 ;
-  wire \$3904 ;
-  reg [21:0] \$3905 ;
-  wire [21:0] \$3906 ;
+  reg \$3904 ;
+  wire \$3905 ;
+  wire \$3906 ;
   wire \$3907 ;
   wire \$3908 ;
   wire \$3909 ;
   wire \$391 ;
-  reg \$3910 ;
+  wire \$3910 ;
   wire \$3911 ;
-  wire \$3912 ;
-  wire \$3913 ;
+  reg [21:0] \$3912 ;
+  wire [21:0] \$3913 ;
   wire \$3914 ;
   wire \$3915 ;
   wire \$3916 ;
-  wire \$3917 ;
-  reg [21:0] \$3918 ;
-  wire [21:0] \$3919 ;
+  reg \$3917 ;
+  wire \$3918 ;
+  wire \$3919 ;
   wire \$392 ;
   wire \$3920 ;
   wire \$3921 ;
   wire \$3922 ;
-  reg \$3923 ;
+  wire \$3923 ;
   wire \$3924 ;
-  wire \$3925 ;
-  wire \$3926 ;
-  wire \$3927 ;
-  wire \$3928 ;
-  wire \$3929 ;
+  reg [21:0] \$3925 ;
+  wire [21:0] \$3926 ;
+  reg [12:0] \$3927 ;
+  reg [12:0] \$3928 ;
+  reg [12:0] \$3929 ;
   wire \$393 ;
-  wire \$3930 ;
-  reg [21:0] \$3931 ;
-  wire [21:0] \$3932 ;
-  wire \$3933 ;
-  wire \$3934 ;
-  wire \$3935 ;
+  reg [12:0] \$3930 ;
+  reg \$3931 ;
+  reg \$3932 ;
+  reg \$3933 ;
+  reg \$3934 ;
+  reg [31:0] \$3935 ;
   reg \$3936 ;
-  wire \$3937 ;
-  wire \$3938 ;
-  wire \$3939 ;
+  reg [1:0] \$3937 ;
+  reg \$3938 ;
+  reg [6:0] \$3939 ;
   wire \$394 ;
-  wire \$3940 ;
-  wire \$3941 ;
-  wire \$3942 ;
-  wire \$3943 ;
-  reg [21:0] \$3944 ;
-  wire [21:0] \$3945 ;
-  wire \$3946 ;
-  wire \$3947 ;
-  wire \$3948 ;
+  reg \$3940 ;
+  reg \$3941 ;
+  reg \$3942 ;
+  reg \$3943 ;
+  reg [26:0] \$3944 ;
+  reg [54:0] \$3945 ;
+  reg \$3946 ;
+  reg \$3947 ;
+  reg [21:0] \$3948 ;
   reg \$3949 ;
   wire \$395 ;
-  wire \$3950 ;
-  wire \$3951 ;
-  wire \$3952 ;
-  wire \$3953 ;
-  wire \$3954 ;
-  wire \$3955 ;
-  wire \$3956 ;
+  reg \$3950 ;
+  reg [21:0] \$3951 ;
+  reg \$3952 ;
+  reg \$3953 ;
+  reg [21:0] \$3954 ;
+  reg \$3955 ;
+  reg \$3956 ;
   reg [21:0] \$3957 ;
-  wire [21:0] \$3958 ;
-  reg [12:0] \$3959 ;
+  reg \$3958 ;
+  reg \$3959 ;
   wire \$396 ;
-  reg [12:0] \$3960 ;
-  reg [12:0] \$3961 ;
-  reg [12:0] \$3962 ;
-  reg \$3963 ;
+  reg [21:0] \$3960 ;
+  reg \$3961 ;
+  reg \$3962 ;
+  reg [21:0] \$3963 ;
   reg \$3964 ;
   reg \$3965 ;
-  reg \$3966 ;
-  reg [31:0] \$3967 ;
+  reg [21:0] \$3966 ;
+  reg \$3967 ;
   reg \$3968 ;
-  reg [1:0] \$3969 ;
+  reg [21:0] \$3969 ;
   wire \$397 ;
   reg \$3970 ;
-  reg [6:0] \$3971 ;
-  reg \$3972 ;
+  reg \$3971 ;
+  reg [21:0] \$3972 ;
   reg \$3973 ;
   reg \$3974 ;
-  reg \$3975 ;
-  reg [26:0] \$3976 ;
-  reg [54:0] \$3977 ;
-  reg \$3978 ;
+  reg [21:0] \$3975 ;
+  reg \$3976 ;
+  reg \$3977 ;
+  reg [21:0] \$3978 ;
   reg \$3979 ;
   wire \$398 ;
-  reg [21:0] \$3980 ;
-  reg \$3981 ;
+  reg \$3980 ;
+  reg [21:0] \$3981 ;
   reg \$3982 ;
-  reg [21:0] \$3983 ;
-  reg \$3984 ;
+  reg \$3983 ;
+  reg [21:0] \$3984 ;
   reg \$3985 ;
-  reg [21:0] \$3986 ;
-  reg \$3987 ;
+  reg \$3986 ;
+  reg [21:0] \$3987 ;
   reg \$3988 ;
-  reg [21:0] \$3989 ;
+  reg \$3989 ;
   wire \$399 ;
-  reg \$3990 ;
+  reg [21:0] \$3990 ;
   reg \$3991 ;
-  reg [21:0] \$3992 ;
-  reg \$3993 ;
+  reg \$3992 ;
+  reg [21:0] \$3993 ;
   reg \$3994 ;
-  reg [21:0] \$3995 ;
-  reg \$3996 ;
+  reg \$3995 ;
+  reg [21:0] \$3996 ;
   reg \$3997 ;
-  reg [21:0] \$3998 ;
-  reg \$3999 ;
+  reg \$3998 ;
+  reg [21:0] \$3999 ;
   wire \$4 ;
   wire \$40 ;
   wire \$400 ;
   reg \$4000 ;
-  reg [21:0] \$4001 ;
-  reg \$4002 ;
+  reg \$4001 ;
+  reg [21:0] \$4002 ;
   reg \$4003 ;
-  reg [21:0] \$4004 ;
-  reg \$4005 ;
+  reg \$4004 ;
+  reg [21:0] \$4005 ;
   reg \$4006 ;
-  reg [21:0] \$4007 ;
-  reg \$4008 ;
+  reg \$4007 ;
+  reg [21:0] \$4008 ;
   reg \$4009 ;
   wire \$401 ;
-  reg [21:0] \$4010 ;
-  reg \$4011 ;
+  reg \$4010 ;
+  reg [21:0] \$4011 ;
   reg \$4012 ;
-  reg [21:0] \$4013 ;
-  reg \$4014 ;
+  reg \$4013 ;
+  reg [21:0] \$4014 ;
   reg \$4015 ;
-  reg [21:0] \$4016 ;
-  reg \$4017 ;
+  reg \$4016 ;
+  reg [21:0] \$4017 ;
   reg \$4018 ;
-  reg [21:0] \$4019 ;
+  reg \$4019 ;
   reg \$402 ;
-  reg \$4020 ;
+  reg [21:0] \$4020 ;
   reg \$4021 ;
-  reg [21:0] \$4022 ;
-  reg \$4023 ;
+  reg \$4022 ;
+  reg [21:0] \$4023 ;
   reg \$4024 ;
-  reg [21:0] \$4025 ;
-  reg \$4026 ;
+  reg \$4025 ;
+  reg [21:0] \$4026 ;
   reg \$4027 ;
-  reg [21:0] \$4028 ;
-  reg \$4029 ;
+  reg \$4028 ;
+  reg [21:0] \$4029 ;
   wire \$403 ;
   reg \$4030 ;
-  reg [21:0] \$4031 ;
-  reg \$4032 ;
+  reg \$4031 ;
+  reg [21:0] \$4032 ;
   reg \$4033 ;
-  reg [21:0] \$4034 ;
-  reg \$4035 ;
+  reg \$4034 ;
+  reg [21:0] \$4035 ;
   reg \$4036 ;
-  reg [21:0] \$4037 ;
-  reg \$4038 ;
+  reg \$4037 ;
+  reg [21:0] \$4038 ;
   reg \$4039 ;
   wire \$404 ;
-  reg [21:0] \$4040 ;
-  reg \$4041 ;
+  reg \$4040 ;
+  reg [21:0] \$4041 ;
   reg \$4042 ;
   reg [21:0] \$4043 ;
   reg \$4044 ;
-  reg \$4045 ;
-  reg [21:0] \$4046 ;
-  reg \$4047 ;
+  reg [21:0] \$4045 ;
+  reg \$4046 ;
+  reg [21:0] \$4047 ;
   reg \$4048 ;
   reg [21:0] \$4049 ;
   wire \$405 ;
   reg \$4050 ;
-  reg \$4051 ;
-  reg [21:0] \$4052 ;
-  reg \$4053 ;
-  reg \$4054 ;
-  reg [21:0] \$4055 ;
-  reg \$4056 ;
-  reg \$4057 ;
-  reg [21:0] \$4058 ;
-  reg \$4059 ;
+  reg [1:0] \$4051 ;
+  reg [26:0] \$4052 ;
+  reg [22:0] \$4053 ;
+  reg [31:0] \$4054 ;
+  reg [31:0] \$4055 ;
+  reg [31:0] \$4056 ;
+  reg [31:0] \$4057 ;
+  reg [31:0] \$4058 ;
+  reg [31:0] \$4059 ;
   wire \$406 ;
-  reg \$4060 ;
-  reg [21:0] \$4061 ;
-  reg \$4062 ;
-  reg \$4063 ;
-  reg [21:0] \$4064 ;
-  reg \$4065 ;
-  reg \$4066 ;
-  reg [21:0] \$4067 ;
-  reg \$4068 ;
-  reg \$4069 ;
+  reg [31:0] \$4060 ;
+  reg [31:0] \$4061 ;
+  reg [31:0] \$4062 ;
+  reg [31:0] \$4063 ;
+  reg [31:0] \$4064 ;
+  reg [31:0] \$4065 ;
+  reg [31:0] \$4066 ;
+  reg [31:0] \$4067 ;
+  reg [31:0] \$4068 ;
+  reg [31:0] \$4069 ;
   wire \$407 ;
-  reg [21:0] \$4070 ;
-  reg \$4071 ;
-  reg \$4072 ;
-  reg [21:0] \$4073 ;
-  reg \$4074 ;
-  reg [21:0] \$4075 ;
-  reg \$4076 ;
-  reg [21:0] \$4077 ;
-  reg \$4078 ;
-  reg [21:0] \$4079 ;
+  reg [31:0] \$4070 ;
+  reg [31:0] \$4071 ;
+  reg [31:0] \$4072 ;
+  reg [31:0] \$4073 ;
+  reg [31:0] \$4074 ;
+  reg [31:0] \$4075 ;
+  reg [31:0] \$4076 ;
+  reg [31:0] \$4077 ;
+  reg [31:0] \$4078 ;
+  reg [31:0] \$4079 ;
   wire \$408 ;
-  reg \$4080 ;
-  reg [21:0] \$4081 ;
-  reg \$4082 ;
-  reg [1:0] \$4083 ;
-  reg [26:0] \$4084 ;
-  reg [22:0] \$4085 ;
-  reg [31:0] \$4086 ;
-  reg [31:0] \$4087 ;
-  reg [31:0] \$4088 ;
-  reg [31:0] \$4089 ;
+  reg [31:0] \$4080 ;
+  reg [31:0] \$4081 ;
+  reg [31:0] \$4082 ;
+  reg [31:0] \$4083 ;
+  reg [31:0] \$4084 ;
+  reg [31:0] \$4085 ;
+  reg \$4086 ;
+  reg [1:0] \$4087 ;
+  reg [26:0] \$4088 ;
+  reg [22:0] \$4089 ;
   wire \$409 ;
-  reg [31:0] \$4090 ;
-  reg [31:0] \$4091 ;
-  reg [31:0] \$4092 ;
-  reg [31:0] \$4093 ;
-  reg [31:0] \$4094 ;
-  reg [31:0] \$4095 ;
-  reg [31:0] \$4096 ;
-  reg [31:0] \$4097 ;
-  reg [31:0] \$4098 ;
-  reg [31:0] \$4099 ;
+  reg \$4090 ;
+  reg [1:0] \$4091 ;
+  reg [26:0] \$4092 ;
+  reg [22:0] \$4093 ;
+  reg \$4094 ;
+  reg [1:0] \$4095 ;
+  reg [26:0] \$4096 ;
+  reg [22:0] \$4097 ;
+  reg \$4098 ;
+  reg [1:0] \$4099 ;
   wire \$41 ;
   wire \$410 ;
-  reg [31:0] \$4100 ;
-  reg [31:0] \$4101 ;
-  reg [31:0] \$4102 ;
-  reg [31:0] \$4103 ;
-  reg [31:0] \$4104 ;
-  reg [31:0] \$4105 ;
-  reg [31:0] \$4106 ;
-  reg [31:0] \$4107 ;
-  reg [31:0] \$4108 ;
-  reg [31:0] \$4109 ;
+  reg [26:0] \$4100 ;
+  reg [22:0] \$4101 ;
+  reg \$4102 ;
+  reg [1:0] \$4103 ;
+  reg [26:0] \$4104 ;
+  reg [22:0] \$4105 ;
+  reg \$4106 ;
+  reg [1:0] \$4107 ;
+  reg [26:0] \$4108 ;
+  reg [22:0] \$4109 ;
   wire \$411 ;
-  reg [31:0] \$4110 ;
-  reg [31:0] \$4111 ;
-  reg [31:0] \$4112 ;
-  reg [31:0] \$4113 ;
-  reg [31:0] \$4114 ;
-  reg [31:0] \$4115 ;
-  reg [31:0] \$4116 ;
-  reg [31:0] \$4117 ;
+  reg \$4110 ;
+  reg [1:0] \$4111 ;
+  reg [26:0] \$4112 ;
+  reg [22:0] \$4113 ;
+  reg \$4114 ;
+  reg [1:0] \$4115 ;
+  reg [26:0] \$4116 ;
+  reg [22:0] \$4117 ;
   reg \$4118 ;
   reg [1:0] \$4119 ;
   wire \$412 ;
@@ -11658,41 +11134,9 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   reg [26:0] \$4208 ;
   reg [22:0] \$4209 ;
   wire [1:0] \$421 ;
-  reg \$4210 ;
-  reg [1:0] \$4211 ;
-  reg [26:0] \$4212 ;
-  reg [22:0] \$4213 ;
-  reg \$4214 ;
-  reg [1:0] \$4215 ;
-  reg [26:0] \$4216 ;
-  reg [22:0] \$4217 ;
-  reg \$4218 ;
-  reg [1:0] \$4219 ;
   wire \$422 ;
-  reg [26:0] \$4220 ;
-  reg [22:0] \$4221 ;
-  reg \$4222 ;
-  reg [1:0] \$4223 ;
-  reg [26:0] \$4224 ;
-  reg [22:0] \$4225 ;
-  reg \$4226 ;
-  reg [1:0] \$4227 ;
-  reg [26:0] \$4228 ;
-  reg [22:0] \$4229 ;
   wire \$423 ;
-  reg \$4230 ;
-  reg [1:0] \$4231 ;
-  reg [26:0] \$4232 ;
-  reg [22:0] \$4233 ;
-  reg \$4234 ;
-  reg [1:0] \$4235 ;
-  reg [26:0] \$4236 ;
-  reg [22:0] \$4237 ;
-  reg \$4238 ;
-  reg [1:0] \$4239 ;
   wire \$424 ;
-  reg [26:0] \$4240 ;
-  reg [22:0] \$4241 ;
   wire \$425 ;
   wire \$426 ;
   wire \$427 ;
@@ -15703,1535 +15147,1519 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   assign \$2955  = ahead & \$2954 ;
   assign \$2956  = \$2955  & free_0;
   assign \$2957  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2959  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2958  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2959  = ~ \$2958 [0];
+  assign place_0_0 = \$2957 [1] & \$2959 ;
   assign \$2960  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2961  = ~ \$2960 [0];
-  assign place_0_0 = \$2959 [1] & \$2961 ;
+  assign \$2961  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_0 = \$2960 [0] | \$2961 [1];
   assign \$2962  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2963  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_0 = \$2962 [0] | \$2963 [1];
-  assign \$2964  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2964  = ~ \$2963 [2];
+  assign place_0_1 = \$2962 [3] & \$2964 ;
+  assign \$2965  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2966  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_1 = \$2965 [2] | \$2966 [3];
   assign \$2967  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2968  = ~ \$2967 [2];
-  assign place_0_1 = \$2966 [3] & \$2968 ;
-  assign \$2969  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2968  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2969  = ~ \$2968 [4];
+  assign place_0_2 = \$2967 [5] & \$2969 ;
   assign \$2970  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_1 = \$2969 [2] | \$2970 [3];
   assign \$2971  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_2 = \$2970 [4] | \$2971 [5];
+  assign \$2972  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2973  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2974  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2975  = ~ \$2974 [4];
-  assign place_0_2 = \$2973 [5] & \$2975 ;
+  assign \$2974  = ~ \$2973 [6];
+  assign place_0_3 = \$2972 [7] & \$2974 ;
+  assign \$2975  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2976  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_3 = \$2975 [6] | \$2976 [7];
   assign \$2977  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_2 = \$2976 [4] | \$2977 [5];
   assign \$2978  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2979  = ~ \$2978 [8];
+  assign place_0_4 = \$2977 [9] & \$2979 ;
   assign \$2980  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2981  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2982  = ~ \$2981 [6];
-  assign place_0_3 = \$2980 [7] & \$2982 ;
+  assign place_found_0_4 = \$2980 [8] | \$2981 [9];
+  assign \$2982  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2983  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2984  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_3 = \$2983 [6] | \$2984 [7];
+  assign \$2984  = ~ \$2983 [10];
+  assign place_0_5 = \$2982 [11] & \$2984 ;
   assign \$2985  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2986  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_5 = \$2985 [10] | \$2986 [11];
   assign \$2987  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2988  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2989  = ~ \$2988 [8];
-  assign place_0_4 = \$2987 [9] & \$2989 ;
+  assign \$2989  = ~ \$2988 [12];
+  assign place_0_6 = \$2987 [13] & \$2989 ;
   assign \$2990  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2991  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_4 = \$2990 [8] | \$2991 [9];
+  assign place_found_0_6 = \$2990 [12] | \$2991 [13];
   assign \$2992  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2994  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2993  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2994  = ~ \$2993 [14];
+  assign place_0_7 = \$2992 [15] & \$2994 ;
   assign \$2995  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$2996  = ~ \$2995 [10];
-  assign place_0_5 = \$2994 [11] & \$2996 ;
+  assign \$2996  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_7 = \$2995 [14] | \$2996 [15];
   assign \$2997  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$2998  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_5 = \$2997 [10] | \$2998 [11];
-  assign \$2999  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$2999  = ~ \$2998 [16];
+  assign place_0_8 = \$2997 [17] & \$2999 ;
+  assign \$3000  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3001  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_8 = \$3000 [16] | \$3001 [17];
   assign \$3002  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3003  = ~ \$3002 [12];
-  assign place_0_6 = \$3001 [13] & \$3003 ;
-  assign \$3004  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3003  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3004  = ~ \$3003 [18];
+  assign place_0_9 = \$3002 [19] & \$3004 ;
   assign \$3005  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_6 = \$3004 [12] | \$3005 [13];
   assign \$3006  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_9 = \$3005 [18] | \$3006 [19];
+  assign \$3007  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3008  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3009  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3010  = ~ \$3009 [14];
-  assign place_0_7 = \$3008 [15] & \$3010 ;
+  assign \$3009  = ~ \$3008 [20];
+  assign place_0_10 = \$3007 [21] & \$3009 ;
+  assign \$3010  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3011  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_10 = \$3010 [20] | \$3011 [21];
   assign \$3012  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_7 = \$3011 [14] | \$3012 [15];
   assign \$3013  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3014  = ~ \$3013 [22];
+  assign place_0_11 = \$3012 [23] & \$3014 ;
   assign \$3015  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3016  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3017  = ~ \$3016 [16];
-  assign place_0_8 = \$3015 [17] & \$3017 ;
+  assign place_found_0_11 = \$3015 [22] | \$3016 [23];
+  assign \$3017  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3018  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3019  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_8 = \$3018 [16] | \$3019 [17];
+  assign \$3019  = ~ \$3018 [24];
+  assign place_0_12 = \$3017 [25] & \$3019 ;
   assign \$3020  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3021  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_12 = \$3020 [24] | \$3021 [25];
   assign \$3022  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3023  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3024  = ~ \$3023 [18];
-  assign place_0_9 = \$3022 [19] & \$3024 ;
+  assign \$3024  = ~ \$3023 [26];
+  assign place_0_13 = \$3022 [27] & \$3024 ;
   assign \$3025  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3026  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_9 = \$3025 [18] | \$3026 [19];
+  assign place_found_0_13 = \$3025 [26] | \$3026 [27];
   assign \$3027  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3029  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3028  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3029  = ~ \$3028 [28];
+  assign place_0_14 = \$3027 [29] & \$3029 ;
   assign \$3030  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3031  = ~ \$3030 [20];
-  assign place_0_10 = \$3029 [21] & \$3031 ;
+  assign \$3031  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_14 = \$3030 [28] | \$3031 [29];
   assign \$3032  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3033  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_10 = \$3032 [20] | \$3033 [21];
-  assign \$3034  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$3034  = ~ \$3033 [30];
+  assign place_0_15 = \$3032 [31] & \$3034 ;
+  assign \$3035  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$3036  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3037  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3038  = ~ \$3037 [22];
-  assign place_0_11 = \$3036 [23] & \$3038 ;
-  assign \$3039  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3040  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_11 = \$3039 [22] | \$3040 [23];
-  assign \$3041  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3043  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3044  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3045  = ~ \$3044 [24];
-  assign place_0_12 = \$3043 [25] & \$3045 ;
-  assign \$3046  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3047  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_12 = \$3046 [24] | \$3047 [25];
-  assign \$3048  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3050  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3051  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3052  = ~ \$3051 [26];
-  assign place_0_13 = \$3050 [27] & \$3052 ;
-  assign \$3053  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3054  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_13 = \$3053 [26] | \$3054 [27];
-  assign \$3055  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3057  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3058  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3059  = ~ \$3058 [28];
-  assign place_0_14 = \$3057 [29] & \$3059 ;
-  assign \$3060  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3061  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_14 = \$3060 [28] | \$3061 [29];
-  assign \$3062  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3064  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3065  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3066  = ~ \$3065 [30];
-  assign place_0_15 = \$3064 [31] & \$3066 ;
-  assign \$3067  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$3068  = ~ { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_15 = \$3067 [30] | \$3068 [31];
-  assign \$3069  = place_found_0_0 ? place_0_0 : place_0_1;
-  assign \$3070  = ~ place_found_0_0;
-  assign \$3071  = place_found_0_1 & \$3070 ;
+  assign place_found_0_15 = \$3035 [30] | \$3036 [31];
+  assign \$3037  = place_found_0_0 ? place_0_0 : place_0_1;
+  assign \$3038  = ~ place_found_0_0;
+  assign \$3039  = place_found_0_1 & \$3038 ;
   assign place_found_1_0 = place_found_0_0 | place_found_0_1;
-  assign \$3072  = place_found_0_2 ? place_0_2 : place_0_3;
-  assign \$3073  = ~ place_found_0_2;
-  assign \$3074  = place_found_0_3 & \$3073 ;
+  assign \$3040  = place_found_0_2 ? place_0_2 : place_0_3;
+  assign \$3041  = ~ place_found_0_2;
+  assign \$3042  = place_found_0_3 & \$3041 ;
   assign place_found_1_1 = place_found_0_2 | place_found_0_3;
-  assign \$3075  = place_found_0_4 ? place_0_4 : place_0_5;
-  assign \$3076  = ~ place_found_0_4;
-  assign \$3077  = place_found_0_5 & \$3076 ;
+  assign \$3043  = place_found_0_4 ? place_0_4 : place_0_5;
+  assign \$3044  = ~ place_found_0_4;
+  assign \$3045  = place_found_0_5 & \$3044 ;
   assign place_found_1_2 = place_found_0_4 | place_found_0_5;
-  assign \$3078  = place_found_0_6 ? place_0_6 : place_0_7;
-  assign \$3079  = ~ place_found_0_6;
-  assign \$3080  = place_found_0_7 & \$3079 ;
+  assign \$3046  = place_found_0_6 ? place_0_6 : place_0_7;
+  assign \$3047  = ~ place_found_0_6;
+  assign \$3048  = place_found_0_7 & \$3047 ;
   assign place_found_1_3 = place_found_0_6 | place_found_0_7;
-  assign \$3081  = place_found_0_8 ? place_0_8 : place_0_9;
-  assign \$3082  = ~ place_found_0_8;
-  assign \$3083  = place_found_0_9 & \$3082 ;
+  assign \$3049  = place_found_0_8 ? place_0_8 : place_0_9;
+  assign \$3050  = ~ place_found_0_8;
+  assign \$3051  = place_found_0_9 & \$3050 ;
   assign place_found_1_4 = place_found_0_8 | place_found_0_9;
-  assign \$3084  = place_found_0_10 ? place_0_10 : place_0_11;
-  assign \$3085  = ~ place_found_0_10;
-  assign \$3086  = place_found_0_11 & \$3085 ;
+  assign \$3052  = place_found_0_10 ? place_0_10 : place_0_11;
+  assign \$3053  = ~ place_found_0_10;
+  assign \$3054  = place_found_0_11 & \$3053 ;
   assign place_found_1_5 = place_found_0_10 | place_found_0_11;
-  assign \$3087  = place_found_0_12 ? place_0_12 : place_0_13;
-  assign \$3088  = ~ place_found_0_12;
-  assign \$3089  = place_found_0_13 & \$3088 ;
+  assign \$3055  = place_found_0_12 ? place_0_12 : place_0_13;
+  assign \$3056  = ~ place_found_0_12;
+  assign \$3057  = place_found_0_13 & \$3056 ;
   assign place_found_1_6 = place_found_0_12 | place_found_0_13;
-  assign \$3090  = place_found_0_14 ? place_0_14 : place_0_15;
-  assign \$3091  = ~ place_found_0_14;
-  assign \$3092  = place_found_0_15 & \$3091 ;
+  assign \$3058  = place_found_0_14 ? place_0_14 : place_0_15;
+  assign \$3059  = ~ place_found_0_14;
+  assign \$3060  = place_found_0_15 & \$3059 ;
   assign place_found_1_7 = place_found_0_14 | place_found_0_15;
-  assign \$3093  = place_found_1_0 ? { \$3071 , \$3069  } : { \$3074 , \$3072  };
-  assign \$3094  = ~ place_found_1_0;
-  assign \$3095  = place_found_1_1 & \$3094 ;
+  assign \$3061  = place_found_1_0 ? { \$3039 , \$3037  } : { \$3042 , \$3040  };
+  assign \$3062  = ~ place_found_1_0;
+  assign \$3063  = place_found_1_1 & \$3062 ;
   assign place_found_2_0 = place_found_1_0 | place_found_1_1;
-  assign \$3096  = place_found_1_2 ? { \$3077 , \$3075  } : { \$3080 , \$3078  };
-  assign \$3097  = ~ place_found_1_2;
-  assign \$3098  = place_found_1_3 & \$3097 ;
+  assign \$3064  = place_found_1_2 ? { \$3045 , \$3043  } : { \$3048 , \$3046  };
+  assign \$3065  = ~ place_found_1_2;
+  assign \$3066  = place_found_1_3 & \$3065 ;
   assign place_found_2_1 = place_found_1_2 | place_found_1_3;
-  assign \$3099  = place_found_1_4 ? { \$3083 , \$3081  } : { \$3086 , \$3084  };
-  assign \$3100  = ~ place_found_1_4;
-  assign \$3101  = place_found_1_5 & \$3100 ;
+  assign \$3067  = place_found_1_4 ? { \$3051 , \$3049  } : { \$3054 , \$3052  };
+  assign \$3068  = ~ place_found_1_4;
+  assign \$3069  = place_found_1_5 & \$3068 ;
   assign place_found_2_2 = place_found_1_4 | place_found_1_5;
-  assign \$3102  = place_found_1_6 ? { \$3089 , \$3087  } : { \$3092 , \$3090  };
-  assign \$3103  = ~ place_found_1_6;
-  assign \$3104  = place_found_1_7 & \$3103 ;
+  assign \$3070  = place_found_1_6 ? { \$3057 , \$3055  } : { \$3060 , \$3058  };
+  assign \$3071  = ~ place_found_1_6;
+  assign \$3072  = place_found_1_7 & \$3071 ;
   assign place_found_2_3 = place_found_1_6 | place_found_1_7;
-  assign \$3105  = place_found_2_0 ? { \$3095 , \$3093  } : { \$3098 , \$3096  };
-  assign \$3106  = ~ place_found_2_0;
-  assign \$3107  = place_found_2_1 & \$3106 ;
+  assign \$3073  = place_found_2_0 ? { \$3063 , \$3061  } : { \$3066 , \$3064  };
+  assign \$3074  = ~ place_found_2_0;
+  assign \$3075  = place_found_2_1 & \$3074 ;
   assign place_found_3_0 = place_found_2_0 | place_found_2_1;
-  assign \$3108  = place_found_2_2 ? { \$3101 , \$3099  } : { \$3104 , \$3102  };
-  assign \$3109  = ~ place_found_2_2;
-  assign \$3110  = place_found_2_3 & \$3109 ;
+  assign \$3076  = place_found_2_2 ? { \$3069 , \$3067  } : { \$3072 , \$3070  };
+  assign \$3077  = ~ place_found_2_2;
+  assign \$3078  = place_found_2_3 & \$3077 ;
   assign place_found_3_1 = place_found_2_2 | place_found_2_3;
-  assign \$3111  = place_found_3_0 ? { \$3107 , \$3105  } : { \$3110 , \$3108  };
-  assign \$3112  = ~ place_found_3_0;
-  assign \$3113  = place_found_3_1 & \$3112 ;
+  assign \$3079  = place_found_3_0 ? { \$3075 , \$3073  } : { \$3078 , \$3076  };
+  assign \$3080  = ~ place_found_3_0;
+  assign \$3081  = place_found_3_1 & \$3080 ;
   assign place_found_4_0 = place_found_3_0 | place_found_3_1;
-  assign \$3114  = | bank_wait_0;
-  assign \$3115  = bank_wait_0 - 1'h1;
-  assign \$3116  = | bank_wait_1;
-  assign \$3117  = bank_wait_1 - 1'h1;
-  assign \$3118  = | bank_wait_2;
-  assign \$3119  = bank_wait_2 - 1'h1;
-  assign \$3120  = | bank_wait_3;
-  assign \$3121  = bank_wait_3 - 1'h1;
-  assign \$3123  = gap_0 - 1'h1;
-  assign \$3124  = ~ ahead;
-  assign \$3125  = \$3124  | go;
-  assign \$3126  = ahead & ahead_opens;
-  assign \$3127  = ~ \$3126 ;
-  assign \$3128  = | hits;
-  assign \$3129  = | misses;
+  assign \$3082  = | bank_wait_0;
+  assign \$3083  = bank_wait_0 - 1'h1;
+  assign \$3084  = | bank_wait_1;
+  assign \$3085  = bank_wait_1 - 1'h1;
+  assign \$3086  = | bank_wait_2;
+  assign \$3087  = bank_wait_2 - 1'h1;
+  assign \$3088  = | bank_wait_3;
+  assign \$3089  = bank_wait_3 - 1'h1;
+  assign \$3091  = gap_0 - 1'h1;
+  assign \$3092  = ~ ahead;
+  assign \$3093  = \$3092  | go;
+  assign \$3094  = ahead & ahead_opens;
+  assign \$3095  = ~ \$3094 ;
+  assign \$3096  = | hits;
+  assign \$3097  = | misses;
+  assign \$3098  = \$3096  | \$3097 ;
+  assign \$3099  = \$3095  & \$3098 ;
+  assign \$3100  = oldest[0] ? group_0 : 1'h0;
+  assign \$3101  = oldest[1] ? group_1 : 1'h0;
+  assign \$3102  = \$3100  | \$3101 ;
+  assign \$3103  = oldest[2] ? group_2 : 1'h0;
+  assign \$3104  = \$3102  | \$3103 ;
+  assign \$3105  = oldest[3] ? group_3 : 1'h0;
+  assign \$3106  = \$3104  | \$3105 ;
+  assign \$3107  = oldest[4] ? group_4 : 1'h0;
+  assign \$3108  = \$3106  | \$3107 ;
+  assign \$3109  = oldest[5] ? group_5 : 1'h0;
+  assign \$3110  = \$3108  | \$3109 ;
+  assign \$3111  = oldest[6] ? group_6 : 1'h0;
+  assign \$3112  = \$3110  | \$3111 ;
+  assign \$3113  = oldest[7] ? group_7 : 1'h0;
+  assign \$3114  = \$3112  | \$3113 ;
+  assign \$3115  = oldest[8] ? group_8 : 1'h0;
+  assign \$3116  = \$3114  | \$3115 ;
+  assign \$3117  = oldest[9] ? group_9 : 1'h0;
+  assign \$3118  = \$3116  | \$3117 ;
+  assign \$3119  = oldest[10] ? group_10 : 1'h0;
+  assign \$3120  = \$3118  | \$3119 ;
+  assign \$3121  = oldest[11] ? group_11 : 1'h0;
+  assign \$3122  = \$3120  | \$3121 ;
+  assign \$3123  = oldest[12] ? group_12 : 1'h0;
+  assign \$3124  = \$3122  | \$3123 ;
+  assign \$3125  = oldest[13] ? group_13 : 1'h0;
+  assign \$3126  = \$3124  | \$3125 ;
+  assign \$3127  = oldest[14] ? group_14 : 1'h0;
+  assign \$3128  = \$3126  | \$3127 ;
+  assign \$3129  = oldest[15] ? group_15 : 1'h0;
   assign \$3130  = \$3128  | \$3129 ;
-  assign \$3131  = \$3127  & \$3130 ;
-  assign \$3132  = oldest[0] ? group_0 : 1'h0;
-  assign \$3133  = oldest[1] ? group_1 : 1'h0;
+  assign \$3131  = oldest[16] ? group_16 : 1'h0;
+  assign \$3132  = \$3130  | \$3131 ;
+  assign \$3133  = oldest[17] ? group_17 : 1'h0;
   assign \$3134  = \$3132  | \$3133 ;
-  assign \$3135  = oldest[2] ? group_2 : 1'h0;
+  assign \$3135  = oldest[18] ? group_18 : 1'h0;
   assign \$3136  = \$3134  | \$3135 ;
-  assign \$3137  = oldest[3] ? group_3 : 1'h0;
+  assign \$3137  = oldest[19] ? group_19 : 1'h0;
   assign \$3138  = \$3136  | \$3137 ;
-  assign \$3139  = oldest[4] ? group_4 : 1'h0;
+  assign \$3139  = oldest[20] ? group_20 : 1'h0;
   assign \$3140  = \$3138  | \$3139 ;
-  assign \$3141  = oldest[5] ? group_5 : 1'h0;
+  assign \$3141  = oldest[21] ? group_21 : 1'h0;
   assign \$3142  = \$3140  | \$3141 ;
-  assign \$3143  = oldest[6] ? group_6 : 1'h0;
+  assign \$3143  = oldest[22] ? group_22 : 1'h0;
   assign \$3144  = \$3142  | \$3143 ;
-  assign \$3145  = oldest[7] ? group_7 : 1'h0;
+  assign \$3145  = oldest[23] ? group_23 : 1'h0;
   assign \$3146  = \$3144  | \$3145 ;
-  assign \$3147  = oldest[8] ? group_8 : 1'h0;
+  assign \$3147  = oldest[24] ? group_24 : 1'h0;
   assign \$3148  = \$3146  | \$3147 ;
-  assign \$3149  = oldest[9] ? group_9 : 1'h0;
+  assign \$3149  = oldest[25] ? group_25 : 1'h0;
   assign \$3150  = \$3148  | \$3149 ;
-  assign \$3151  = oldest[10] ? group_10 : 1'h0;
+  assign \$3151  = oldest[26] ? group_26 : 1'h0;
   assign \$3152  = \$3150  | \$3151 ;
-  assign \$3153  = oldest[11] ? group_11 : 1'h0;
+  assign \$3153  = oldest[27] ? group_27 : 1'h0;
   assign \$3154  = \$3152  | \$3153 ;
-  assign \$3155  = oldest[12] ? group_12 : 1'h0;
+  assign \$3155  = oldest[28] ? group_28 : 1'h0;
   assign \$3156  = \$3154  | \$3155 ;
-  assign \$3157  = oldest[13] ? group_13 : 1'h0;
+  assign \$3157  = oldest[29] ? group_29 : 1'h0;
   assign \$3158  = \$3156  | \$3157 ;
-  assign \$3159  = oldest[14] ? group_14 : 1'h0;
+  assign \$3159  = oldest[30] ? group_30 : 1'h0;
   assign \$3160  = \$3158  | \$3159 ;
-  assign \$3161  = oldest[15] ? group_15 : 1'h0;
+  assign \$3161  = oldest[31] ? group_31 : 1'h0;
   assign \$3162  = \$3160  | \$3161 ;
-  assign \$3163  = oldest[16] ? group_16 : 1'h0;
-  assign \$3164  = \$3162  | \$3163 ;
-  assign \$3165  = oldest[17] ? group_17 : 1'h0;
-  assign \$3166  = \$3164  | \$3165 ;
-  assign \$3167  = oldest[18] ? group_18 : 1'h0;
-  assign \$3168  = \$3166  | \$3167 ;
-  assign \$3169  = oldest[19] ? group_19 : 1'h0;
-  assign \$3170  = \$3168  | \$3169 ;
-  assign \$3171  = oldest[20] ? group_20 : 1'h0;
-  assign \$3172  = \$3170  | \$3171 ;
-  assign \$3173  = oldest[21] ? group_21 : 1'h0;
-  assign \$3174  = \$3172  | \$3173 ;
-  assign \$3175  = oldest[22] ? group_22 : 1'h0;
-  assign \$3176  = \$3174  | \$3175 ;
-  assign \$3177  = oldest[23] ? group_23 : 1'h0;
-  assign \$3178  = \$3176  | \$3177 ;
-  assign \$3179  = oldest[24] ? group_24 : 1'h0;
-  assign \$3180  = \$3178  | \$3179 ;
-  assign \$3181  = oldest[25] ? group_25 : 1'h0;
-  assign \$3182  = \$3180  | \$3181 ;
-  assign \$3183  = oldest[26] ? group_26 : 1'h0;
-  assign \$3184  = \$3182  | \$3183 ;
-  assign \$3185  = oldest[27] ? group_27 : 1'h0;
-  assign \$3186  = \$3184  | \$3185 ;
-  assign \$3187  = oldest[28] ? group_28 : 1'h0;
-  assign \$3188  = \$3186  | \$3187 ;
-  assign \$3189  = oldest[29] ? group_29 : 1'h0;
-  assign \$3190  = \$3188  | \$3189 ;
-  assign \$3191  = oldest[30] ? group_30 : 1'h0;
-  assign \$3192  = \$3190  | \$3191 ;
-  assign \$3193  = oldest[31] ? group_31 : 1'h0;
-  assign \$3194  = \$3192  | \$3193 ;
-  assign \$3195  = oldest[0] ? state_0 : 2'h0;
-  assign \$3196  = oldest[1] ? state_1 : 2'h0;
+  assign \$3163  = oldest[0] ? state_0 : 2'h0;
+  assign \$3164  = oldest[1] ? state_1 : 2'h0;
+  assign \$3165  = \$3163  | \$3164 ;
+  assign \$3166  = oldest[2] ? state_2 : 2'h0;
+  assign \$3167  = \$3165  | \$3166 ;
+  assign \$3168  = oldest[3] ? state_3 : 2'h0;
+  assign \$3169  = \$3167  | \$3168 ;
+  assign \$3170  = oldest[4] ? state_4 : 2'h0;
+  assign \$3171  = \$3169  | \$3170 ;
+  assign \$3172  = oldest[5] ? state_5 : 2'h0;
+  assign \$3173  = \$3171  | \$3172 ;
+  assign \$3174  = oldest[6] ? state_6 : 2'h0;
+  assign \$3175  = \$3173  | \$3174 ;
+  assign \$3176  = oldest[7] ? state_7 : 2'h0;
+  assign \$3177  = \$3175  | \$3176 ;
+  assign \$3178  = oldest[8] ? state_8 : 2'h0;
+  assign \$3179  = \$3177  | \$3178 ;
+  assign \$3180  = oldest[9] ? state_9 : 2'h0;
+  assign \$3181  = \$3179  | \$3180 ;
+  assign \$3182  = oldest[10] ? state_10 : 2'h0;
+  assign \$3183  = \$3181  | \$3182 ;
+  assign \$3184  = oldest[11] ? state_11 : 2'h0;
+  assign \$3185  = \$3183  | \$3184 ;
+  assign \$3186  = oldest[12] ? state_12 : 2'h0;
+  assign \$3187  = \$3185  | \$3186 ;
+  assign \$3188  = oldest[13] ? state_13 : 2'h0;
+  assign \$3189  = \$3187  | \$3188 ;
+  assign \$3190  = oldest[14] ? state_14 : 2'h0;
+  assign \$3191  = \$3189  | \$3190 ;
+  assign \$3192  = oldest[15] ? state_15 : 2'h0;
+  assign \$3193  = \$3191  | \$3192 ;
+  assign \$3194  = oldest[16] ? state_16 : 2'h0;
+  assign \$3195  = \$3193  | \$3194 ;
+  assign \$3196  = oldest[17] ? state_17 : 2'h0;
   assign \$3197  = \$3195  | \$3196 ;
-  assign \$3198  = oldest[2] ? state_2 : 2'h0;
+  assign \$3198  = oldest[18] ? state_18 : 2'h0;
   assign \$3199  = \$3197  | \$3198 ;
-  assign \$3200  = oldest[3] ? state_3 : 2'h0;
+  assign \$3200  = oldest[19] ? state_19 : 2'h0;
   assign \$3201  = \$3199  | \$3200 ;
-  assign \$3202  = oldest[4] ? state_4 : 2'h0;
+  assign \$3202  = oldest[20] ? state_20 : 2'h0;
   assign \$3203  = \$3201  | \$3202 ;
-  assign \$3204  = oldest[5] ? state_5 : 2'h0;
+  assign \$3204  = oldest[21] ? state_21 : 2'h0;
   assign \$3205  = \$3203  | \$3204 ;
-  assign \$3206  = oldest[6] ? state_6 : 2'h0;
+  assign \$3206  = oldest[22] ? state_22 : 2'h0;
   assign \$3207  = \$3205  | \$3206 ;
-  assign \$3208  = oldest[7] ? state_7 : 2'h0;
+  assign \$3208  = oldest[23] ? state_23 : 2'h0;
   assign \$3209  = \$3207  | \$3208 ;
-  assign \$3210  = oldest[8] ? state_8 : 2'h0;
+  assign \$3210  = oldest[24] ? state_24 : 2'h0;
   assign \$3211  = \$3209  | \$3210 ;
-  assign \$3212  = oldest[9] ? state_9 : 2'h0;
+  assign \$3212  = oldest[25] ? state_25 : 2'h0;
   assign \$3213  = \$3211  | \$3212 ;
-  assign \$3214  = oldest[10] ? state_10 : 2'h0;
+  assign \$3214  = oldest[26] ? state_26 : 2'h0;
   assign \$3215  = \$3213  | \$3214 ;
-  assign \$3216  = oldest[11] ? state_11 : 2'h0;
+  assign \$3216  = oldest[27] ? state_27 : 2'h0;
   assign \$3217  = \$3215  | \$3216 ;
-  assign \$3218  = oldest[12] ? state_12 : 2'h0;
+  assign \$3218  = oldest[28] ? state_28 : 2'h0;
   assign \$3219  = \$3217  | \$3218 ;
-  assign \$3220  = oldest[13] ? state_13 : 2'h0;
+  assign \$3220  = oldest[29] ? state_29 : 2'h0;
   assign \$3221  = \$3219  | \$3220 ;
-  assign \$3222  = oldest[14] ? state_14 : 2'h0;
+  assign \$3222  = oldest[30] ? state_30 : 2'h0;
   assign \$3223  = \$3221  | \$3222 ;
-  assign \$3224  = oldest[15] ? state_15 : 2'h0;
+  assign \$3224  = oldest[31] ? state_31 : 2'h0;
   assign \$3225  = \$3223  | \$3224 ;
-  assign \$3226  = oldest[16] ? state_16 : 2'h0;
-  assign \$3227  = \$3225  | \$3226 ;
-  assign \$3228  = oldest[17] ? state_17 : 2'h0;
-  assign \$3229  = \$3227  | \$3228 ;
-  assign \$3230  = oldest[18] ? state_18 : 2'h0;
-  assign \$3231  = \$3229  | \$3230 ;
-  assign \$3232  = oldest[19] ? state_19 : 2'h0;
-  assign \$3233  = \$3231  | \$3232 ;
-  assign \$3234  = oldest[20] ? state_20 : 2'h0;
-  assign \$3235  = \$3233  | \$3234 ;
-  assign \$3236  = oldest[21] ? state_21 : 2'h0;
-  assign \$3237  = \$3235  | \$3236 ;
-  assign \$3238  = oldest[22] ? state_22 : 2'h0;
-  assign \$3239  = \$3237  | \$3238 ;
-  assign \$3240  = oldest[23] ? state_23 : 2'h0;
-  assign \$3241  = \$3239  | \$3240 ;
-  assign \$3242  = oldest[24] ? state_24 : 2'h0;
-  assign \$3243  = \$3241  | \$3242 ;
-  assign \$3244  = oldest[25] ? state_25 : 2'h0;
-  assign \$3245  = \$3243  | \$3244 ;
-  assign \$3246  = oldest[26] ? state_26 : 2'h0;
-  assign \$3247  = \$3245  | \$3246 ;
-  assign \$3248  = oldest[27] ? state_27 : 2'h0;
-  assign \$3249  = \$3247  | \$3248 ;
-  assign \$3250  = oldest[28] ? state_28 : 2'h0;
-  assign \$3251  = \$3249  | \$3250 ;
-  assign \$3252  = oldest[29] ? state_29 : 2'h0;
-  assign \$3253  = \$3251  | \$3252 ;
-  assign \$3254  = oldest[30] ? state_30 : 2'h0;
-  assign \$3255  = \$3253  | \$3254 ;
-  assign \$3256  = oldest[31] ? state_31 : 2'h0;
-  assign \$3257  = \$3255  | \$3256 ;
-  assign \$3258  = oldest[0] ? choice_0 : 1'h0;
-  assign \$3259  = oldest[1] ? choice_1 : 1'h0;
+  assign \$3226  = oldest[0] ? choice_0 : 1'h0;
+  assign \$3227  = oldest[1] ? choice_1 : 1'h0;
+  assign \$3228  = \$3226  | \$3227 ;
+  assign \$3229  = oldest[2] ? choice_2 : 1'h0;
+  assign \$3230  = \$3228  | \$3229 ;
+  assign \$3231  = oldest[3] ? choice_3 : 1'h0;
+  assign \$3232  = \$3230  | \$3231 ;
+  assign \$3233  = oldest[4] ? choice_4 : 1'h0;
+  assign \$3234  = \$3232  | \$3233 ;
+  assign \$3235  = oldest[5] ? choice_5 : 1'h0;
+  assign \$3236  = \$3234  | \$3235 ;
+  assign \$3237  = oldest[6] ? choice_6 : 1'h0;
+  assign \$3238  = \$3236  | \$3237 ;
+  assign \$3239  = oldest[7] ? choice_7 : 1'h0;
+  assign \$3240  = \$3238  | \$3239 ;
+  assign \$3241  = oldest[8] ? choice_8 : 1'h0;
+  assign \$3242  = \$3240  | \$3241 ;
+  assign \$3243  = oldest[9] ? choice_9 : 1'h0;
+  assign \$3244  = \$3242  | \$3243 ;
+  assign \$3245  = oldest[10] ? choice_10 : 1'h0;
+  assign \$3246  = \$3244  | \$3245 ;
+  assign \$3247  = oldest[11] ? choice_11 : 1'h0;
+  assign \$3248  = \$3246  | \$3247 ;
+  assign \$3249  = oldest[12] ? choice_12 : 1'h0;
+  assign \$3250  = \$3248  | \$3249 ;
+  assign \$3251  = oldest[13] ? choice_13 : 1'h0;
+  assign \$3252  = \$3250  | \$3251 ;
+  assign \$3253  = oldest[14] ? choice_14 : 1'h0;
+  assign \$3254  = \$3252  | \$3253 ;
+  assign \$3255  = oldest[15] ? choice_15 : 1'h0;
+  assign \$3256  = \$3254  | \$3255 ;
+  assign \$3257  = oldest[16] ? choice_16 : 1'h0;
+  assign \$3258  = \$3256  | \$3257 ;
+  assign \$3259  = oldest[17] ? choice_17 : 1'h0;
   assign \$3260  = \$3258  | \$3259 ;
-  assign \$3261  = oldest[2] ? choice_2 : 1'h0;
+  assign \$3261  = oldest[18] ? choice_18 : 1'h0;
   assign \$3262  = \$3260  | \$3261 ;
-  assign \$3263  = oldest[3] ? choice_3 : 1'h0;
+  assign \$3263  = oldest[19] ? choice_19 : 1'h0;
   assign \$3264  = \$3262  | \$3263 ;
-  assign \$3265  = oldest[4] ? choice_4 : 1'h0;
+  assign \$3265  = oldest[20] ? choice_20 : 1'h0;
   assign \$3266  = \$3264  | \$3265 ;
-  assign \$3267  = oldest[5] ? choice_5 : 1'h0;
+  assign \$3267  = oldest[21] ? choice_21 : 1'h0;
   assign \$3268  = \$3266  | \$3267 ;
-  assign \$3269  = oldest[6] ? choice_6 : 1'h0;
+  assign \$3269  = oldest[22] ? choice_22 : 1'h0;
   assign \$3270  = \$3268  | \$3269 ;
-  assign \$3271  = oldest[7] ? choice_7 : 1'h0;
+  assign \$3271  = oldest[23] ? choice_23 : 1'h0;
   assign \$3272  = \$3270  | \$3271 ;
-  assign \$3273  = oldest[8] ? choice_8 : 1'h0;
+  assign \$3273  = oldest[24] ? choice_24 : 1'h0;
   assign \$3274  = \$3272  | \$3273 ;
-  assign \$3275  = oldest[9] ? choice_9 : 1'h0;
+  assign \$3275  = oldest[25] ? choice_25 : 1'h0;
   assign \$3276  = \$3274  | \$3275 ;
-  assign \$3277  = oldest[10] ? choice_10 : 1'h0;
+  assign \$3277  = oldest[26] ? choice_26 : 1'h0;
   assign \$3278  = \$3276  | \$3277 ;
-  assign \$3279  = oldest[11] ? choice_11 : 1'h0;
+  assign \$3279  = oldest[27] ? choice_27 : 1'h0;
   assign \$3280  = \$3278  | \$3279 ;
-  assign \$3281  = oldest[12] ? choice_12 : 1'h0;
+  assign \$3281  = oldest[28] ? choice_28 : 1'h0;
   assign \$3282  = \$3280  | \$3281 ;
-  assign \$3283  = oldest[13] ? choice_13 : 1'h0;
+  assign \$3283  = oldest[29] ? choice_29 : 1'h0;
   assign \$3284  = \$3282  | \$3283 ;
-  assign \$3285  = oldest[14] ? choice_14 : 1'h0;
+  assign \$3285  = oldest[30] ? choice_30 : 1'h0;
   assign \$3286  = \$3284  | \$3285 ;
-  assign \$3287  = oldest[15] ? choice_15 : 1'h0;
+  assign \$3287  = oldest[31] ? choice_31 : 1'h0;
   assign \$3288  = \$3286  | \$3287 ;
-  assign \$3289  = oldest[16] ? choice_16 : 1'h0;
-  assign \$3290  = \$3288  | \$3289 ;
-  assign \$3291  = oldest[17] ? choice_17 : 1'h0;
-  assign \$3292  = \$3290  | \$3291 ;
-  assign \$3293  = oldest[18] ? choice_18 : 1'h0;
-  assign \$3294  = \$3292  | \$3293 ;
-  assign \$3295  = oldest[19] ? choice_19 : 1'h0;
-  assign \$3296  = \$3294  | \$3295 ;
-  assign \$3297  = oldest[20] ? choice_20 : 1'h0;
-  assign \$3298  = \$3296  | \$3297 ;
-  assign \$3299  = oldest[21] ? choice_21 : 1'h0;
-  assign \$3300  = \$3298  | \$3299 ;
-  assign \$3301  = oldest[22] ? choice_22 : 1'h0;
-  assign \$3302  = \$3300  | \$3301 ;
-  assign \$3303  = oldest[23] ? choice_23 : 1'h0;
-  assign \$3304  = \$3302  | \$3303 ;
-  assign \$3305  = oldest[24] ? choice_24 : 1'h0;
-  assign \$3306  = \$3304  | \$3305 ;
-  assign \$3307  = oldest[25] ? choice_25 : 1'h0;
-  assign \$3308  = \$3306  | \$3307 ;
-  assign \$3309  = oldest[26] ? choice_26 : 1'h0;
-  assign \$3310  = \$3308  | \$3309 ;
-  assign \$3311  = oldest[27] ? choice_27 : 1'h0;
-  assign \$3312  = \$3310  | \$3311 ;
-  assign \$3313  = oldest[28] ? choice_28 : 1'h0;
-  assign \$3314  = \$3312  | \$3313 ;
-  assign \$3315  = oldest[29] ? choice_29 : 1'h0;
-  assign \$3316  = \$3314  | \$3315 ;
-  assign \$3317  = oldest[30] ? choice_30 : 1'h0;
-  assign \$3318  = \$3316  | \$3317 ;
-  assign \$3319  = oldest[31] ? choice_31 : 1'h0;
-  assign \$3320  = \$3318  | \$3319 ;
-  assign \$3321  = | misses;
-  assign \$3322  = run + 1'h1;
-  assign \$3325  = busy_0 & \$3324 ;
-  assign \$3326  = step_0 + 1'h1;
-  assign \$3327  = left_0 - 1'h1;
-  assign \$3328  = ! now_0[2:1];
-  assign \$3329  = bank_wait_0 <= 13'h1aa9;
-  assign \$3330  = \$3328  & \$3329 ;
-  assign \$3331  = now_0[2:1] == 1'h1;
-  assign \$3332  = bank_wait_1 <= 13'h1aa9;
-  assign \$3333  = \$3331  & \$3332 ;
-  assign \$3334  = now_0[2:1] == 2'h2;
-  assign \$3335  = bank_wait_2 <= 13'h1aa9;
-  assign \$3336  = \$3334  & \$3335 ;
-  assign \$3337  = now_0[2:1] == 2'h3;
-  assign \$3338  = bank_wait_3 <= 13'h1aa9;
-  assign \$3339  = \$3337  & \$3338 ;
-  assign \$3340  = ! ahead_lane;
-  assign \$3341  = ahead & \$3340 ;
-  assign \$3342  = \$3341  & free_0;
-  assign \$3343  = ~ ahead_choice;
-  assign \$3344  = the_pending & \$3343 ;
-  assign \$3346  = ~ \$3345 ;
-  assign \$3347  = chosen[0] ? ref_0 : 23'h000000;
-  assign \$3348  = chosen[1] ? ref_1 : 23'h000000;
+  assign \$3289  = | misses;
+  assign \$3290  = run + 1'h1;
+  assign \$3293  = busy_0 & \$3292 ;
+  assign \$3294  = step_0 + 1'h1;
+  assign \$3295  = left_0 - 1'h1;
+  assign \$3296  = ! now_0[2:1];
+  assign \$3297  = bank_wait_0 <= 13'h1aa9;
+  assign \$3298  = \$3296  & \$3297 ;
+  assign \$3299  = now_0[2:1] == 1'h1;
+  assign \$3300  = bank_wait_1 <= 13'h1aa9;
+  assign \$3301  = \$3299  & \$3300 ;
+  assign \$3302  = now_0[2:1] == 2'h2;
+  assign \$3303  = bank_wait_2 <= 13'h1aa9;
+  assign \$3304  = \$3302  & \$3303 ;
+  assign \$3305  = now_0[2:1] == 2'h3;
+  assign \$3306  = bank_wait_3 <= 13'h1aa9;
+  assign \$3307  = \$3305  & \$3306 ;
+  assign \$3308  = ! ahead_lane;
+  assign \$3309  = ahead & \$3308 ;
+  assign \$3310  = \$3309  & free_0;
+  assign \$3311  = ~ ahead_choice;
+  assign \$3312  = the_pending & \$3311 ;
+  assign \$3314  = ~ \$3313 ;
+  assign \$3315  = chosen[0] ? ref_0 : 23'h000000;
+  assign \$3316  = chosen[1] ? ref_1 : 23'h000000;
+  assign \$3317  = \$3315  | \$3316 ;
+  assign \$3318  = chosen[2] ? ref_2 : 23'h000000;
+  assign \$3319  = \$3317  | \$3318 ;
+  assign \$3320  = chosen[3] ? ref_3 : 23'h000000;
+  assign \$3321  = \$3319  | \$3320 ;
+  assign \$3322  = chosen[4] ? ref_4 : 23'h000000;
+  assign \$3323  = \$3321  | \$3322 ;
+  assign \$3324  = chosen[5] ? ref_5 : 23'h000000;
+  assign \$3325  = \$3323  | \$3324 ;
+  assign \$3326  = chosen[6] ? ref_6 : 23'h000000;
+  assign \$3327  = \$3325  | \$3326 ;
+  assign \$3328  = chosen[7] ? ref_7 : 23'h000000;
+  assign \$3329  = \$3327  | \$3328 ;
+  assign \$3330  = chosen[8] ? ref_8 : 23'h000000;
+  assign \$3331  = \$3329  | \$3330 ;
+  assign \$3332  = chosen[9] ? ref_9 : 23'h000000;
+  assign \$3333  = \$3331  | \$3332 ;
+  assign \$3334  = chosen[10] ? ref_10 : 23'h000000;
+  assign \$3335  = \$3333  | \$3334 ;
+  assign \$3336  = chosen[11] ? ref_11 : 23'h000000;
+  assign \$3337  = \$3335  | \$3336 ;
+  assign \$3338  = chosen[12] ? ref_12 : 23'h000000;
+  assign \$3339  = \$3337  | \$3338 ;
+  assign \$3340  = chosen[13] ? ref_13 : 23'h000000;
+  assign \$3341  = \$3339  | \$3340 ;
+  assign \$3342  = chosen[14] ? ref_14 : 23'h000000;
+  assign \$3343  = \$3341  | \$3342 ;
+  assign \$3344  = chosen[15] ? ref_15 : 23'h000000;
+  assign \$3345  = \$3343  | \$3344 ;
+  assign \$3346  = chosen[16] ? ref_16 : 23'h000000;
+  assign \$3347  = \$3345  | \$3346 ;
+  assign \$3348  = chosen[17] ? ref_17 : 23'h000000;
   assign \$3349  = \$3347  | \$3348 ;
-  assign \$3350  = chosen[2] ? ref_2 : 23'h000000;
+  assign \$3350  = chosen[18] ? ref_18 : 23'h000000;
   assign \$3351  = \$3349  | \$3350 ;
-  assign \$3352  = chosen[3] ? ref_3 : 23'h000000;
+  assign \$3352  = chosen[19] ? ref_19 : 23'h000000;
   assign \$3353  = \$3351  | \$3352 ;
-  assign \$3354  = chosen[4] ? ref_4 : 23'h000000;
+  assign \$3354  = chosen[20] ? ref_20 : 23'h000000;
   assign \$3355  = \$3353  | \$3354 ;
-  assign \$3356  = chosen[5] ? ref_5 : 23'h000000;
+  assign \$3356  = chosen[21] ? ref_21 : 23'h000000;
   assign \$3357  = \$3355  | \$3356 ;
-  assign \$3358  = chosen[6] ? ref_6 : 23'h000000;
+  assign \$3358  = chosen[22] ? ref_22 : 23'h000000;
   assign \$3359  = \$3357  | \$3358 ;
-  assign \$3360  = chosen[7] ? ref_7 : 23'h000000;
+  assign \$3360  = chosen[23] ? ref_23 : 23'h000000;
   assign \$3361  = \$3359  | \$3360 ;
-  assign \$3362  = chosen[8] ? ref_8 : 23'h000000;
+  assign \$3362  = chosen[24] ? ref_24 : 23'h000000;
   assign \$3363  = \$3361  | \$3362 ;
-  assign \$3364  = chosen[9] ? ref_9 : 23'h000000;
+  assign \$3364  = chosen[25] ? ref_25 : 23'h000000;
   assign \$3365  = \$3363  | \$3364 ;
-  assign \$3366  = chosen[10] ? ref_10 : 23'h000000;
+  assign \$3366  = chosen[26] ? ref_26 : 23'h000000;
   assign \$3367  = \$3365  | \$3366 ;
-  assign \$3368  = chosen[11] ? ref_11 : 23'h000000;
+  assign \$3368  = chosen[27] ? ref_27 : 23'h000000;
   assign \$3369  = \$3367  | \$3368 ;
-  assign \$3370  = chosen[12] ? ref_12 : 23'h000000;
+  assign \$3370  = chosen[28] ? ref_28 : 23'h000000;
   assign \$3371  = \$3369  | \$3370 ;
-  assign \$3372  = chosen[13] ? ref_13 : 23'h000000;
+  assign \$3372  = chosen[29] ? ref_29 : 23'h000000;
   assign \$3373  = \$3371  | \$3372 ;
-  assign \$3374  = chosen[14] ? ref_14 : 23'h000000;
+  assign \$3374  = chosen[30] ? ref_30 : 23'h000000;
   assign \$3375  = \$3373  | \$3374 ;
-  assign \$3376  = chosen[15] ? ref_15 : 23'h000000;
+  assign \$3376  = chosen[31] ? ref_31 : 23'h000000;
   assign \$3377  = \$3375  | \$3376 ;
-  assign \$3378  = chosen[16] ? ref_16 : 23'h000000;
-  assign \$3379  = \$3377  | \$3378 ;
-  assign \$3380  = chosen[17] ? ref_17 : 23'h000000;
-  assign \$3381  = \$3379  | \$3380 ;
-  assign \$3382  = chosen[18] ? ref_18 : 23'h000000;
-  assign \$3383  = \$3381  | \$3382 ;
-  assign \$3384  = chosen[19] ? ref_19 : 23'h000000;
-  assign \$3385  = \$3383  | \$3384 ;
-  assign \$3386  = chosen[20] ? ref_20 : 23'h000000;
-  assign \$3387  = \$3385  | \$3386 ;
-  assign \$3388  = chosen[21] ? ref_21 : 23'h000000;
-  assign \$3389  = \$3387  | \$3388 ;
-  assign \$3390  = chosen[22] ? ref_22 : 23'h000000;
-  assign \$3391  = \$3389  | \$3390 ;
-  assign \$3392  = chosen[23] ? ref_23 : 23'h000000;
-  assign \$3393  = \$3391  | \$3392 ;
-  assign \$3394  = chosen[24] ? ref_24 : 23'h000000;
-  assign \$3395  = \$3393  | \$3394 ;
-  assign \$3396  = chosen[25] ? ref_25 : 23'h000000;
-  assign \$3397  = \$3395  | \$3396 ;
-  assign \$3398  = chosen[26] ? ref_26 : 23'h000000;
-  assign \$3399  = \$3397  | \$3398 ;
-  assign \$3400  = chosen[27] ? ref_27 : 23'h000000;
-  assign \$3401  = \$3399  | \$3400 ;
-  assign \$3402  = chosen[28] ? ref_28 : 23'h000000;
-  assign \$3403  = \$3401  | \$3402 ;
-  assign \$3404  = chosen[29] ? ref_29 : 23'h000000;
-  assign \$3405  = \$3403  | \$3404 ;
-  assign \$3406  = chosen[30] ? ref_30 : 23'h000000;
-  assign \$3407  = \$3405  | \$3406 ;
-  assign \$3408  = chosen[31] ? ref_31 : 23'h000000;
-  assign \$3409  = \$3407  | \$3408 ;
+  assign \$3378  = ~ ahead_choice;
+  assign \$3379  = pending_0 & \$3378 ;
+  assign \$3380  = state_0 == ahead_bank;
+  assign \$3381  = ahead_opens & \$3380 ;
+  assign \$3382  = ~ ahead_choice;
+  assign \$3383  = pending_1 & \$3382 ;
+  assign \$3384  = state_1 == ahead_bank;
+  assign \$3385  = ahead_opens & \$3384 ;
+  assign \$3386  = ~ ahead_choice;
+  assign \$3387  = pending_2 & \$3386 ;
+  assign \$3388  = state_2 == ahead_bank;
+  assign \$3389  = ahead_opens & \$3388 ;
+  assign \$3390  = ~ ahead_choice;
+  assign \$3391  = pending_3 & \$3390 ;
+  assign \$3392  = state_3 == ahead_bank;
+  assign \$3393  = ahead_opens & \$3392 ;
+  assign \$3394  = ~ ahead_choice;
+  assign \$3395  = pending_4 & \$3394 ;
+  assign \$3396  = state_4 == ahead_bank;
+  assign \$3397  = ahead_opens & \$3396 ;
+  assign \$3398  = ~ ahead_choice;
+  assign \$3399  = pending_5 & \$3398 ;
+  assign \$3400  = state_5 == ahead_bank;
+  assign \$3401  = ahead_opens & \$3400 ;
+  assign \$3402  = ~ ahead_choice;
+  assign \$3403  = pending_6 & \$3402 ;
+  assign \$3404  = state_6 == ahead_bank;
+  assign \$3405  = ahead_opens & \$3404 ;
+  assign \$3406  = ~ ahead_choice;
+  assign \$3407  = pending_7 & \$3406 ;
+  assign \$3408  = state_7 == ahead_bank;
+  assign \$3409  = ahead_opens & \$3408 ;
   assign \$3410  = ~ ahead_choice;
-  assign \$3411  = pending_0 & \$3410 ;
-  assign \$3412  = state_0 == ahead_bank;
+  assign \$3411  = pending_8 & \$3410 ;
+  assign \$3412  = state_8 == ahead_bank;
   assign \$3413  = ahead_opens & \$3412 ;
   assign \$3414  = ~ ahead_choice;
-  assign \$3415  = pending_1 & \$3414 ;
-  assign \$3416  = state_1 == ahead_bank;
+  assign \$3415  = pending_9 & \$3414 ;
+  assign \$3416  = state_9 == ahead_bank;
   assign \$3417  = ahead_opens & \$3416 ;
   assign \$3418  = ~ ahead_choice;
-  assign \$3419  = pending_2 & \$3418 ;
-  assign \$3420  = state_2 == ahead_bank;
+  assign \$3419  = pending_10 & \$3418 ;
+  assign \$3420  = state_10 == ahead_bank;
   assign \$3421  = ahead_opens & \$3420 ;
   assign \$3422  = ~ ahead_choice;
-  assign \$3423  = pending_3 & \$3422 ;
-  assign \$3424  = state_3 == ahead_bank;
+  assign \$3423  = pending_11 & \$3422 ;
+  assign \$3424  = state_11 == ahead_bank;
   assign \$3425  = ahead_opens & \$3424 ;
   assign \$3426  = ~ ahead_choice;
-  assign \$3427  = pending_4 & \$3426 ;
-  assign \$3428  = state_4 == ahead_bank;
+  assign \$3427  = pending_12 & \$3426 ;
+  assign \$3428  = state_12 == ahead_bank;
   assign \$3429  = ahead_opens & \$3428 ;
   assign \$3430  = ~ ahead_choice;
-  assign \$3431  = pending_5 & \$3430 ;
-  assign \$3432  = state_5 == ahead_bank;
+  assign \$3431  = pending_13 & \$3430 ;
+  assign \$3432  = state_13 == ahead_bank;
   assign \$3433  = ahead_opens & \$3432 ;
   assign \$3434  = ~ ahead_choice;
-  assign \$3435  = pending_6 & \$3434 ;
-  assign \$3436  = state_6 == ahead_bank;
+  assign \$3435  = pending_14 & \$3434 ;
+  assign \$3436  = state_14 == ahead_bank;
   assign \$3437  = ahead_opens & \$3436 ;
   assign \$3438  = ~ ahead_choice;
-  assign \$3439  = pending_7 & \$3438 ;
-  assign \$3440  = state_7 == ahead_bank;
+  assign \$3439  = pending_15 & \$3438 ;
+  assign \$3440  = state_15 == ahead_bank;
   assign \$3441  = ahead_opens & \$3440 ;
   assign \$3442  = ~ ahead_choice;
-  assign \$3443  = pending_8 & \$3442 ;
-  assign \$3444  = state_8 == ahead_bank;
+  assign \$3443  = pending_16 & \$3442 ;
+  assign \$3444  = state_16 == ahead_bank;
   assign \$3445  = ahead_opens & \$3444 ;
   assign \$3446  = ~ ahead_choice;
-  assign \$3447  = pending_9 & \$3446 ;
-  assign \$3448  = state_9 == ahead_bank;
+  assign \$3447  = pending_17 & \$3446 ;
+  assign \$3448  = state_17 == ahead_bank;
   assign \$3449  = ahead_opens & \$3448 ;
   assign \$3450  = ~ ahead_choice;
-  assign \$3451  = pending_10 & \$3450 ;
-  assign \$3452  = state_10 == ahead_bank;
+  assign \$3451  = pending_18 & \$3450 ;
+  assign \$3452  = state_18 == ahead_bank;
   assign \$3453  = ahead_opens & \$3452 ;
   assign \$3454  = ~ ahead_choice;
-  assign \$3455  = pending_11 & \$3454 ;
-  assign \$3456  = state_11 == ahead_bank;
+  assign \$3455  = pending_19 & \$3454 ;
+  assign \$3456  = state_19 == ahead_bank;
   assign \$3457  = ahead_opens & \$3456 ;
   assign \$3458  = ~ ahead_choice;
-  assign \$3459  = pending_12 & \$3458 ;
-  assign \$3460  = state_12 == ahead_bank;
+  assign \$3459  = pending_20 & \$3458 ;
+  assign \$3460  = state_20 == ahead_bank;
   assign \$3461  = ahead_opens & \$3460 ;
   assign \$3462  = ~ ahead_choice;
-  assign \$3463  = pending_13 & \$3462 ;
-  assign \$3464  = state_13 == ahead_bank;
+  assign \$3463  = pending_21 & \$3462 ;
+  assign \$3464  = state_21 == ahead_bank;
   assign \$3465  = ahead_opens & \$3464 ;
   assign \$3466  = ~ ahead_choice;
-  assign \$3467  = pending_14 & \$3466 ;
-  assign \$3468  = state_14 == ahead_bank;
+  assign \$3467  = pending_22 & \$3466 ;
+  assign \$3468  = state_22 == ahead_bank;
   assign \$3469  = ahead_opens & \$3468 ;
   assign \$3470  = ~ ahead_choice;
-  assign \$3471  = pending_15 & \$3470 ;
-  assign \$3472  = state_15 == ahead_bank;
+  assign \$3471  = pending_23 & \$3470 ;
+  assign \$3472  = state_23 == ahead_bank;
   assign \$3473  = ahead_opens & \$3472 ;
   assign \$3474  = ~ ahead_choice;
-  assign \$3475  = pending_16 & \$3474 ;
-  assign \$3476  = state_16 == ahead_bank;
+  assign \$3475  = pending_24 & \$3474 ;
+  assign \$3476  = state_24 == ahead_bank;
   assign \$3477  = ahead_opens & \$3476 ;
   assign \$3478  = ~ ahead_choice;
-  assign \$3479  = pending_17 & \$3478 ;
-  assign \$3480  = state_17 == ahead_bank;
+  assign \$3479  = pending_25 & \$3478 ;
+  assign \$3480  = state_25 == ahead_bank;
   assign \$3481  = ahead_opens & \$3480 ;
   assign \$3482  = ~ ahead_choice;
-  assign \$3483  = pending_18 & \$3482 ;
-  assign \$3484  = state_18 == ahead_bank;
+  assign \$3483  = pending_26 & \$3482 ;
+  assign \$3484  = state_26 == ahead_bank;
   assign \$3485  = ahead_opens & \$3484 ;
   assign \$3486  = ~ ahead_choice;
-  assign \$3487  = pending_19 & \$3486 ;
-  assign \$3488  = state_19 == ahead_bank;
+  assign \$3487  = pending_27 & \$3486 ;
+  assign \$3488  = state_27 == ahead_bank;
   assign \$3489  = ahead_opens & \$3488 ;
   assign \$3490  = ~ ahead_choice;
-  assign \$3491  = pending_20 & \$3490 ;
-  assign \$3492  = state_20 == ahead_bank;
+  assign \$3491  = pending_28 & \$3490 ;
+  assign \$3492  = state_28 == ahead_bank;
   assign \$3493  = ahead_opens & \$3492 ;
   assign \$3494  = ~ ahead_choice;
-  assign \$3495  = pending_21 & \$3494 ;
-  assign \$3496  = state_21 == ahead_bank;
+  assign \$3495  = pending_29 & \$3494 ;
+  assign \$3496  = state_29 == ahead_bank;
   assign \$3497  = ahead_opens & \$3496 ;
   assign \$3498  = ~ ahead_choice;
-  assign \$3499  = pending_22 & \$3498 ;
-  assign \$3500  = state_22 == ahead_bank;
+  assign \$3499  = pending_30 & \$3498 ;
+  assign \$3500  = state_30 == ahead_bank;
   assign \$3501  = ahead_opens & \$3500 ;
   assign \$3502  = ~ ahead_choice;
-  assign \$3503  = pending_23 & \$3502 ;
-  assign \$3504  = state_23 == ahead_bank;
+  assign \$3503  = pending_31 & \$3502 ;
+  assign \$3504  = state_31 == ahead_bank;
   assign \$3505  = ahead_opens & \$3504 ;
-  assign \$3506  = ~ ahead_choice;
-  assign \$3507  = pending_24 & \$3506 ;
-  assign \$3508  = state_24 == ahead_bank;
-  assign \$3509  = ahead_opens & \$3508 ;
-  assign \$3510  = ~ ahead_choice;
-  assign \$3511  = pending_25 & \$3510 ;
-  assign \$3512  = state_25 == ahead_bank;
-  assign \$3513  = ahead_opens & \$3512 ;
-  assign \$3514  = ~ ahead_choice;
-  assign \$3515  = pending_26 & \$3514 ;
-  assign \$3516  = state_26 == ahead_bank;
-  assign \$3517  = ahead_opens & \$3516 ;
-  assign \$3518  = ~ ahead_choice;
-  assign \$3519  = pending_27 & \$3518 ;
-  assign \$3520  = state_27 == ahead_bank;
-  assign \$3521  = ahead_opens & \$3520 ;
-  assign \$3522  = ~ ahead_choice;
-  assign \$3523  = pending_28 & \$3522 ;
-  assign \$3524  = state_28 == ahead_bank;
-  assign \$3525  = ahead_opens & \$3524 ;
-  assign \$3526  = ~ ahead_choice;
-  assign \$3527  = pending_29 & \$3526 ;
-  assign \$3528  = state_29 == ahead_bank;
-  assign \$3529  = ahead_opens & \$3528 ;
-  assign \$3530  = ~ ahead_choice;
-  assign \$3531  = pending_30 & \$3530 ;
-  assign \$3532  = state_30 == ahead_bank;
-  assign \$3533  = ahead_opens & \$3532 ;
-  assign \$3534  = ~ ahead_choice;
-  assign \$3535  = pending_31 & \$3534 ;
-  assign \$3536  = state_31 == ahead_bank;
-  assign \$3537  = ahead_opens & \$3536 ;
-  assign \$3538  = ! ahead_bank;
-  assign \$3539  = ahead_bank == 1'h1;
-  assign \$3540  = ahead_bank == 2'h2;
-  assign \$3541  = ahead_bank == 2'h3;
-  assign \$3543  = i__valid & place_found_4_0;
-  assign \$3544  = ! { \$3113 , \$3111  };
-  assign \$3545  = \$3543  & \$3544 ;
-  assign \$3547  = go & ahead_opens;
-  assign \$3548  = ahead_bank == i__payload[7:6];
-  assign \$3549  = \$3547  & \$3548 ;
-  assign \$3550  = \$3546  | \$3549 ;
-  assign \$3551  = go & ahead_opens;
-  assign \$3552  = ahead_bank == i__payload[7:6];
-  assign \$3553  = \$3551  & \$3552 ;
-  assign \$3555  = \$3553  ? the_index[26:5] : \$3554 ;
-  assign \$3556  = i__valid & place_found_4_0;
-  assign \$3557  = { \$3113 , \$3111  } == 1'h1;
-  assign \$3558  = \$3556  & \$3557 ;
-  assign \$3560  = go & ahead_opens;
-  assign \$3561  = ahead_bank == i__payload[7:6];
-  assign \$3562  = \$3560  & \$3561 ;
-  assign \$3563  = \$3559  | \$3562 ;
-  assign \$3564  = go & ahead_opens;
-  assign \$3565  = ahead_bank == i__payload[7:6];
-  assign \$3566  = \$3564  & \$3565 ;
-  assign \$3568  = \$3566  ? the_index[26:5] : \$3567 ;
-  assign \$3569  = i__valid & place_found_4_0;
-  assign \$3570  = { \$3113 , \$3111  } == 2'h2;
-  assign \$3571  = \$3569  & \$3570 ;
-  assign \$3573  = go & ahead_opens;
-  assign \$3574  = ahead_bank == i__payload[7:6];
-  assign \$3575  = \$3573  & \$3574 ;
-  assign \$3576  = \$3572  | \$3575 ;
-  assign \$3577  = go & ahead_opens;
-  assign \$3578  = ahead_bank == i__payload[7:6];
-  assign \$3579  = \$3577  & \$3578 ;
-  assign \$3581  = \$3579  ? the_index[26:5] : \$3580 ;
-  assign \$3582  = i__valid & place_found_4_0;
-  assign \$3583  = { \$3113 , \$3111  } == 2'h3;
-  assign \$3584  = \$3582  & \$3583 ;
-  assign \$3586  = go & ahead_opens;
-  assign \$3587  = ahead_bank == i__payload[7:6];
-  assign \$3588  = \$3586  & \$3587 ;
-  assign \$3589  = \$3585  | \$3588 ;
-  assign \$3590  = go & ahead_opens;
-  assign \$3591  = ahead_bank == i__payload[7:6];
-  assign \$3592  = \$3590  & \$3591 ;
-  assign \$3594  = \$3592  ? the_index[26:5] : \$3593 ;
-  assign \$3595  = i__valid & place_found_4_0;
-  assign \$3596  = { \$3113 , \$3111  } == 3'h4;
-  assign \$3597  = \$3595  & \$3596 ;
-  assign \$3599  = go & ahead_opens;
-  assign \$3600  = ahead_bank == i__payload[7:6];
-  assign \$3601  = \$3599  & \$3600 ;
-  assign \$3602  = \$3598  | \$3601 ;
-  assign \$3603  = go & ahead_opens;
-  assign \$3604  = ahead_bank == i__payload[7:6];
-  assign \$3605  = \$3603  & \$3604 ;
-  assign \$3607  = \$3605  ? the_index[26:5] : \$3606 ;
-  assign \$3608  = i__valid & place_found_4_0;
-  assign \$3609  = { \$3113 , \$3111  } == 3'h5;
-  assign \$3610  = \$3608  & \$3609 ;
-  assign \$3612  = go & ahead_opens;
-  assign \$3613  = ahead_bank == i__payload[7:6];
-  assign \$3614  = \$3612  & \$3613 ;
-  assign \$3615  = \$3611  | \$3614 ;
-  assign \$3616  = go & ahead_opens;
-  assign \$3617  = ahead_bank == i__payload[7:6];
-  assign \$3618  = \$3616  & \$3617 ;
-  assign \$3620  = \$3618  ? the_index[26:5] : \$3619 ;
-  assign \$3621  = i__valid & place_found_4_0;
-  assign \$3622  = { \$3113 , \$3111  } == 3'h6;
-  assign \$3623  = \$3621  & \$3622 ;
-  assign \$3625  = go & ahead_opens;
-  assign \$3626  = ahead_bank == i__payload[7:6];
-  assign \$3627  = \$3625  & \$3626 ;
-  assign \$3628  = \$3624  | \$3627 ;
-  assign \$3629  = go & ahead_opens;
-  assign \$3630  = ahead_bank == i__payload[7:6];
-  assign \$3631  = \$3629  & \$3630 ;
-  assign \$3633  = \$3631  ? the_index[26:5] : \$3632 ;
-  assign \$3634  = i__valid & place_found_4_0;
-  assign \$3635  = { \$3113 , \$3111  } == 3'h7;
-  assign \$3636  = \$3634  & \$3635 ;
-  assign \$3638  = go & ahead_opens;
-  assign \$3639  = ahead_bank == i__payload[7:6];
-  assign \$3640  = \$3638  & \$3639 ;
-  assign \$3641  = \$3637  | \$3640 ;
-  assign \$3642  = go & ahead_opens;
-  assign \$3643  = ahead_bank == i__payload[7:6];
-  assign \$3644  = \$3642  & \$3643 ;
-  assign \$3646  = \$3644  ? the_index[26:5] : \$3645 ;
-  assign \$3647  = i__valid & place_found_4_0;
-  assign \$3648  = { \$3113 , \$3111  } == 4'h8;
-  assign \$3649  = \$3647  & \$3648 ;
-  assign \$3651  = go & ahead_opens;
-  assign \$3652  = ahead_bank == i__payload[7:6];
-  assign \$3653  = \$3651  & \$3652 ;
-  assign \$3654  = \$3650  | \$3653 ;
-  assign \$3655  = go & ahead_opens;
-  assign \$3656  = ahead_bank == i__payload[7:6];
-  assign \$3657  = \$3655  & \$3656 ;
-  assign \$3659  = \$3657  ? the_index[26:5] : \$3658 ;
-  assign \$3660  = i__valid & place_found_4_0;
-  assign \$3661  = { \$3113 , \$3111  } == 4'h9;
-  assign \$3662  = \$3660  & \$3661 ;
-  assign \$3664  = go & ahead_opens;
-  assign \$3665  = ahead_bank == i__payload[7:6];
-  assign \$3666  = \$3664  & \$3665 ;
-  assign \$3667  = \$3663  | \$3666 ;
-  assign \$3668  = go & ahead_opens;
-  assign \$3669  = ahead_bank == i__payload[7:6];
-  assign \$3670  = \$3668  & \$3669 ;
-  assign \$3672  = \$3670  ? the_index[26:5] : \$3671 ;
-  assign \$3673  = i__valid & place_found_4_0;
-  assign \$3674  = { \$3113 , \$3111  } == 4'ha;
-  assign \$3675  = \$3673  & \$3674 ;
-  assign \$3677  = go & ahead_opens;
-  assign \$3678  = ahead_bank == i__payload[7:6];
-  assign \$3679  = \$3677  & \$3678 ;
-  assign \$3680  = \$3676  | \$3679 ;
-  assign \$3681  = go & ahead_opens;
-  assign \$3682  = ahead_bank == i__payload[7:6];
-  assign \$3683  = \$3681  & \$3682 ;
-  assign \$3685  = \$3683  ? the_index[26:5] : \$3684 ;
-  assign \$3686  = i__valid & place_found_4_0;
-  assign \$3687  = { \$3113 , \$3111  } == 4'hb;
-  assign \$3688  = \$3686  & \$3687 ;
-  assign \$3690  = go & ahead_opens;
-  assign \$3691  = ahead_bank == i__payload[7:6];
-  assign \$3692  = \$3690  & \$3691 ;
-  assign \$3693  = \$3689  | \$3692 ;
-  assign \$3694  = go & ahead_opens;
-  assign \$3695  = ahead_bank == i__payload[7:6];
-  assign \$3696  = \$3694  & \$3695 ;
-  assign \$3698  = \$3696  ? the_index[26:5] : \$3697 ;
-  assign \$3699  = i__valid & place_found_4_0;
-  assign \$3700  = { \$3113 , \$3111  } == 4'hc;
-  assign \$3701  = \$3699  & \$3700 ;
-  assign \$3703  = go & ahead_opens;
-  assign \$3704  = ahead_bank == i__payload[7:6];
-  assign \$3705  = \$3703  & \$3704 ;
-  assign \$3706  = \$3702  | \$3705 ;
-  assign \$3707  = go & ahead_opens;
-  assign \$3708  = ahead_bank == i__payload[7:6];
-  assign \$3709  = \$3707  & \$3708 ;
-  assign \$3711  = \$3709  ? the_index[26:5] : \$3710 ;
-  assign \$3712  = i__valid & place_found_4_0;
-  assign \$3713  = { \$3113 , \$3111  } == 4'hd;
-  assign \$3714  = \$3712  & \$3713 ;
-  assign \$3716  = go & ahead_opens;
-  assign \$3717  = ahead_bank == i__payload[7:6];
-  assign \$3718  = \$3716  & \$3717 ;
-  assign \$3719  = \$3715  | \$3718 ;
-  assign \$3720  = go & ahead_opens;
-  assign \$3721  = ahead_bank == i__payload[7:6];
-  assign \$3722  = \$3720  & \$3721 ;
-  assign \$3724  = \$3722  ? the_index[26:5] : \$3723 ;
-  assign \$3725  = i__valid & place_found_4_0;
-  assign \$3726  = { \$3113 , \$3111  } == 4'he;
-  assign \$3727  = \$3725  & \$3726 ;
-  assign \$3729  = go & ahead_opens;
-  assign \$3730  = ahead_bank == i__payload[7:6];
-  assign \$3731  = \$3729  & \$3730 ;
-  assign \$3732  = \$3728  | \$3731 ;
-  assign \$3733  = go & ahead_opens;
-  assign \$3734  = ahead_bank == i__payload[7:6];
-  assign \$3735  = \$3733  & \$3734 ;
-  assign \$3737  = \$3735  ? the_index[26:5] : \$3736 ;
-  assign \$3738  = i__valid & place_found_4_0;
-  assign \$3739  = { \$3113 , \$3111  } == 4'hf;
-  assign \$3740  = \$3738  & \$3739 ;
-  assign \$3742  = go & ahead_opens;
-  assign \$3743  = ahead_bank == i__payload[7:6];
-  assign \$3744  = \$3742  & \$3743 ;
-  assign \$3745  = \$3741  | \$3744 ;
-  assign \$3746  = go & ahead_opens;
-  assign \$3747  = ahead_bank == i__payload[7:6];
-  assign \$3748  = \$3746  & \$3747 ;
-  assign \$3750  = \$3748  ? the_index[26:5] : \$3749 ;
-  assign \$3751  = i__valid & place_found_4_0;
-  assign \$3752  = { \$3113 , \$3111  } == 5'h10;
-  assign \$3753  = \$3751  & \$3752 ;
-  assign \$3755  = go & ahead_opens;
-  assign \$3756  = ahead_bank == i__payload[7:6];
-  assign \$3757  = \$3755  & \$3756 ;
-  assign \$3758  = \$3754  | \$3757 ;
-  assign \$3759  = go & ahead_opens;
-  assign \$3760  = ahead_bank == i__payload[7:6];
-  assign \$3761  = \$3759  & \$3760 ;
-  assign \$3763  = \$3761  ? the_index[26:5] : \$3762 ;
-  assign \$3764  = i__valid & place_found_4_0;
-  assign \$3765  = { \$3113 , \$3111  } == 5'h11;
-  assign \$3766  = \$3764  & \$3765 ;
-  assign \$3768  = go & ahead_opens;
-  assign \$3769  = ahead_bank == i__payload[7:6];
-  assign \$3770  = \$3768  & \$3769 ;
-  assign \$3771  = \$3767  | \$3770 ;
-  assign \$3772  = go & ahead_opens;
-  assign \$3773  = ahead_bank == i__payload[7:6];
-  assign \$3774  = \$3772  & \$3773 ;
-  assign \$3776  = \$3774  ? the_index[26:5] : \$3775 ;
-  assign \$3777  = i__valid & place_found_4_0;
-  assign \$3778  = { \$3113 , \$3111  } == 5'h12;
-  assign \$3779  = \$3777  & \$3778 ;
-  assign \$3781  = go & ahead_opens;
-  assign \$3782  = ahead_bank == i__payload[7:6];
-  assign \$3783  = \$3781  & \$3782 ;
-  assign \$3784  = \$3780  | \$3783 ;
-  assign \$3785  = go & ahead_opens;
-  assign \$3786  = ahead_bank == i__payload[7:6];
-  assign \$3787  = \$3785  & \$3786 ;
-  assign \$3789  = \$3787  ? the_index[26:5] : \$3788 ;
-  assign \$3790  = i__valid & place_found_4_0;
-  assign \$3791  = { \$3113 , \$3111  } == 5'h13;
-  assign \$3792  = \$3790  & \$3791 ;
-  assign \$3794  = go & ahead_opens;
-  assign \$3795  = ahead_bank == i__payload[7:6];
-  assign \$3796  = \$3794  & \$3795 ;
-  assign \$3797  = \$3793  | \$3796 ;
-  assign \$3798  = go & ahead_opens;
-  assign \$3799  = ahead_bank == i__payload[7:6];
-  assign \$3800  = \$3798  & \$3799 ;
-  assign \$3802  = \$3800  ? the_index[26:5] : \$3801 ;
-  assign \$3803  = i__valid & place_found_4_0;
-  assign \$3804  = { \$3113 , \$3111  } == 5'h14;
-  assign \$3805  = \$3803  & \$3804 ;
-  assign \$3807  = go & ahead_opens;
-  assign \$3808  = ahead_bank == i__payload[7:6];
-  assign \$3809  = \$3807  & \$3808 ;
-  assign \$3810  = \$3806  | \$3809 ;
-  assign \$3811  = go & ahead_opens;
-  assign \$3812  = ahead_bank == i__payload[7:6];
-  assign \$3813  = \$3811  & \$3812 ;
-  assign \$3815  = \$3813  ? the_index[26:5] : \$3814 ;
-  assign \$3816  = i__valid & place_found_4_0;
-  assign \$3817  = { \$3113 , \$3111  } == 5'h15;
-  assign \$3818  = \$3816  & \$3817 ;
-  assign \$3820  = go & ahead_opens;
-  assign \$3821  = ahead_bank == i__payload[7:6];
-  assign \$3822  = \$3820  & \$3821 ;
-  assign \$3823  = \$3819  | \$3822 ;
-  assign \$3824  = go & ahead_opens;
-  assign \$3825  = ahead_bank == i__payload[7:6];
-  assign \$3826  = \$3824  & \$3825 ;
-  assign \$3828  = \$3826  ? the_index[26:5] : \$3827 ;
-  assign \$3829  = i__valid & place_found_4_0;
-  assign \$3830  = { \$3113 , \$3111  } == 5'h16;
-  assign \$3831  = \$3829  & \$3830 ;
-  assign \$3833  = go & ahead_opens;
-  assign \$3834  = ahead_bank == i__payload[7:6];
-  assign \$3835  = \$3833  & \$3834 ;
-  assign \$3836  = \$3832  | \$3835 ;
-  assign \$3837  = go & ahead_opens;
-  assign \$3838  = ahead_bank == i__payload[7:6];
-  assign \$3839  = \$3837  & \$3838 ;
-  assign \$3841  = \$3839  ? the_index[26:5] : \$3840 ;
-  assign \$3842  = i__valid & place_found_4_0;
-  assign \$3843  = { \$3113 , \$3111  } == 5'h17;
-  assign \$3844  = \$3842  & \$3843 ;
-  assign \$3846  = go & ahead_opens;
-  assign \$3847  = ahead_bank == i__payload[7:6];
-  assign \$3848  = \$3846  & \$3847 ;
-  assign \$3849  = \$3845  | \$3848 ;
-  assign \$3850  = go & ahead_opens;
-  assign \$3851  = ahead_bank == i__payload[7:6];
-  assign \$3852  = \$3850  & \$3851 ;
-  assign \$3854  = \$3852  ? the_index[26:5] : \$3853 ;
-  assign \$3855  = i__valid & place_found_4_0;
-  assign \$3856  = { \$3113 , \$3111  } == 5'h18;
-  assign \$3857  = \$3855  & \$3856 ;
-  assign \$3859  = go & ahead_opens;
-  assign \$3860  = ahead_bank == i__payload[7:6];
-  assign \$3861  = \$3859  & \$3860 ;
-  assign \$3862  = \$3858  | \$3861 ;
-  assign \$3863  = go & ahead_opens;
-  assign \$3864  = ahead_bank == i__payload[7:6];
-  assign \$3865  = \$3863  & \$3864 ;
-  assign \$3867  = \$3865  ? the_index[26:5] : \$3866 ;
-  assign \$3868  = i__valid & place_found_4_0;
-  assign \$3869  = { \$3113 , \$3111  } == 5'h19;
-  assign \$3870  = \$3868  & \$3869 ;
-  assign \$3872  = go & ahead_opens;
-  assign \$3873  = ahead_bank == i__payload[7:6];
-  assign \$3874  = \$3872  & \$3873 ;
-  assign \$3875  = \$3871  | \$3874 ;
-  assign \$3876  = go & ahead_opens;
-  assign \$3877  = ahead_bank == i__payload[7:6];
-  assign \$3878  = \$3876  & \$3877 ;
-  assign \$3880  = \$3878  ? the_index[26:5] : \$3879 ;
-  assign \$3881  = i__valid & place_found_4_0;
-  assign \$3882  = { \$3113 , \$3111  } == 5'h1a;
-  assign \$3883  = \$3881  & \$3882 ;
-  assign \$3885  = go & ahead_opens;
-  assign \$3886  = ahead_bank == i__payload[7:6];
-  assign \$3887  = \$3885  & \$3886 ;
-  assign \$3888  = \$3884  | \$3887 ;
-  assign \$3889  = go & ahead_opens;
-  assign \$3890  = ahead_bank == i__payload[7:6];
-  assign \$3891  = \$3889  & \$3890 ;
-  assign \$3893  = \$3891  ? the_index[26:5] : \$3892 ;
-  assign \$3894  = i__valid & place_found_4_0;
-  assign \$3895  = { \$3113 , \$3111  } == 5'h1b;
-  assign \$3896  = \$3894  & \$3895 ;
-  assign \$3898  = go & ahead_opens;
-  assign \$3899  = ahead_bank == i__payload[7:6];
-  assign \$3900  = \$3898  & \$3899 ;
-  assign \$3901  = \$3897  | \$3900 ;
-  assign \$3902  = go & ahead_opens;
-  assign \$3903  = ahead_bank == i__payload[7:6];
-  assign \$3904  = \$3902  & \$3903 ;
-  assign \$3906  = \$3904  ? the_index[26:5] : \$3905 ;
-  assign \$3907  = i__valid & place_found_4_0;
-  assign \$3908  = { \$3113 , \$3111  } == 5'h1c;
-  assign \$3909  = \$3907  & \$3908 ;
-  assign \$3911  = go & ahead_opens;
-  assign \$3912  = ahead_bank == i__payload[7:6];
-  assign \$3913  = \$3911  & \$3912 ;
-  assign \$3914  = \$3910  | \$3913 ;
-  assign \$3915  = go & ahead_opens;
-  assign \$3916  = ahead_bank == i__payload[7:6];
-  assign \$3917  = \$3915  & \$3916 ;
-  assign \$3919  = \$3917  ? the_index[26:5] : \$3918 ;
-  assign \$3920  = i__valid & place_found_4_0;
-  assign \$3921  = { \$3113 , \$3111  } == 5'h1d;
-  assign \$3922  = \$3920  & \$3921 ;
-  assign \$3924  = go & ahead_opens;
-  assign \$3925  = ahead_bank == i__payload[7:6];
-  assign \$3926  = \$3924  & \$3925 ;
-  assign \$3927  = \$3923  | \$3926 ;
-  assign \$3928  = go & ahead_opens;
-  assign \$3929  = ahead_bank == i__payload[7:6];
-  assign \$3930  = \$3928  & \$3929 ;
-  assign \$3932  = \$3930  ? the_index[26:5] : \$3931 ;
-  assign \$3933  = i__valid & place_found_4_0;
-  assign \$3934  = { \$3113 , \$3111  } == 5'h1e;
-  assign \$3935  = \$3933  & \$3934 ;
-  assign \$3937  = go & ahead_opens;
-  assign \$3938  = ahead_bank == i__payload[7:6];
-  assign \$3939  = \$3937  & \$3938 ;
-  assign \$3940  = \$3936  | \$3939 ;
-  assign \$3941  = go & ahead_opens;
-  assign \$3942  = ahead_bank == i__payload[7:6];
-  assign \$3943  = \$3941  & \$3942 ;
-  assign \$3945  = \$3943  ? the_index[26:5] : \$3944 ;
-  assign \$3946  = i__valid & place_found_4_0;
-  assign \$3947  = { \$3113 , \$3111  } == 5'h1f;
-  assign \$3948  = \$3946  & \$3947 ;
-  assign \$3950  = go & ahead_opens;
-  assign \$3951  = ahead_bank == i__payload[7:6];
-  assign \$3952  = \$3950  & \$3951 ;
-  assign \$3953  = \$3949  | \$3952 ;
-  assign \$3954  = go & ahead_opens;
-  assign \$3955  = ahead_bank == i__payload[7:6];
-  assign \$3956  = \$3954  & \$3955 ;
-  assign \$3958  = \$3956  ? the_index[26:5] : \$3957 ;
-  always @(posedge clk)
-    bank_wait_0 <= \$3959 ;
-  always @(posedge clk)
-    bank_wait_1 <= \$3960 ;
-  always @(posedge clk)
-    bank_wait_2 <= \$3961 ;
-  always @(posedge clk)
-    bank_wait_3 <= \$3962 ;
-  always @(posedge clk)
-    gap_0 <= \$3963 ;
-  always @(posedge clk)
-    ahead <= \$3964 ;
-  always @(posedge clk)
-    ahead_opens <= \$3965 ;
-  always @(posedge clk)
-    ahead_lane <= \$3966 ;
-  always @(posedge clk)
-    chosen <= \$3967 ;
-  always @(posedge clk)
-    ahead_group <= \$3968 ;
-  always @(posedge clk)
-    ahead_bank <= \$3969 ;
-  always @(posedge clk)
-    ahead_choice <= \$3970 ;
-  always @(posedge clk)
-    run <= \$3971 ;
-  always @(posedge clk)
-    step_0 <= \$3972 ;
-  always @(posedge clk)
-    left_0 <= \$3973 ;
-  always @(posedge clk)
-    busy_0 <= \$3974 ;
-  always @(posedge clk)
-    first_0 <= \$3975 ;
-  always @(posedge clk)
-    now_index_0 <= \$3976 ;
-  always @(posedge clk)
-    now_0 <= \$3977 ;
-  always @(posedge clk)
-    pending_0 <= \$3978 ;
-  always @(posedge clk)
-    opened_0 <= \$3979 ;
-  always @(posedge clk)
-    row_0 <= \$3980 ;
-  always @(posedge clk)
-    pending_1 <= \$3981 ;
-  always @(posedge clk)
-    opened_1 <= \$3982 ;
-  always @(posedge clk)
-    row_1 <= \$3983 ;
-  always @(posedge clk)
-    pending_2 <= \$3984 ;
-  always @(posedge clk)
-    opened_2 <= \$3985 ;
-  always @(posedge clk)
-    row_2 <= \$3986 ;
-  always @(posedge clk)
-    pending_3 <= \$3987 ;
-  always @(posedge clk)
-    opened_3 <= \$3988 ;
-  always @(posedge clk)
-    row_3 <= \$3989 ;
-  always @(posedge clk)
-    pending_4 <= \$3990 ;
-  always @(posedge clk)
-    opened_4 <= \$3991 ;
-  always @(posedge clk)
-    row_4 <= \$3992 ;
-  always @(posedge clk)
-    pending_5 <= \$3993 ;
-  always @(posedge clk)
-    opened_5 <= \$3994 ;
-  always @(posedge clk)
-    row_5 <= \$3995 ;
-  always @(posedge clk)
-    pending_6 <= \$3996 ;
-  always @(posedge clk)
-    opened_6 <= \$3997 ;
-  always @(posedge clk)
-    row_6 <= \$3998 ;
-  always @(posedge clk)
-    pending_7 <= \$3999 ;
-  always @(posedge clk)
-    opened_7 <= \$4000 ;
-  always @(posedge clk)
-    row_7 <= \$4001 ;
-  always @(posedge clk)
-    pending_8 <= \$4002 ;
-  always @(posedge clk)
-    opened_8 <= \$4003 ;
-  always @(posedge clk)
-    row_8 <= \$4004 ;
-  always @(posedge clk)
-    pending_9 <= \$4005 ;
-  always @(posedge clk)
-    opened_9 <= \$4006 ;
-  always @(posedge clk)
-    row_9 <= \$4007 ;
-  always @(posedge clk)
-    pending_10 <= \$4008 ;
-  always @(posedge clk)
-    opened_10 <= \$4009 ;
-  always @(posedge clk)
-    row_10 <= \$4010 ;
-  always @(posedge clk)
-    pending_11 <= \$4011 ;
-  always @(posedge clk)
-    opened_11 <= \$4012 ;
-  always @(posedge clk)
-    row_11 <= \$4013 ;
-  always @(posedge clk)
-    pending_12 <= \$4014 ;
-  always @(posedge clk)
-    opened_12 <= \$4015 ;
-  always @(posedge clk)
-    row_12 <= \$4016 ;
-  always @(posedge clk)
-    pending_13 <= \$4017 ;
-  always @(posedge clk)
-    opened_13 <= \$4018 ;
-  always @(posedge clk)
-    row_13 <= \$4019 ;
-  always @(posedge clk)
-    pending_14 <= \$4020 ;
-  always @(posedge clk)
-    opened_14 <= \$4021 ;
-  always @(posedge clk)
-    row_14 <= \$4022 ;
-  always @(posedge clk)
-    pending_15 <= \$4023 ;
-  always @(posedge clk)
-    opened_15 <= \$4024 ;
-  always @(posedge clk)
-    row_15 <= \$4025 ;
-  always @(posedge clk)
-    pending_16 <= \$4026 ;
-  always @(posedge clk)
-    opened_16 <= \$4027 ;
-  always @(posedge clk)
-    row_16 <= \$4028 ;
-  always @(posedge clk)
-    pending_17 <= \$4029 ;
-  always @(posedge clk)
-    opened_17 <= \$4030 ;
-  always @(posedge clk)
-    row_17 <= \$4031 ;
-  always @(posedge clk)
-    pending_18 <= \$4032 ;
-  always @(posedge clk)
-    opened_18 <= \$4033 ;
-  always @(posedge clk)
-    row_18 <= \$4034 ;
-  always @(posedge clk)
-    pending_19 <= \$4035 ;
-  always @(posedge clk)
-    opened_19 <= \$4036 ;
-  always @(posedge clk)
-    row_19 <= \$4037 ;
-  always @(posedge clk)
-    pending_20 <= \$4038 ;
-  always @(posedge clk)
-    opened_20 <= \$4039 ;
-  always @(posedge clk)
-    row_20 <= \$4040 ;
-  always @(posedge clk)
-    pending_21 <= \$4041 ;
-  always @(posedge clk)
-    opened_21 <= \$4042 ;
-  always @(posedge clk)
-    row_21 <= \$4043 ;
-  always @(posedge clk)
-    pending_22 <= \$4044 ;
-  always @(posedge clk)
-    opened_22 <= \$4045 ;
-  always @(posedge clk)
-    row_22 <= \$4046 ;
-  always @(posedge clk)
-    pending_23 <= \$4047 ;
-  always @(posedge clk)
-    opened_23 <= \$4048 ;
-  always @(posedge clk)
-    row_23 <= \$4049 ;
-  always @(posedge clk)
-    pending_24 <= \$4050 ;
-  always @(posedge clk)
-    opened_24 <= \$4051 ;
-  always @(posedge clk)
-    row_24 <= \$4052 ;
+  assign \$3506  = ! ahead_bank;
+  assign \$3507  = ahead_bank == 1'h1;
+  assign \$3508  = ahead_bank == 2'h2;
+  assign \$3509  = ahead_bank == 2'h3;
+  assign \$3511  = i__valid & place_found_4_0;
+  assign \$3512  = ! { \$3081 , \$3079  };
+  assign \$3513  = \$3511  & \$3512 ;
+  assign \$3515  = go & ahead_opens;
+  assign \$3516  = ahead_bank == i__payload[7:6];
+  assign \$3517  = \$3515  & \$3516 ;
+  assign \$3518  = \$3514  | \$3517 ;
+  assign \$3519  = go & ahead_opens;
+  assign \$3520  = ahead_bank == i__payload[7:6];
+  assign \$3521  = \$3519  & \$3520 ;
+  assign \$3523  = \$3521  ? the_index[26:5] : \$3522 ;
+  assign \$3524  = i__valid & place_found_4_0;
+  assign \$3525  = { \$3081 , \$3079  } == 1'h1;
+  assign \$3526  = \$3524  & \$3525 ;
+  assign \$3528  = go & ahead_opens;
+  assign \$3529  = ahead_bank == i__payload[7:6];
+  assign \$3530  = \$3528  & \$3529 ;
+  assign \$3531  = \$3527  | \$3530 ;
+  assign \$3532  = go & ahead_opens;
+  assign \$3533  = ahead_bank == i__payload[7:6];
+  assign \$3534  = \$3532  & \$3533 ;
+  assign \$3536  = \$3534  ? the_index[26:5] : \$3535 ;
+  assign \$3537  = i__valid & place_found_4_0;
+  assign \$3538  = { \$3081 , \$3079  } == 2'h2;
+  assign \$3539  = \$3537  & \$3538 ;
+  assign \$3541  = go & ahead_opens;
+  assign \$3542  = ahead_bank == i__payload[7:6];
+  assign \$3543  = \$3541  & \$3542 ;
+  assign \$3544  = \$3540  | \$3543 ;
+  assign \$3545  = go & ahead_opens;
+  assign \$3546  = ahead_bank == i__payload[7:6];
+  assign \$3547  = \$3545  & \$3546 ;
+  assign \$3549  = \$3547  ? the_index[26:5] : \$3548 ;
+  assign \$3550  = i__valid & place_found_4_0;
+  assign \$3551  = { \$3081 , \$3079  } == 2'h3;
+  assign \$3552  = \$3550  & \$3551 ;
+  assign \$3554  = go & ahead_opens;
+  assign \$3555  = ahead_bank == i__payload[7:6];
+  assign \$3556  = \$3554  & \$3555 ;
+  assign \$3557  = \$3553  | \$3556 ;
+  assign \$3558  = go & ahead_opens;
+  assign \$3559  = ahead_bank == i__payload[7:6];
+  assign \$3560  = \$3558  & \$3559 ;
+  assign \$3562  = \$3560  ? the_index[26:5] : \$3561 ;
+  assign \$3563  = i__valid & place_found_4_0;
+  assign \$3564  = { \$3081 , \$3079  } == 3'h4;
+  assign \$3565  = \$3563  & \$3564 ;
+  assign \$3567  = go & ahead_opens;
+  assign \$3568  = ahead_bank == i__payload[7:6];
+  assign \$3569  = \$3567  & \$3568 ;
+  assign \$3570  = \$3566  | \$3569 ;
+  assign \$3571  = go & ahead_opens;
+  assign \$3572  = ahead_bank == i__payload[7:6];
+  assign \$3573  = \$3571  & \$3572 ;
+  assign \$3575  = \$3573  ? the_index[26:5] : \$3574 ;
+  assign \$3576  = i__valid & place_found_4_0;
+  assign \$3577  = { \$3081 , \$3079  } == 3'h5;
+  assign \$3578  = \$3576  & \$3577 ;
+  assign \$3580  = go & ahead_opens;
+  assign \$3581  = ahead_bank == i__payload[7:6];
+  assign \$3582  = \$3580  & \$3581 ;
+  assign \$3583  = \$3579  | \$3582 ;
+  assign \$3584  = go & ahead_opens;
+  assign \$3585  = ahead_bank == i__payload[7:6];
+  assign \$3586  = \$3584  & \$3585 ;
+  assign \$3588  = \$3586  ? the_index[26:5] : \$3587 ;
+  assign \$3589  = i__valid & place_found_4_0;
+  assign \$3590  = { \$3081 , \$3079  } == 3'h6;
+  assign \$3591  = \$3589  & \$3590 ;
+  assign \$3593  = go & ahead_opens;
+  assign \$3594  = ahead_bank == i__payload[7:6];
+  assign \$3595  = \$3593  & \$3594 ;
+  assign \$3596  = \$3592  | \$3595 ;
+  assign \$3597  = go & ahead_opens;
+  assign \$3598  = ahead_bank == i__payload[7:6];
+  assign \$3599  = \$3597  & \$3598 ;
+  assign \$3601  = \$3599  ? the_index[26:5] : \$3600 ;
+  assign \$3602  = i__valid & place_found_4_0;
+  assign \$3603  = { \$3081 , \$3079  } == 3'h7;
+  assign \$3604  = \$3602  & \$3603 ;
+  assign \$3606  = go & ahead_opens;
+  assign \$3607  = ahead_bank == i__payload[7:6];
+  assign \$3608  = \$3606  & \$3607 ;
+  assign \$3609  = \$3605  | \$3608 ;
+  assign \$3610  = go & ahead_opens;
+  assign \$3611  = ahead_bank == i__payload[7:6];
+  assign \$3612  = \$3610  & \$3611 ;
+  assign \$3614  = \$3612  ? the_index[26:5] : \$3613 ;
+  assign \$3615  = i__valid & place_found_4_0;
+  assign \$3616  = { \$3081 , \$3079  } == 4'h8;
+  assign \$3617  = \$3615  & \$3616 ;
+  assign \$3619  = go & ahead_opens;
+  assign \$3620  = ahead_bank == i__payload[7:6];
+  assign \$3621  = \$3619  & \$3620 ;
+  assign \$3622  = \$3618  | \$3621 ;
+  assign \$3623  = go & ahead_opens;
+  assign \$3624  = ahead_bank == i__payload[7:6];
+  assign \$3625  = \$3623  & \$3624 ;
+  assign \$3627  = \$3625  ? the_index[26:5] : \$3626 ;
+  assign \$3628  = i__valid & place_found_4_0;
+  assign \$3629  = { \$3081 , \$3079  } == 4'h9;
+  assign \$3630  = \$3628  & \$3629 ;
+  assign \$3632  = go & ahead_opens;
+  assign \$3633  = ahead_bank == i__payload[7:6];
+  assign \$3634  = \$3632  & \$3633 ;
+  assign \$3635  = \$3631  | \$3634 ;
+  assign \$3636  = go & ahead_opens;
+  assign \$3637  = ahead_bank == i__payload[7:6];
+  assign \$3638  = \$3636  & \$3637 ;
+  assign \$3640  = \$3638  ? the_index[26:5] : \$3639 ;
+  assign \$3641  = i__valid & place_found_4_0;
+  assign \$3642  = { \$3081 , \$3079  } == 4'ha;
+  assign \$3643  = \$3641  & \$3642 ;
+  assign \$3645  = go & ahead_opens;
+  assign \$3646  = ahead_bank == i__payload[7:6];
+  assign \$3647  = \$3645  & \$3646 ;
+  assign \$3648  = \$3644  | \$3647 ;
+  assign \$3649  = go & ahead_opens;
+  assign \$3650  = ahead_bank == i__payload[7:6];
+  assign \$3651  = \$3649  & \$3650 ;
+  assign \$3653  = \$3651  ? the_index[26:5] : \$3652 ;
+  assign \$3654  = i__valid & place_found_4_0;
+  assign \$3655  = { \$3081 , \$3079  } == 4'hb;
+  assign \$3656  = \$3654  & \$3655 ;
+  assign \$3658  = go & ahead_opens;
+  assign \$3659  = ahead_bank == i__payload[7:6];
+  assign \$3660  = \$3658  & \$3659 ;
+  assign \$3661  = \$3657  | \$3660 ;
+  assign \$3662  = go & ahead_opens;
+  assign \$3663  = ahead_bank == i__payload[7:6];
+  assign \$3664  = \$3662  & \$3663 ;
+  assign \$3666  = \$3664  ? the_index[26:5] : \$3665 ;
+  assign \$3667  = i__valid & place_found_4_0;
+  assign \$3668  = { \$3081 , \$3079  } == 4'hc;
+  assign \$3669  = \$3667  & \$3668 ;
+  assign \$3671  = go & ahead_opens;
+  assign \$3672  = ahead_bank == i__payload[7:6];
+  assign \$3673  = \$3671  & \$3672 ;
+  assign \$3674  = \$3670  | \$3673 ;
+  assign \$3675  = go & ahead_opens;
+  assign \$3676  = ahead_bank == i__payload[7:6];
+  assign \$3677  = \$3675  & \$3676 ;
+  assign \$3679  = \$3677  ? the_index[26:5] : \$3678 ;
+  assign \$3680  = i__valid & place_found_4_0;
+  assign \$3681  = { \$3081 , \$3079  } == 4'hd;
+  assign \$3682  = \$3680  & \$3681 ;
+  assign \$3684  = go & ahead_opens;
+  assign \$3685  = ahead_bank == i__payload[7:6];
+  assign \$3686  = \$3684  & \$3685 ;
+  assign \$3687  = \$3683  | \$3686 ;
+  assign \$3688  = go & ahead_opens;
+  assign \$3689  = ahead_bank == i__payload[7:6];
+  assign \$3690  = \$3688  & \$3689 ;
+  assign \$3692  = \$3690  ? the_index[26:5] : \$3691 ;
+  assign \$3693  = i__valid & place_found_4_0;
+  assign \$3694  = { \$3081 , \$3079  } == 4'he;
+  assign \$3695  = \$3693  & \$3694 ;
+  assign \$3697  = go & ahead_opens;
+  assign \$3698  = ahead_bank == i__payload[7:6];
+  assign \$3699  = \$3697  & \$3698 ;
+  assign \$3700  = \$3696  | \$3699 ;
+  assign \$3701  = go & ahead_opens;
+  assign \$3702  = ahead_bank == i__payload[7:6];
+  assign \$3703  = \$3701  & \$3702 ;
+  assign \$3705  = \$3703  ? the_index[26:5] : \$3704 ;
+  assign \$3706  = i__valid & place_found_4_0;
+  assign \$3707  = { \$3081 , \$3079  } == 4'hf;
+  assign \$3708  = \$3706  & \$3707 ;
+  assign \$3710  = go & ahead_opens;
+  assign \$3711  = ahead_bank == i__payload[7:6];
+  assign \$3712  = \$3710  & \$3711 ;
+  assign \$3713  = \$3709  | \$3712 ;
+  assign \$3714  = go & ahead_opens;
+  assign \$3715  = ahead_bank == i__payload[7:6];
+  assign \$3716  = \$3714  & \$3715 ;
+  assign \$3718  = \$3716  ? the_index[26:5] : \$3717 ;
+  assign \$3719  = i__valid & place_found_4_0;
+  assign \$3720  = { \$3081 , \$3079  } == 5'h10;
+  assign \$3721  = \$3719  & \$3720 ;
+  assign \$3723  = go & ahead_opens;
+  assign \$3724  = ahead_bank == i__payload[7:6];
+  assign \$3725  = \$3723  & \$3724 ;
+  assign \$3726  = \$3722  | \$3725 ;
+  assign \$3727  = go & ahead_opens;
+  assign \$3728  = ahead_bank == i__payload[7:6];
+  assign \$3729  = \$3727  & \$3728 ;
+  assign \$3731  = \$3729  ? the_index[26:5] : \$3730 ;
+  assign \$3732  = i__valid & place_found_4_0;
+  assign \$3733  = { \$3081 , \$3079  } == 5'h11;
+  assign \$3734  = \$3732  & \$3733 ;
+  assign \$3736  = go & ahead_opens;
+  assign \$3737  = ahead_bank == i__payload[7:6];
+  assign \$3738  = \$3736  & \$3737 ;
+  assign \$3739  = \$3735  | \$3738 ;
+  assign \$3740  = go & ahead_opens;
+  assign \$3741  = ahead_bank == i__payload[7:6];
+  assign \$3742  = \$3740  & \$3741 ;
+  assign \$3744  = \$3742  ? the_index[26:5] : \$3743 ;
+  assign \$3745  = i__valid & place_found_4_0;
+  assign \$3746  = { \$3081 , \$3079  } == 5'h12;
+  assign \$3747  = \$3745  & \$3746 ;
+  assign \$3749  = go & ahead_opens;
+  assign \$3750  = ahead_bank == i__payload[7:6];
+  assign \$3751  = \$3749  & \$3750 ;
+  assign \$3752  = \$3748  | \$3751 ;
+  assign \$3753  = go & ahead_opens;
+  assign \$3754  = ahead_bank == i__payload[7:6];
+  assign \$3755  = \$3753  & \$3754 ;
+  assign \$3757  = \$3755  ? the_index[26:5] : \$3756 ;
+  assign \$3758  = i__valid & place_found_4_0;
+  assign \$3759  = { \$3081 , \$3079  } == 5'h13;
+  assign \$3760  = \$3758  & \$3759 ;
+  assign \$3762  = go & ahead_opens;
+  assign \$3763  = ahead_bank == i__payload[7:6];
+  assign \$3764  = \$3762  & \$3763 ;
+  assign \$3765  = \$3761  | \$3764 ;
+  assign \$3766  = go & ahead_opens;
+  assign \$3767  = ahead_bank == i__payload[7:6];
+  assign \$3768  = \$3766  & \$3767 ;
+  assign \$3770  = \$3768  ? the_index[26:5] : \$3769 ;
+  assign \$3771  = i__valid & place_found_4_0;
+  assign \$3772  = { \$3081 , \$3079  } == 5'h14;
+  assign \$3773  = \$3771  & \$3772 ;
+  assign \$3775  = go & ahead_opens;
+  assign \$3776  = ahead_bank == i__payload[7:6];
+  assign \$3777  = \$3775  & \$3776 ;
+  assign \$3778  = \$3774  | \$3777 ;
+  assign \$3779  = go & ahead_opens;
+  assign \$3780  = ahead_bank == i__payload[7:6];
+  assign \$3781  = \$3779  & \$3780 ;
+  assign \$3783  = \$3781  ? the_index[26:5] : \$3782 ;
+  assign \$3784  = i__valid & place_found_4_0;
+  assign \$3785  = { \$3081 , \$3079  } == 5'h15;
+  assign \$3786  = \$3784  & \$3785 ;
+  assign \$3788  = go & ahead_opens;
+  assign \$3789  = ahead_bank == i__payload[7:6];
+  assign \$3790  = \$3788  & \$3789 ;
+  assign \$3791  = \$3787  | \$3790 ;
+  assign \$3792  = go & ahead_opens;
+  assign \$3793  = ahead_bank == i__payload[7:6];
+  assign \$3794  = \$3792  & \$3793 ;
+  assign \$3796  = \$3794  ? the_index[26:5] : \$3795 ;
+  assign \$3797  = i__valid & place_found_4_0;
+  assign \$3798  = { \$3081 , \$3079  } == 5'h16;
+  assign \$3799  = \$3797  & \$3798 ;
+  assign \$3801  = go & ahead_opens;
+  assign \$3802  = ahead_bank == i__payload[7:6];
+  assign \$3803  = \$3801  & \$3802 ;
+  assign \$3804  = \$3800  | \$3803 ;
+  assign \$3805  = go & ahead_opens;
+  assign \$3806  = ahead_bank == i__payload[7:6];
+  assign \$3807  = \$3805  & \$3806 ;
+  assign \$3809  = \$3807  ? the_index[26:5] : \$3808 ;
+  assign \$3810  = i__valid & place_found_4_0;
+  assign \$3811  = { \$3081 , \$3079  } == 5'h17;
+  assign \$3812  = \$3810  & \$3811 ;
+  assign \$3814  = go & ahead_opens;
+  assign \$3815  = ahead_bank == i__payload[7:6];
+  assign \$3816  = \$3814  & \$3815 ;
+  assign \$3817  = \$3813  | \$3816 ;
+  assign \$3818  = go & ahead_opens;
+  assign \$3819  = ahead_bank == i__payload[7:6];
+  assign \$3820  = \$3818  & \$3819 ;
+  assign \$3822  = \$3820  ? the_index[26:5] : \$3821 ;
+  assign \$3823  = i__valid & place_found_4_0;
+  assign \$3824  = { \$3081 , \$3079  } == 5'h18;
+  assign \$3825  = \$3823  & \$3824 ;
+  assign \$3827  = go & ahead_opens;
+  assign \$3828  = ahead_bank == i__payload[7:6];
+  assign \$3829  = \$3827  & \$3828 ;
+  assign \$3830  = \$3826  | \$3829 ;
+  assign \$3831  = go & ahead_opens;
+  assign \$3832  = ahead_bank == i__payload[7:6];
+  assign \$3833  = \$3831  & \$3832 ;
+  assign \$3835  = \$3833  ? the_index[26:5] : \$3834 ;
+  assign \$3836  = i__valid & place_found_4_0;
+  assign \$3837  = { \$3081 , \$3079  } == 5'h19;
+  assign \$3838  = \$3836  & \$3837 ;
+  assign \$3840  = go & ahead_opens;
+  assign \$3841  = ahead_bank == i__payload[7:6];
+  assign \$3842  = \$3840  & \$3841 ;
+  assign \$3843  = \$3839  | \$3842 ;
+  assign \$3844  = go & ahead_opens;
+  assign \$3845  = ahead_bank == i__payload[7:6];
+  assign \$3846  = \$3844  & \$3845 ;
+  assign \$3848  = \$3846  ? the_index[26:5] : \$3847 ;
+  assign \$3849  = i__valid & place_found_4_0;
+  assign \$3850  = { \$3081 , \$3079  } == 5'h1a;
+  assign \$3851  = \$3849  & \$3850 ;
+  assign \$3853  = go & ahead_opens;
+  assign \$3854  = ahead_bank == i__payload[7:6];
+  assign \$3855  = \$3853  & \$3854 ;
+  assign \$3856  = \$3852  | \$3855 ;
+  assign \$3857  = go & ahead_opens;
+  assign \$3858  = ahead_bank == i__payload[7:6];
+  assign \$3859  = \$3857  & \$3858 ;
+  assign \$3861  = \$3859  ? the_index[26:5] : \$3860 ;
+  assign \$3862  = i__valid & place_found_4_0;
+  assign \$3863  = { \$3081 , \$3079  } == 5'h1b;
+  assign \$3864  = \$3862  & \$3863 ;
+  assign \$3866  = go & ahead_opens;
+  assign \$3867  = ahead_bank == i__payload[7:6];
+  assign \$3868  = \$3866  & \$3867 ;
+  assign \$3869  = \$3865  | \$3868 ;
+  assign \$3870  = go & ahead_opens;
+  assign \$3871  = ahead_bank == i__payload[7:6];
+  assign \$3872  = \$3870  & \$3871 ;
+  assign \$3874  = \$3872  ? the_index[26:5] : \$3873 ;
+  assign \$3875  = i__valid & place_found_4_0;
+  assign \$3876  = { \$3081 , \$3079  } == 5'h1c;
+  assign \$3877  = \$3875  & \$3876 ;
+  assign \$3879  = go & ahead_opens;
+  assign \$3880  = ahead_bank == i__payload[7:6];
+  assign \$3881  = \$3879  & \$3880 ;
+  assign \$3882  = \$3878  | \$3881 ;
+  assign \$3883  = go & ahead_opens;
+  assign \$3884  = ahead_bank == i__payload[7:6];
+  assign \$3885  = \$3883  & \$3884 ;
+  assign \$3887  = \$3885  ? the_index[26:5] : \$3886 ;
+  assign \$3888  = i__valid & place_found_4_0;
+  assign \$3889  = { \$3081 , \$3079  } == 5'h1d;
+  assign \$3890  = \$3888  & \$3889 ;
+  assign \$3892  = go & ahead_opens;
+  assign \$3893  = ahead_bank == i__payload[7:6];
+  assign \$3894  = \$3892  & \$3893 ;
+  assign \$3895  = \$3891  | \$3894 ;
+  assign \$3896  = go & ahead_opens;
+  assign \$3897  = ahead_bank == i__payload[7:6];
+  assign \$3898  = \$3896  & \$3897 ;
+  assign \$3900  = \$3898  ? the_index[26:5] : \$3899 ;
+  assign \$3901  = i__valid & place_found_4_0;
+  assign \$3902  = { \$3081 , \$3079  } == 5'h1e;
+  assign \$3903  = \$3901  & \$3902 ;
+  assign \$3905  = go & ahead_opens;
+  assign \$3906  = ahead_bank == i__payload[7:6];
+  assign \$3907  = \$3905  & \$3906 ;
+  assign \$3908  = \$3904  | \$3907 ;
+  assign \$3909  = go & ahead_opens;
+  assign \$3910  = ahead_bank == i__payload[7:6];
+  assign \$3911  = \$3909  & \$3910 ;
+  assign \$3913  = \$3911  ? the_index[26:5] : \$3912 ;
+  assign \$3914  = i__valid & place_found_4_0;
+  assign \$3915  = { \$3081 , \$3079  } == 5'h1f;
+  assign \$3916  = \$3914  & \$3915 ;
+  assign \$3918  = go & ahead_opens;
+  assign \$3919  = ahead_bank == i__payload[7:6];
+  assign \$3920  = \$3918  & \$3919 ;
+  assign \$3921  = \$3917  | \$3920 ;
+  assign \$3922  = go & ahead_opens;
+  assign \$3923  = ahead_bank == i__payload[7:6];
+  assign \$3924  = \$3922  & \$3923 ;
+  assign \$3926  = \$3924  ? the_index[26:5] : \$3925 ;
+  always @(posedge clk)
+    bank_wait_0 <= \$3927 ;
+  always @(posedge clk)
+    bank_wait_1 <= \$3928 ;
+  always @(posedge clk)
+    bank_wait_2 <= \$3929 ;
+  always @(posedge clk)
+    bank_wait_3 <= \$3930 ;
+  always @(posedge clk)
+    gap_0 <= \$3931 ;
+  always @(posedge clk)
+    ahead <= \$3932 ;
+  always @(posedge clk)
+    ahead_opens <= \$3933 ;
+  always @(posedge clk)
+    ahead_lane <= \$3934 ;
+  always @(posedge clk)
+    chosen <= \$3935 ;
+  always @(posedge clk)
+    ahead_group <= \$3936 ;
+  always @(posedge clk)
+    ahead_bank <= \$3937 ;
+  always @(posedge clk)
+    ahead_choice <= \$3938 ;
+  always @(posedge clk)
+    run <= \$3939 ;
+  always @(posedge clk)
+    step_0 <= \$3940 ;
+  always @(posedge clk)
+    left_0 <= \$3941 ;
+  always @(posedge clk)
+    busy_0 <= \$3942 ;
+  always @(posedge clk)
+    first_0 <= \$3943 ;
+  always @(posedge clk)
+    now_index_0 <= \$3944 ;
+  always @(posedge clk)
+    now_0 <= \$3945 ;
+  always @(posedge clk)
+    pending_0 <= \$3946 ;
+  always @(posedge clk)
+    opened_0 <= \$3947 ;
+  always @(posedge clk)
+    row_0 <= \$3948 ;
+  always @(posedge clk)
+    pending_1 <= \$3949 ;
+  always @(posedge clk)
+    opened_1 <= \$3950 ;
+  always @(posedge clk)
+    row_1 <= \$3951 ;
+  always @(posedge clk)
+    pending_2 <= \$3952 ;
+  always @(posedge clk)
+    opened_2 <= \$3953 ;
+  always @(posedge clk)
+    row_2 <= \$3954 ;
+  always @(posedge clk)
+    pending_3 <= \$3955 ;
+  always @(posedge clk)
+    opened_3 <= \$3956 ;
+  always @(posedge clk)
+    row_3 <= \$3957 ;
+  always @(posedge clk)
+    pending_4 <= \$3958 ;
+  always @(posedge clk)
+    opened_4 <= \$3959 ;
+  always @(posedge clk)
+    row_4 <= \$3960 ;
+  always @(posedge clk)
+    pending_5 <= \$3961 ;
+  always @(posedge clk)
+    opened_5 <= \$3962 ;
+  always @(posedge clk)
+    row_5 <= \$3963 ;
+  always @(posedge clk)
+    pending_6 <= \$3964 ;
+  always @(posedge clk)
+    opened_6 <= \$3965 ;
+  always @(posedge clk)
+    row_6 <= \$3966 ;
+  always @(posedge clk)
+    pending_7 <= \$3967 ;
+  always @(posedge clk)
+    opened_7 <= \$3968 ;
+  always @(posedge clk)
+    row_7 <= \$3969 ;
+  always @(posedge clk)
+    pending_8 <= \$3970 ;
+  always @(posedge clk)
+    opened_8 <= \$3971 ;
+  always @(posedge clk)
+    row_8 <= \$3972 ;
+  always @(posedge clk)
+    pending_9 <= \$3973 ;
+  always @(posedge clk)
+    opened_9 <= \$3974 ;
+  always @(posedge clk)
+    row_9 <= \$3975 ;
+  always @(posedge clk)
+    pending_10 <= \$3976 ;
+  always @(posedge clk)
+    opened_10 <= \$3977 ;
+  always @(posedge clk)
+    row_10 <= \$3978 ;
+  always @(posedge clk)
+    pending_11 <= \$3979 ;
+  always @(posedge clk)
+    opened_11 <= \$3980 ;
+  always @(posedge clk)
+    row_11 <= \$3981 ;
+  always @(posedge clk)
+    pending_12 <= \$3982 ;
+  always @(posedge clk)
+    opened_12 <= \$3983 ;
+  always @(posedge clk)
+    row_12 <= \$3984 ;
+  always @(posedge clk)
+    pending_13 <= \$3985 ;
+  always @(posedge clk)
+    opened_13 <= \$3986 ;
+  always @(posedge clk)
+    row_13 <= \$3987 ;
+  always @(posedge clk)
+    pending_14 <= \$3988 ;
+  always @(posedge clk)
+    opened_14 <= \$3989 ;
+  always @(posedge clk)
+    row_14 <= \$3990 ;
+  always @(posedge clk)
+    pending_15 <= \$3991 ;
+  always @(posedge clk)
+    opened_15 <= \$3992 ;
+  always @(posedge clk)
+    row_15 <= \$3993 ;
+  always @(posedge clk)
+    pending_16 <= \$3994 ;
+  always @(posedge clk)
+    opened_16 <= \$3995 ;
+  always @(posedge clk)
+    row_16 <= \$3996 ;
+  always @(posedge clk)
+    pending_17 <= \$3997 ;
+  always @(posedge clk)
+    opened_17 <= \$3998 ;
+  always @(posedge clk)
+    row_17 <= \$3999 ;
+  always @(posedge clk)
+    pending_18 <= \$4000 ;
+  always @(posedge clk)
+    opened_18 <= \$4001 ;
+  always @(posedge clk)
+    row_18 <= \$4002 ;
+  always @(posedge clk)
+    pending_19 <= \$4003 ;
+  always @(posedge clk)
+    opened_19 <= \$4004 ;
   always @(posedge clk)
-    pending_25 <= \$4053 ;
+    row_19 <= \$4005 ;
   always @(posedge clk)
-    opened_25 <= \$4054 ;
+    pending_20 <= \$4006 ;
   always @(posedge clk)
-    row_25 <= \$4055 ;
+    opened_20 <= \$4007 ;
   always @(posedge clk)
-    pending_26 <= \$4056 ;
+    row_20 <= \$4008 ;
   always @(posedge clk)
-    opened_26 <= \$4057 ;
+    pending_21 <= \$4009 ;
   always @(posedge clk)
-    row_26 <= \$4058 ;
+    opened_21 <= \$4010 ;
   always @(posedge clk)
-    pending_27 <= \$4059 ;
+    row_21 <= \$4011 ;
   always @(posedge clk)
-    opened_27 <= \$4060 ;
+    pending_22 <= \$4012 ;
   always @(posedge clk)
-    row_27 <= \$4061 ;
+    opened_22 <= \$4013 ;
   always @(posedge clk)
-    pending_28 <= \$4062 ;
+    row_22 <= \$4014 ;
   always @(posedge clk)
-    opened_28 <= \$4063 ;
+    pending_23 <= \$4015 ;
   always @(posedge clk)
-    row_28 <= \$4064 ;
+    opened_23 <= \$4016 ;
   always @(posedge clk)
-    pending_29 <= \$4065 ;
+    row_23 <= \$4017 ;
   always @(posedge clk)
-    opened_29 <= \$4066 ;
+    pending_24 <= \$4018 ;
   always @(posedge clk)
-    row_29 <= \$4067 ;
+    opened_24 <= \$4019 ;
   always @(posedge clk)
-    pending_30 <= \$4068 ;
+    row_24 <= \$4020 ;
   always @(posedge clk)
-    opened_30 <= \$4069 ;
+    pending_25 <= \$4021 ;
   always @(posedge clk)
-    row_30 <= \$4070 ;
+    opened_25 <= \$4022 ;
   always @(posedge clk)
-    pending_31 <= \$4071 ;
+    row_25 <= \$4023 ;
   always @(posedge clk)
-    opened_31 <= \$4072 ;
+    pending_26 <= \$4024 ;
   always @(posedge clk)
-    row_31 <= \$4073 ;
+    opened_26 <= \$4025 ;
   always @(posedge clk)
-    bank_open_0 <= \$4074 ;
+    row_26 <= \$4026 ;
   always @(posedge clk)
-    bank_row_0 <= \$4075 ;
+    pending_27 <= \$4027 ;
   always @(posedge clk)
-    bank_open_1 <= \$4076 ;
+    opened_27 <= \$4028 ;
   always @(posedge clk)
-    bank_row_1 <= \$4077 ;
+    row_27 <= \$4029 ;
   always @(posedge clk)
-    bank_open_2 <= \$4078 ;
+    pending_28 <= \$4030 ;
   always @(posedge clk)
-    bank_row_2 <= \$4079 ;
+    opened_28 <= \$4031 ;
   always @(posedge clk)
-    bank_open_3 <= \$4080 ;
+    row_28 <= \$4032 ;
   always @(posedge clk)
-    bank_row_3 <= \$4081 ;
+    pending_29 <= \$4033 ;
   always @(posedge clk)
-    group_0 <= \$4082 ;
+    opened_29 <= \$4034 ;
   always @(posedge clk)
-    state_0 <= \$4083 ;
+    row_29 <= \$4035 ;
   always @(posedge clk)
-    index_0 <= \$4084 ;
+    pending_30 <= \$4036 ;
   always @(posedge clk)
-    ref_0 <= \$4085 ;
+    opened_30 <= \$4037 ;
   always @(posedge clk)
-    older_0 <= \$4086 ;
+    row_30 <= \$4038 ;
   always @(posedge clk)
-    older_1 <= \$4087 ;
+    pending_31 <= \$4039 ;
   always @(posedge clk)
-    older_2 <= \$4088 ;
+    opened_31 <= \$4040 ;
   always @(posedge clk)
-    older_3 <= \$4089 ;
+    row_31 <= \$4041 ;
   always @(posedge clk)
-    older_4 <= \$4090 ;
+    bank_open_0 <= \$4042 ;
   always @(posedge clk)
-    older_5 <= \$4091 ;
+    bank_row_0 <= \$4043 ;
   always @(posedge clk)
-    older_6 <= \$4092 ;
+    bank_open_1 <= \$4044 ;
   always @(posedge clk)
-    older_7 <= \$4093 ;
+    bank_row_1 <= \$4045 ;
   always @(posedge clk)
-    older_8 <= \$4094 ;
+    bank_open_2 <= \$4046 ;
   always @(posedge clk)
-    older_9 <= \$4095 ;
+    bank_row_2 <= \$4047 ;
   always @(posedge clk)
-    older_10 <= \$4096 ;
+    bank_open_3 <= \$4048 ;
   always @(posedge clk)
-    older_11 <= \$4097 ;
+    bank_row_3 <= \$4049 ;
   always @(posedge clk)
-    older_12 <= \$4098 ;
+    group_0 <= \$4050 ;
   always @(posedge clk)
-    older_13 <= \$4099 ;
+    state_0 <= \$4051 ;
   always @(posedge clk)
-    older_14 <= \$4100 ;
+    index_0 <= \$4052 ;
   always @(posedge clk)
-    older_15 <= \$4101 ;
+    ref_0 <= \$4053 ;
   always @(posedge clk)
-    older_16 <= \$4102 ;
+    older_0 <= \$4054 ;
   always @(posedge clk)
-    older_17 <= \$4103 ;
+    older_1 <= \$4055 ;
   always @(posedge clk)
-    older_18 <= \$4104 ;
+    older_2 <= \$4056 ;
   always @(posedge clk)
-    older_19 <= \$4105 ;
+    older_3 <= \$4057 ;
   always @(posedge clk)
-    older_20 <= \$4106 ;
+    older_4 <= \$4058 ;
   always @(posedge clk)
-    older_21 <= \$4107 ;
+    older_5 <= \$4059 ;
   always @(posedge clk)
-    older_22 <= \$4108 ;
+    older_6 <= \$4060 ;
   always @(posedge clk)
-    older_23 <= \$4109 ;
+    older_7 <= \$4061 ;
   always @(posedge clk)
-    older_24 <= \$4110 ;
+    older_8 <= \$4062 ;
   always @(posedge clk)
-    older_25 <= \$4111 ;
+    older_9 <= \$4063 ;
   always @(posedge clk)
-    older_26 <= \$4112 ;
+    older_10 <= \$4064 ;
   always @(posedge clk)
-    older_27 <= \$4113 ;
+    older_11 <= \$4065 ;
   always @(posedge clk)
-    older_28 <= \$4114 ;
+    older_12 <= \$4066 ;
   always @(posedge clk)
-    older_29 <= \$4115 ;
+    older_13 <= \$4067 ;
   always @(posedge clk)
-    older_30 <= \$4116 ;
+    older_14 <= \$4068 ;
   always @(posedge clk)
-    older_31 <= \$4117 ;
+    older_15 <= \$4069 ;
   always @(posedge clk)
-    group_1 <= \$4118 ;
+    older_16 <= \$4070 ;
   always @(posedge clk)
-    state_1 <= \$4119 ;
+    older_17 <= \$4071 ;
   always @(posedge clk)
-    index_1 <= \$4120 ;
+    older_18 <= \$4072 ;
   always @(posedge clk)
-    ref_1 <= \$4121 ;
+    older_19 <= \$4073 ;
   always @(posedge clk)
-    group_2 <= \$4122 ;
+    older_20 <= \$4074 ;
   always @(posedge clk)
-    state_2 <= \$4123 ;
+    older_21 <= \$4075 ;
   always @(posedge clk)
-    index_2 <= \$4124 ;
+    older_22 <= \$4076 ;
   always @(posedge clk)
-    ref_2 <= \$4125 ;
+    older_23 <= \$4077 ;
   always @(posedge clk)
-    group_3 <= \$4126 ;
+    older_24 <= \$4078 ;
   always @(posedge clk)
-    state_3 <= \$4127 ;
+    older_25 <= \$4079 ;
   always @(posedge clk)
-    index_3 <= \$4128 ;
+    older_26 <= \$4080 ;
   always @(posedge clk)
-    ref_3 <= \$4129 ;
+    older_27 <= \$4081 ;
   always @(posedge clk)
-    group_4 <= \$4130 ;
+    older_28 <= \$4082 ;
   always @(posedge clk)
-    state_4 <= \$4131 ;
+    older_29 <= \$4083 ;
   always @(posedge clk)
-    index_4 <= \$4132 ;
+    older_30 <= \$4084 ;
   always @(posedge clk)
-    ref_4 <= \$4133 ;
+    older_31 <= \$4085 ;
   always @(posedge clk)
-    group_5 <= \$4134 ;
+    group_1 <= \$4086 ;
   always @(posedge clk)
-    state_5 <= \$4135 ;
+    state_1 <= \$4087 ;
   always @(posedge clk)
-    index_5 <= \$4136 ;
+    index_1 <= \$4088 ;
   always @(posedge clk)
-    ref_5 <= \$4137 ;
+    ref_1 <= \$4089 ;
   always @(posedge clk)
-    group_6 <= \$4138 ;
+    group_2 <= \$4090 ;
   always @(posedge clk)
-    state_6 <= \$4139 ;
+    state_2 <= \$4091 ;
   always @(posedge clk)
-    index_6 <= \$4140 ;
+    index_2 <= \$4092 ;
   always @(posedge clk)
-    ref_6 <= \$4141 ;
+    ref_2 <= \$4093 ;
   always @(posedge clk)
-    group_7 <= \$4142 ;
+    group_3 <= \$4094 ;
   always @(posedge clk)
-    state_7 <= \$4143 ;
+    state_3 <= \$4095 ;
   always @(posedge clk)
-    index_7 <= \$4144 ;
+    index_3 <= \$4096 ;
   always @(posedge clk)
-    ref_7 <= \$4145 ;
+    ref_3 <= \$4097 ;
   always @(posedge clk)
-    group_8 <= \$4146 ;
+    group_4 <= \$4098 ;
   always @(posedge clk)
-    state_8 <= \$4147 ;
+    state_4 <= \$4099 ;
   always @(posedge clk)
-    index_8 <= \$4148 ;
+    index_4 <= \$4100 ;
   always @(posedge clk)
-    ref_8 <= \$4149 ;
+    ref_4 <= \$4101 ;
   always @(posedge clk)
-    group_9 <= \$4150 ;
+    group_5 <= \$4102 ;
   always @(posedge clk)
-    state_9 <= \$4151 ;
+    state_5 <= \$4103 ;
   always @(posedge clk)
-    index_9 <= \$4152 ;
+    index_5 <= \$4104 ;
   always @(posedge clk)
-    ref_9 <= \$4153 ;
+    ref_5 <= \$4105 ;
   always @(posedge clk)
-    group_10 <= \$4154 ;
+    group_6 <= \$4106 ;
   always @(posedge clk)
-    state_10 <= \$4155 ;
+    state_6 <= \$4107 ;
   always @(posedge clk)
-    index_10 <= \$4156 ;
+    index_6 <= \$4108 ;
   always @(posedge clk)
-    ref_10 <= \$4157 ;
+    ref_6 <= \$4109 ;
   always @(posedge clk)
-    group_11 <= \$4158 ;
+    group_7 <= \$4110 ;
   always @(posedge clk)
-    state_11 <= \$4159 ;
+    state_7 <= \$4111 ;
   always @(posedge clk)
-    index_11 <= \$4160 ;
+    index_7 <= \$4112 ;
   always @(posedge clk)
-    ref_11 <= \$4161 ;
+    ref_7 <= \$4113 ;
   always @(posedge clk)
-    group_12 <= \$4162 ;
+    group_8 <= \$4114 ;
   always @(posedge clk)
-    state_12 <= \$4163 ;
+    state_8 <= \$4115 ;
   always @(posedge clk)
-    index_12 <= \$4164 ;
+    index_8 <= \$4116 ;
   always @(posedge clk)
-    ref_12 <= \$4165 ;
+    ref_8 <= \$4117 ;
   always @(posedge clk)
-    group_13 <= \$4166 ;
+    group_9 <= \$4118 ;
   always @(posedge clk)
-    state_13 <= \$4167 ;
+    state_9 <= \$4119 ;
   always @(posedge clk)
-    index_13 <= \$4168 ;
+    index_9 <= \$4120 ;
   always @(posedge clk)
-    ref_13 <= \$4169 ;
+    ref_9 <= \$4121 ;
   always @(posedge clk)
-    group_14 <= \$4170 ;
+    group_10 <= \$4122 ;
   always @(posedge clk)
-    state_14 <= \$4171 ;
+    state_10 <= \$4123 ;
   always @(posedge clk)
-    index_14 <= \$4172 ;
+    index_10 <= \$4124 ;
   always @(posedge clk)
-    ref_14 <= \$4173 ;
+    ref_10 <= \$4125 ;
   always @(posedge clk)
-    group_15 <= \$4174 ;
+    group_11 <= \$4126 ;
   always @(posedge clk)
-    state_15 <= \$4175 ;
+    state_11 <= \$4127 ;
   always @(posedge clk)
-    index_15 <= \$4176 ;
+    index_11 <= \$4128 ;
   always @(posedge clk)
-    ref_15 <= \$4177 ;
+    ref_11 <= \$4129 ;
   always @(posedge clk)
-    group_16 <= \$4178 ;
+    group_12 <= \$4130 ;
   always @(posedge clk)
-    state_16 <= \$4179 ;
+    state_12 <= \$4131 ;
   always @(posedge clk)
-    index_16 <= \$4180 ;
+    index_12 <= \$4132 ;
   always @(posedge clk)
-    ref_16 <= \$4181 ;
+    ref_12 <= \$4133 ;
   always @(posedge clk)
-    group_17 <= \$4182 ;
+    group_13 <= \$4134 ;
   always @(posedge clk)
-    state_17 <= \$4183 ;
+    state_13 <= \$4135 ;
   always @(posedge clk)
-    index_17 <= \$4184 ;
+    index_13 <= \$4136 ;
   always @(posedge clk)
-    ref_17 <= \$4185 ;
+    ref_13 <= \$4137 ;
   always @(posedge clk)
-    group_18 <= \$4186 ;
+    group_14 <= \$4138 ;
   always @(posedge clk)
-    state_18 <= \$4187 ;
+    state_14 <= \$4139 ;
   always @(posedge clk)
-    index_18 <= \$4188 ;
+    index_14 <= \$4140 ;
   always @(posedge clk)
-    ref_18 <= \$4189 ;
+    ref_14 <= \$4141 ;
   always @(posedge clk)
-    group_19 <= \$4190 ;
+    group_15 <= \$4142 ;
   always @(posedge clk)
-    state_19 <= \$4191 ;
+    state_15 <= \$4143 ;
   always @(posedge clk)
-    index_19 <= \$4192 ;
+    index_15 <= \$4144 ;
   always @(posedge clk)
-    ref_19 <= \$4193 ;
+    ref_15 <= \$4145 ;
   always @(posedge clk)
-    group_20 <= \$4194 ;
+    group_16 <= \$4146 ;
   always @(posedge clk)
-    state_20 <= \$4195 ;
+    state_16 <= \$4147 ;
   always @(posedge clk)
-    index_20 <= \$4196 ;
+    index_16 <= \$4148 ;
   always @(posedge clk)
-    ref_20 <= \$4197 ;
+    ref_16 <= \$4149 ;
   always @(posedge clk)
-    group_21 <= \$4198 ;
+    group_17 <= \$4150 ;
   always @(posedge clk)
-    state_21 <= \$4199 ;
+    state_17 <= \$4151 ;
   always @(posedge clk)
-    index_21 <= \$4200 ;
+    index_17 <= \$4152 ;
   always @(posedge clk)
-    ref_21 <= \$4201 ;
+    ref_17 <= \$4153 ;
   always @(posedge clk)
-    group_22 <= \$4202 ;
+    group_18 <= \$4154 ;
   always @(posedge clk)
-    state_22 <= \$4203 ;
+    state_18 <= \$4155 ;
   always @(posedge clk)
-    index_22 <= \$4204 ;
+    index_18 <= \$4156 ;
   always @(posedge clk)
-    ref_22 <= \$4205 ;
+    ref_18 <= \$4157 ;
   always @(posedge clk)
-    group_23 <= \$4206 ;
+    group_19 <= \$4158 ;
   always @(posedge clk)
-    state_23 <= \$4207 ;
+    state_19 <= \$4159 ;
   always @(posedge clk)
-    index_23 <= \$4208 ;
+    index_19 <= \$4160 ;
   always @(posedge clk)
-    ref_23 <= \$4209 ;
+    ref_19 <= \$4161 ;
   always @(posedge clk)
-    group_24 <= \$4210 ;
+    group_20 <= \$4162 ;
   always @(posedge clk)
-    state_24 <= \$4211 ;
+    state_20 <= \$4163 ;
   always @(posedge clk)
-    index_24 <= \$4212 ;
+    index_20 <= \$4164 ;
   always @(posedge clk)
-    ref_24 <= \$4213 ;
+    ref_20 <= \$4165 ;
   always @(posedge clk)
-    group_25 <= \$4214 ;
+    group_21 <= \$4166 ;
   always @(posedge clk)
-    state_25 <= \$4215 ;
+    state_21 <= \$4167 ;
   always @(posedge clk)
-    index_25 <= \$4216 ;
+    index_21 <= \$4168 ;
   always @(posedge clk)
-    ref_25 <= \$4217 ;
+    ref_21 <= \$4169 ;
   always @(posedge clk)
-    group_26 <= \$4218 ;
+    group_22 <= \$4170 ;
   always @(posedge clk)
-    state_26 <= \$4219 ;
+    state_22 <= \$4171 ;
   always @(posedge clk)
-    index_26 <= \$4220 ;
+    index_22 <= \$4172 ;
   always @(posedge clk)
-    ref_26 <= \$4221 ;
+    ref_22 <= \$4173 ;
   always @(posedge clk)
-    group_27 <= \$4222 ;
+    group_23 <= \$4174 ;
   always @(posedge clk)
-    state_27 <= \$4223 ;
+    state_23 <= \$4175 ;
   always @(posedge clk)
-    index_27 <= \$4224 ;
+    index_23 <= \$4176 ;
   always @(posedge clk)
-    ref_27 <= \$4225 ;
+    ref_23 <= \$4177 ;
   always @(posedge clk)
-    group_28 <= \$4226 ;
+    group_24 <= \$4178 ;
   always @(posedge clk)
-    state_28 <= \$4227 ;
+    state_24 <= \$4179 ;
   always @(posedge clk)
-    index_28 <= \$4228 ;
+    index_24 <= \$4180 ;
   always @(posedge clk)
-    ref_28 <= \$4229 ;
+    ref_24 <= \$4181 ;
   always @(posedge clk)
-    group_29 <= \$4230 ;
+    group_25 <= \$4182 ;
   always @(posedge clk)
-    state_29 <= \$4231 ;
+    state_25 <= \$4183 ;
   always @(posedge clk)
-    index_29 <= \$4232 ;
+    index_25 <= \$4184 ;
   always @(posedge clk)
-    ref_29 <= \$4233 ;
+    ref_25 <= \$4185 ;
   always @(posedge clk)
-    group_30 <= \$4234 ;
+    group_26 <= \$4186 ;
   always @(posedge clk)
-    state_30 <= \$4235 ;
+    state_26 <= \$4187 ;
   always @(posedge clk)
-    index_30 <= \$4236 ;
+    index_26 <= \$4188 ;
   always @(posedge clk)
-    ref_30 <= \$4237 ;
+    ref_26 <= \$4189 ;
   always @(posedge clk)
-    group_31 <= \$4238 ;
+    group_27 <= \$4190 ;
   always @(posedge clk)
-    state_31 <= \$4239 ;
+    state_27 <= \$4191 ;
   always @(posedge clk)
-    index_31 <= \$4240 ;
+    index_27 <= \$4192 ;
   always @(posedge clk)
-    ref_31 <= \$4241 ;
+    ref_27 <= \$4193 ;
+  always @(posedge clk)
+    group_28 <= \$4194 ;
+  always @(posedge clk)
+    state_28 <= \$4195 ;
+  always @(posedge clk)
+    index_28 <= \$4196 ;
+  always @(posedge clk)
+    ref_28 <= \$4197 ;
+  always @(posedge clk)
+    group_29 <= \$4198 ;
+  always @(posedge clk)
+    state_29 <= \$4199 ;
+  always @(posedge clk)
+    index_29 <= \$4200 ;
+  always @(posedge clk)
+    ref_29 <= \$4201 ;
+  always @(posedge clk)
+    group_30 <= \$4202 ;
+  always @(posedge clk)
+    state_30 <= \$4203 ;
+  always @(posedge clk)
+    index_30 <= \$4204 ;
+  always @(posedge clk)
+    ref_30 <= \$4205 ;
+  always @(posedge clk)
+    group_31 <= \$4206 ;
+  always @(posedge clk)
+    state_31 <= \$4207 ;
+  always @(posedge clk)
+    index_31 <= \$4208 ;
+  always @(posedge clk)
+    ref_31 <= \$4209 ;
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
     (* full_case = 32'd1 *)
@@ -17685,13 +17113,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3546  = bank_open_0;
+          \$3514  = bank_open_0;
       2'h1:
-          \$3546  = bank_open_1;
+          \$3514  = bank_open_1;
       2'h2:
-          \$3546  = bank_open_2;
+          \$3514  = bank_open_2;
       2'h3:
-          \$3546  = bank_open_3;
+          \$3514  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17699,13 +17127,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3554  = bank_row_0;
+          \$3522  = bank_row_0;
       2'h1:
-          \$3554  = bank_row_1;
+          \$3522  = bank_row_1;
       2'h2:
-          \$3554  = bank_row_2;
+          \$3522  = bank_row_2;
       2'h3:
-          \$3554  = bank_row_3;
+          \$3522  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17713,13 +17141,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3559  = bank_open_0;
+          \$3527  = bank_open_0;
       2'h1:
-          \$3559  = bank_open_1;
+          \$3527  = bank_open_1;
       2'h2:
-          \$3559  = bank_open_2;
+          \$3527  = bank_open_2;
       2'h3:
-          \$3559  = bank_open_3;
+          \$3527  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17727,13 +17155,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3567  = bank_row_0;
+          \$3535  = bank_row_0;
       2'h1:
-          \$3567  = bank_row_1;
+          \$3535  = bank_row_1;
       2'h2:
-          \$3567  = bank_row_2;
+          \$3535  = bank_row_2;
       2'h3:
-          \$3567  = bank_row_3;
+          \$3535  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17741,13 +17169,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3572  = bank_open_0;
+          \$3540  = bank_open_0;
       2'h1:
-          \$3572  = bank_open_1;
+          \$3540  = bank_open_1;
       2'h2:
-          \$3572  = bank_open_2;
+          \$3540  = bank_open_2;
       2'h3:
-          \$3572  = bank_open_3;
+          \$3540  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17755,13 +17183,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3580  = bank_row_0;
+          \$3548  = bank_row_0;
       2'h1:
-          \$3580  = bank_row_1;
+          \$3548  = bank_row_1;
       2'h2:
-          \$3580  = bank_row_2;
+          \$3548  = bank_row_2;
       2'h3:
-          \$3580  = bank_row_3;
+          \$3548  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17769,13 +17197,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3585  = bank_open_0;
+          \$3553  = bank_open_0;
       2'h1:
-          \$3585  = bank_open_1;
+          \$3553  = bank_open_1;
       2'h2:
-          \$3585  = bank_open_2;
+          \$3553  = bank_open_2;
       2'h3:
-          \$3585  = bank_open_3;
+          \$3553  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17783,13 +17211,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3593  = bank_row_0;
+          \$3561  = bank_row_0;
       2'h1:
-          \$3593  = bank_row_1;
+          \$3561  = bank_row_1;
       2'h2:
-          \$3593  = bank_row_2;
+          \$3561  = bank_row_2;
       2'h3:
-          \$3593  = bank_row_3;
+          \$3561  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17797,13 +17225,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3598  = bank_open_0;
+          \$3566  = bank_open_0;
       2'h1:
-          \$3598  = bank_open_1;
+          \$3566  = bank_open_1;
       2'h2:
-          \$3598  = bank_open_2;
+          \$3566  = bank_open_2;
       2'h3:
-          \$3598  = bank_open_3;
+          \$3566  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17811,13 +17239,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3606  = bank_row_0;
+          \$3574  = bank_row_0;
       2'h1:
-          \$3606  = bank_row_1;
+          \$3574  = bank_row_1;
       2'h2:
-          \$3606  = bank_row_2;
+          \$3574  = bank_row_2;
       2'h3:
-          \$3606  = bank_row_3;
+          \$3574  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17825,13 +17253,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3611  = bank_open_0;
+          \$3579  = bank_open_0;
       2'h1:
-          \$3611  = bank_open_1;
+          \$3579  = bank_open_1;
       2'h2:
-          \$3611  = bank_open_2;
+          \$3579  = bank_open_2;
       2'h3:
-          \$3611  = bank_open_3;
+          \$3579  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17839,13 +17267,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3619  = bank_row_0;
+          \$3587  = bank_row_0;
       2'h1:
-          \$3619  = bank_row_1;
+          \$3587  = bank_row_1;
       2'h2:
-          \$3619  = bank_row_2;
+          \$3587  = bank_row_2;
       2'h3:
-          \$3619  = bank_row_3;
+          \$3587  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17853,13 +17281,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3624  = bank_open_0;
+          \$3592  = bank_open_0;
       2'h1:
-          \$3624  = bank_open_1;
+          \$3592  = bank_open_1;
       2'h2:
-          \$3624  = bank_open_2;
+          \$3592  = bank_open_2;
       2'h3:
-          \$3624  = bank_open_3;
+          \$3592  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17867,13 +17295,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3632  = bank_row_0;
+          \$3600  = bank_row_0;
       2'h1:
-          \$3632  = bank_row_1;
+          \$3600  = bank_row_1;
       2'h2:
-          \$3632  = bank_row_2;
+          \$3600  = bank_row_2;
       2'h3:
-          \$3632  = bank_row_3;
+          \$3600  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17881,13 +17309,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3637  = bank_open_0;
+          \$3605  = bank_open_0;
       2'h1:
-          \$3637  = bank_open_1;
+          \$3605  = bank_open_1;
       2'h2:
-          \$3637  = bank_open_2;
+          \$3605  = bank_open_2;
       2'h3:
-          \$3637  = bank_open_3;
+          \$3605  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17895,13 +17323,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3645  = bank_row_0;
+          \$3613  = bank_row_0;
       2'h1:
-          \$3645  = bank_row_1;
+          \$3613  = bank_row_1;
       2'h2:
-          \$3645  = bank_row_2;
+          \$3613  = bank_row_2;
       2'h3:
-          \$3645  = bank_row_3;
+          \$3613  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17909,13 +17337,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3650  = bank_open_0;
+          \$3618  = bank_open_0;
       2'h1:
-          \$3650  = bank_open_1;
+          \$3618  = bank_open_1;
       2'h2:
-          \$3650  = bank_open_2;
+          \$3618  = bank_open_2;
       2'h3:
-          \$3650  = bank_open_3;
+          \$3618  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17923,13 +17351,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3658  = bank_row_0;
+          \$3626  = bank_row_0;
       2'h1:
-          \$3658  = bank_row_1;
+          \$3626  = bank_row_1;
       2'h2:
-          \$3658  = bank_row_2;
+          \$3626  = bank_row_2;
       2'h3:
-          \$3658  = bank_row_3;
+          \$3626  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17937,13 +17365,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3663  = bank_open_0;
+          \$3631  = bank_open_0;
       2'h1:
-          \$3663  = bank_open_1;
+          \$3631  = bank_open_1;
       2'h2:
-          \$3663  = bank_open_2;
+          \$3631  = bank_open_2;
       2'h3:
-          \$3663  = bank_open_3;
+          \$3631  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17951,13 +17379,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3671  = bank_row_0;
+          \$3639  = bank_row_0;
       2'h1:
-          \$3671  = bank_row_1;
+          \$3639  = bank_row_1;
       2'h2:
-          \$3671  = bank_row_2;
+          \$3639  = bank_row_2;
       2'h3:
-          \$3671  = bank_row_3;
+          \$3639  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17965,13 +17393,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3676  = bank_open_0;
+          \$3644  = bank_open_0;
       2'h1:
-          \$3676  = bank_open_1;
+          \$3644  = bank_open_1;
       2'h2:
-          \$3676  = bank_open_2;
+          \$3644  = bank_open_2;
       2'h3:
-          \$3676  = bank_open_3;
+          \$3644  = bank_open_3;
     endcase
   end
   always @* begin
@@ -17979,13 +17407,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3684  = bank_row_0;
+          \$3652  = bank_row_0;
       2'h1:
-          \$3684  = bank_row_1;
+          \$3652  = bank_row_1;
       2'h2:
-          \$3684  = bank_row_2;
+          \$3652  = bank_row_2;
       2'h3:
-          \$3684  = bank_row_3;
+          \$3652  = bank_row_3;
     endcase
   end
   always @* begin
@@ -17993,13 +17421,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3689  = bank_open_0;
+          \$3657  = bank_open_0;
       2'h1:
-          \$3689  = bank_open_1;
+          \$3657  = bank_open_1;
       2'h2:
-          \$3689  = bank_open_2;
+          \$3657  = bank_open_2;
       2'h3:
-          \$3689  = bank_open_3;
+          \$3657  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18007,13 +17435,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3697  = bank_row_0;
+          \$3665  = bank_row_0;
       2'h1:
-          \$3697  = bank_row_1;
+          \$3665  = bank_row_1;
       2'h2:
-          \$3697  = bank_row_2;
+          \$3665  = bank_row_2;
       2'h3:
-          \$3697  = bank_row_3;
+          \$3665  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18021,13 +17449,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3702  = bank_open_0;
+          \$3670  = bank_open_0;
       2'h1:
-          \$3702  = bank_open_1;
+          \$3670  = bank_open_1;
       2'h2:
-          \$3702  = bank_open_2;
+          \$3670  = bank_open_2;
       2'h3:
-          \$3702  = bank_open_3;
+          \$3670  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18035,13 +17463,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3710  = bank_row_0;
+          \$3678  = bank_row_0;
       2'h1:
-          \$3710  = bank_row_1;
+          \$3678  = bank_row_1;
       2'h2:
-          \$3710  = bank_row_2;
+          \$3678  = bank_row_2;
       2'h3:
-          \$3710  = bank_row_3;
+          \$3678  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18049,13 +17477,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3715  = bank_open_0;
+          \$3683  = bank_open_0;
       2'h1:
-          \$3715  = bank_open_1;
+          \$3683  = bank_open_1;
       2'h2:
-          \$3715  = bank_open_2;
+          \$3683  = bank_open_2;
       2'h3:
-          \$3715  = bank_open_3;
+          \$3683  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18063,13 +17491,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3723  = bank_row_0;
+          \$3691  = bank_row_0;
       2'h1:
-          \$3723  = bank_row_1;
+          \$3691  = bank_row_1;
       2'h2:
-          \$3723  = bank_row_2;
+          \$3691  = bank_row_2;
       2'h3:
-          \$3723  = bank_row_3;
+          \$3691  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18077,13 +17505,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3728  = bank_open_0;
+          \$3696  = bank_open_0;
       2'h1:
-          \$3728  = bank_open_1;
+          \$3696  = bank_open_1;
       2'h2:
-          \$3728  = bank_open_2;
+          \$3696  = bank_open_2;
       2'h3:
-          \$3728  = bank_open_3;
+          \$3696  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18091,13 +17519,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3736  = bank_row_0;
+          \$3704  = bank_row_0;
       2'h1:
-          \$3736  = bank_row_1;
+          \$3704  = bank_row_1;
       2'h2:
-          \$3736  = bank_row_2;
+          \$3704  = bank_row_2;
       2'h3:
-          \$3736  = bank_row_3;
+          \$3704  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18105,13 +17533,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3741  = bank_open_0;
+          \$3709  = bank_open_0;
       2'h1:
-          \$3741  = bank_open_1;
+          \$3709  = bank_open_1;
       2'h2:
-          \$3741  = bank_open_2;
+          \$3709  = bank_open_2;
       2'h3:
-          \$3741  = bank_open_3;
+          \$3709  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18119,13 +17547,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3749  = bank_row_0;
+          \$3717  = bank_row_0;
       2'h1:
-          \$3749  = bank_row_1;
+          \$3717  = bank_row_1;
       2'h2:
-          \$3749  = bank_row_2;
+          \$3717  = bank_row_2;
       2'h3:
-          \$3749  = bank_row_3;
+          \$3717  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18133,13 +17561,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3754  = bank_open_0;
+          \$3722  = bank_open_0;
       2'h1:
-          \$3754  = bank_open_1;
+          \$3722  = bank_open_1;
       2'h2:
-          \$3754  = bank_open_2;
+          \$3722  = bank_open_2;
       2'h3:
-          \$3754  = bank_open_3;
+          \$3722  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18147,13 +17575,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3762  = bank_row_0;
+          \$3730  = bank_row_0;
       2'h1:
-          \$3762  = bank_row_1;
+          \$3730  = bank_row_1;
       2'h2:
-          \$3762  = bank_row_2;
+          \$3730  = bank_row_2;
       2'h3:
-          \$3762  = bank_row_3;
+          \$3730  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18161,13 +17589,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3767  = bank_open_0;
+          \$3735  = bank_open_0;
       2'h1:
-          \$3767  = bank_open_1;
+          \$3735  = bank_open_1;
       2'h2:
-          \$3767  = bank_open_2;
+          \$3735  = bank_open_2;
       2'h3:
-          \$3767  = bank_open_3;
+          \$3735  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18175,13 +17603,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3775  = bank_row_0;
+          \$3743  = bank_row_0;
       2'h1:
-          \$3775  = bank_row_1;
+          \$3743  = bank_row_1;
       2'h2:
-          \$3775  = bank_row_2;
+          \$3743  = bank_row_2;
       2'h3:
-          \$3775  = bank_row_3;
+          \$3743  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18189,13 +17617,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3780  = bank_open_0;
+          \$3748  = bank_open_0;
       2'h1:
-          \$3780  = bank_open_1;
+          \$3748  = bank_open_1;
       2'h2:
-          \$3780  = bank_open_2;
+          \$3748  = bank_open_2;
       2'h3:
-          \$3780  = bank_open_3;
+          \$3748  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18203,13 +17631,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3788  = bank_row_0;
+          \$3756  = bank_row_0;
       2'h1:
-          \$3788  = bank_row_1;
+          \$3756  = bank_row_1;
       2'h2:
-          \$3788  = bank_row_2;
+          \$3756  = bank_row_2;
       2'h3:
-          \$3788  = bank_row_3;
+          \$3756  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18217,13 +17645,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3793  = bank_open_0;
+          \$3761  = bank_open_0;
       2'h1:
-          \$3793  = bank_open_1;
+          \$3761  = bank_open_1;
       2'h2:
-          \$3793  = bank_open_2;
+          \$3761  = bank_open_2;
       2'h3:
-          \$3793  = bank_open_3;
+          \$3761  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18231,13 +17659,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3801  = bank_row_0;
+          \$3769  = bank_row_0;
       2'h1:
-          \$3801  = bank_row_1;
+          \$3769  = bank_row_1;
       2'h2:
-          \$3801  = bank_row_2;
+          \$3769  = bank_row_2;
       2'h3:
-          \$3801  = bank_row_3;
+          \$3769  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18245,13 +17673,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3806  = bank_open_0;
+          \$3774  = bank_open_0;
       2'h1:
-          \$3806  = bank_open_1;
+          \$3774  = bank_open_1;
       2'h2:
-          \$3806  = bank_open_2;
+          \$3774  = bank_open_2;
       2'h3:
-          \$3806  = bank_open_3;
+          \$3774  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18259,13 +17687,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3814  = bank_row_0;
+          \$3782  = bank_row_0;
       2'h1:
-          \$3814  = bank_row_1;
+          \$3782  = bank_row_1;
       2'h2:
-          \$3814  = bank_row_2;
+          \$3782  = bank_row_2;
       2'h3:
-          \$3814  = bank_row_3;
+          \$3782  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18273,13 +17701,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3819  = bank_open_0;
+          \$3787  = bank_open_0;
       2'h1:
-          \$3819  = bank_open_1;
+          \$3787  = bank_open_1;
       2'h2:
-          \$3819  = bank_open_2;
+          \$3787  = bank_open_2;
       2'h3:
-          \$3819  = bank_open_3;
+          \$3787  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18287,13 +17715,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3827  = bank_row_0;
+          \$3795  = bank_row_0;
       2'h1:
-          \$3827  = bank_row_1;
+          \$3795  = bank_row_1;
       2'h2:
-          \$3827  = bank_row_2;
+          \$3795  = bank_row_2;
       2'h3:
-          \$3827  = bank_row_3;
+          \$3795  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18301,13 +17729,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3832  = bank_open_0;
+          \$3800  = bank_open_0;
       2'h1:
-          \$3832  = bank_open_1;
+          \$3800  = bank_open_1;
       2'h2:
-          \$3832  = bank_open_2;
+          \$3800  = bank_open_2;
       2'h3:
-          \$3832  = bank_open_3;
+          \$3800  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18315,13 +17743,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3840  = bank_row_0;
+          \$3808  = bank_row_0;
       2'h1:
-          \$3840  = bank_row_1;
+          \$3808  = bank_row_1;
       2'h2:
-          \$3840  = bank_row_2;
+          \$3808  = bank_row_2;
       2'h3:
-          \$3840  = bank_row_3;
+          \$3808  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18329,13 +17757,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3845  = bank_open_0;
+          \$3813  = bank_open_0;
       2'h1:
-          \$3845  = bank_open_1;
+          \$3813  = bank_open_1;
       2'h2:
-          \$3845  = bank_open_2;
+          \$3813  = bank_open_2;
       2'h3:
-          \$3845  = bank_open_3;
+          \$3813  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18343,13 +17771,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3853  = bank_row_0;
+          \$3821  = bank_row_0;
       2'h1:
-          \$3853  = bank_row_1;
+          \$3821  = bank_row_1;
       2'h2:
-          \$3853  = bank_row_2;
+          \$3821  = bank_row_2;
       2'h3:
-          \$3853  = bank_row_3;
+          \$3821  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18357,13 +17785,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3858  = bank_open_0;
+          \$3826  = bank_open_0;
       2'h1:
-          \$3858  = bank_open_1;
+          \$3826  = bank_open_1;
       2'h2:
-          \$3858  = bank_open_2;
+          \$3826  = bank_open_2;
       2'h3:
-          \$3858  = bank_open_3;
+          \$3826  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18371,13 +17799,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3866  = bank_row_0;
+          \$3834  = bank_row_0;
       2'h1:
-          \$3866  = bank_row_1;
+          \$3834  = bank_row_1;
       2'h2:
-          \$3866  = bank_row_2;
+          \$3834  = bank_row_2;
       2'h3:
-          \$3866  = bank_row_3;
+          \$3834  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18385,13 +17813,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3871  = bank_open_0;
+          \$3839  = bank_open_0;
       2'h1:
-          \$3871  = bank_open_1;
+          \$3839  = bank_open_1;
       2'h2:
-          \$3871  = bank_open_2;
+          \$3839  = bank_open_2;
       2'h3:
-          \$3871  = bank_open_3;
+          \$3839  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18399,13 +17827,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3879  = bank_row_0;
+          \$3847  = bank_row_0;
       2'h1:
-          \$3879  = bank_row_1;
+          \$3847  = bank_row_1;
       2'h2:
-          \$3879  = bank_row_2;
+          \$3847  = bank_row_2;
       2'h3:
-          \$3879  = bank_row_3;
+          \$3847  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18413,13 +17841,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3884  = bank_open_0;
+          \$3852  = bank_open_0;
       2'h1:
-          \$3884  = bank_open_1;
+          \$3852  = bank_open_1;
       2'h2:
-          \$3884  = bank_open_2;
+          \$3852  = bank_open_2;
       2'h3:
-          \$3884  = bank_open_3;
+          \$3852  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18427,13 +17855,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3892  = bank_row_0;
+          \$3860  = bank_row_0;
       2'h1:
-          \$3892  = bank_row_1;
+          \$3860  = bank_row_1;
       2'h2:
-          \$3892  = bank_row_2;
+          \$3860  = bank_row_2;
       2'h3:
-          \$3892  = bank_row_3;
+          \$3860  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18441,13 +17869,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3897  = bank_open_0;
+          \$3865  = bank_open_0;
       2'h1:
-          \$3897  = bank_open_1;
+          \$3865  = bank_open_1;
       2'h2:
-          \$3897  = bank_open_2;
+          \$3865  = bank_open_2;
       2'h3:
-          \$3897  = bank_open_3;
+          \$3865  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18455,13 +17883,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3905  = bank_row_0;
+          \$3873  = bank_row_0;
       2'h1:
-          \$3905  = bank_row_1;
+          \$3873  = bank_row_1;
       2'h2:
-          \$3905  = bank_row_2;
+          \$3873  = bank_row_2;
       2'h3:
-          \$3905  = bank_row_3;
+          \$3873  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18469,13 +17897,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3910  = bank_open_0;
+          \$3878  = bank_open_0;
       2'h1:
-          \$3910  = bank_open_1;
+          \$3878  = bank_open_1;
       2'h2:
-          \$3910  = bank_open_2;
+          \$3878  = bank_open_2;
       2'h3:
-          \$3910  = bank_open_3;
+          \$3878  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18483,13 +17911,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3918  = bank_row_0;
+          \$3886  = bank_row_0;
       2'h1:
-          \$3918  = bank_row_1;
+          \$3886  = bank_row_1;
       2'h2:
-          \$3918  = bank_row_2;
+          \$3886  = bank_row_2;
       2'h3:
-          \$3918  = bank_row_3;
+          \$3886  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18497,13 +17925,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3923  = bank_open_0;
+          \$3891  = bank_open_0;
       2'h1:
-          \$3923  = bank_open_1;
+          \$3891  = bank_open_1;
       2'h2:
-          \$3923  = bank_open_2;
+          \$3891  = bank_open_2;
       2'h3:
-          \$3923  = bank_open_3;
+          \$3891  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18511,13 +17939,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3931  = bank_row_0;
+          \$3899  = bank_row_0;
       2'h1:
-          \$3931  = bank_row_1;
+          \$3899  = bank_row_1;
       2'h2:
-          \$3931  = bank_row_2;
+          \$3899  = bank_row_2;
       2'h3:
-          \$3931  = bank_row_3;
+          \$3899  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18525,13 +17953,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3936  = bank_open_0;
+          \$3904  = bank_open_0;
       2'h1:
-          \$3936  = bank_open_1;
+          \$3904  = bank_open_1;
       2'h2:
-          \$3936  = bank_open_2;
+          \$3904  = bank_open_2;
       2'h3:
-          \$3936  = bank_open_3;
+          \$3904  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18539,13 +17967,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3944  = bank_row_0;
+          \$3912  = bank_row_0;
       2'h1:
-          \$3944  = bank_row_1;
+          \$3912  = bank_row_1;
       2'h2:
-          \$3944  = bank_row_2;
+          \$3912  = bank_row_2;
       2'h3:
-          \$3944  = bank_row_3;
+          \$3912  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18553,13 +17981,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3949  = bank_open_0;
+          \$3917  = bank_open_0;
       2'h1:
-          \$3949  = bank_open_1;
+          \$3917  = bank_open_1;
       2'h2:
-          \$3949  = bank_open_2;
+          \$3917  = bank_open_2;
       2'h3:
-          \$3949  = bank_open_3;
+          \$3917  = bank_open_3;
     endcase
   end
   always @* begin
@@ -18567,13 +17995,13 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
     (* full_case = 32'd1 *)
     casez (i__payload[7:6])
       2'h0:
-          \$3957  = bank_row_0;
+          \$3925  = bank_row_0;
       2'h1:
-          \$3957  = bank_row_1;
+          \$3925  = bank_row_1;
       2'h2:
-          \$3957  = bank_row_2;
+          \$3925  = bank_row_2;
       2'h3:
-          \$3957  = bank_row_3;
+          \$3925  = bank_row_3;
     endcase
   end
   always @* begin
@@ -18603,1132 +18031,1546 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3959  = bank_wait_0;
-    if (\$3114 ) begin
-      \$3959  = \$3115 [12:0];
+    \$3927  = bank_wait_0;
+    if (\$3082 ) begin
+      \$3927  = \$3083 [12:0];
     end
     if (done_0) begin
-      if (\$3330 ) begin
-        \$3959  = 13'h1aa9;
+      if (\$3298 ) begin
+        \$3927  = 13'h1aa9;
       end
     end
     if (go) begin
       if (ahead_opens) begin
-        if (\$3538 ) begin
-          \$3959  = 13'h0000;
+        if (\$3506 ) begin
+          \$3927  = 13'h0000;
         end
       end
     end
     if (rst) begin
-      \$3959  = 13'h0000;
+      \$3927  = 13'h0000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3960  = bank_wait_1;
-    if (\$3116 ) begin
-      \$3960  = \$3117 [12:0];
+    \$3928  = bank_wait_1;
+    if (\$3084 ) begin
+      \$3928  = \$3085 [12:0];
     end
     if (done_0) begin
-      if (\$3333 ) begin
-        \$3960  = 13'h1aa9;
+      if (\$3301 ) begin
+        \$3928  = 13'h1aa9;
       end
     end
     if (go) begin
       if (ahead_opens) begin
-        if (\$3539 ) begin
-          \$3960  = 13'h0000;
+        if (\$3507 ) begin
+          \$3928  = 13'h0000;
         end
       end
     end
     if (rst) begin
-      \$3960  = 13'h0000;
+      \$3928  = 13'h0000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3961  = bank_wait_2;
-    if (\$3118 ) begin
-      \$3961  = \$3119 [12:0];
+    \$3929  = bank_wait_2;
+    if (\$3086 ) begin
+      \$3929  = \$3087 [12:0];
     end
     if (done_0) begin
-      if (\$3336 ) begin
-        \$3961  = 13'h1aa9;
+      if (\$3304 ) begin
+        \$3929  = 13'h1aa9;
       end
     end
     if (go) begin
       if (ahead_opens) begin
-        if (\$3540 ) begin
-          \$3961  = 13'h0000;
+        if (\$3508 ) begin
+          \$3929  = 13'h0000;
         end
       end
     end
     if (rst) begin
-      \$3961  = 13'h0000;
+      \$3929  = 13'h0000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3962  = bank_wait_3;
-    if (\$3120 ) begin
-      \$3962  = \$3121 [12:0];
+    \$3930  = bank_wait_3;
+    if (\$3088 ) begin
+      \$3930  = \$3089 [12:0];
     end
     if (done_0) begin
-      if (\$3339 ) begin
-        \$3962  = 13'h1aa9;
+      if (\$3307 ) begin
+        \$3930  = 13'h1aa9;
       end
     end
     if (go) begin
       if (ahead_opens) begin
-        if (\$3541 ) begin
-          \$3962  = 13'h0000;
+        if (\$3509 ) begin
+          \$3930  = 13'h0000;
         end
       end
     end
     if (rst) begin
-      \$3962  = 13'h0000;
+      \$3930  = 13'h0000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3963  = gap_0;
-    if (\$3122 ) begin
-      \$3963  = \$3123 [0];
+    \$3931  = gap_0;
+    if (\$3090 ) begin
+      \$3931  = \$3091 [0];
     end
     if (go) begin
       if (ahead_opens) begin
-        if (\$3542 ) begin
-          \$3963  = 1'h0;
+        if (\$3510 ) begin
+          \$3931  = 1'h0;
         end
       end
     end
     if (rst) begin
-      \$3963  = 1'h0;
+      \$3931  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3964  = ahead;
-    if (\$3125 ) begin
-      \$3964  = 1'h0;
-      if (\$3131 ) begin
-        \$3964  = 1'h1;
+    \$3932  = ahead;
+    if (\$3093 ) begin
+      \$3932  = 1'h0;
+      if (\$3099 ) begin
+        \$3932  = 1'h1;
       end
     end
     if (rst) begin
-      \$3964  = 1'h0;
+      \$3932  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3965  = ahead_opens;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3965  = opens;
+    \$3933  = ahead_opens;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3933  = opens;
       end
     end
     if (rst) begin
-      \$3965  = 1'h0;
+      \$3933  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3966  = ahead_lane;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3966  = 1'h0;
+    \$3934  = ahead_lane;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3934  = 1'h0;
       end
     end
     if (rst) begin
-      \$3966  = 1'h0;
+      \$3934  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3967  = chosen;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3967  = oldest;
+    \$3935  = chosen;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3935  = oldest;
       end
     end
     if (rst) begin
-      \$3967  = 32'd0;
+      \$3935  = 32'd0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3968  = ahead_group;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3968  = \$3194 ;
+    \$3936  = ahead_group;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3936  = \$3162 ;
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3969  = ahead_bank;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3969  = \$3257 ;
+    \$3937  = ahead_bank;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3937  = \$3225 ;
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3970  = ahead_choice;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
-        \$3970  = \$3320 ;
+    \$3938  = ahead_choice;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
+        \$3938  = \$3288 ;
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3971  = run;
-    if (\$3125 ) begin
-      if (\$3131 ) begin
+    \$3939  = run;
+    if (\$3093 ) begin
+      if (\$3099 ) begin
         if (opens) begin
-          \$3971  = 7'h00;
-        end else if (\$3321 ) begin
-          \$3971  = \$3322 [6:0];
+          \$3939  = 7'h00;
+        end else if (\$3289 ) begin
+          \$3939  = \$3290 [6:0];
         end
       end
     end
     if (rst) begin
-      \$3971  = 7'h00;
+      \$3939  = 7'h00;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3972  = step_0;
-    if (\$3325 ) begin
-      \$3972  = \$3326 [0];
+    \$3940  = step_0;
+    if (\$3293 ) begin
+      \$3940  = \$3294 [0];
     end
-    if (\$3342 ) begin
-      \$3972  = 1'h0;
+    if (\$3310 ) begin
+      \$3940  = 1'h0;
     end
     if (rst) begin
-      \$3972  = 1'h0;
+      \$3940  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3973  = left_0;
-    if (\$3325 ) begin
-      \$3973  = \$3327 [0];
+    \$3941  = left_0;
+    if (\$3293 ) begin
+      \$3941  = \$3295 [0];
     end
-    if (\$3342 ) begin
-      \$3973  = 1'h0;
+    if (\$3310 ) begin
+      \$3941  = 1'h0;
     end
     if (rst) begin
-      \$3973  = 1'h0;
+      \$3941  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3974  = busy_0;
+    \$3942  = busy_0;
     if (done_0) begin
-      \$3974  = 1'h0;
+      \$3942  = 1'h0;
     end
-    if (\$3342 ) begin
-      \$3974  = 1'h1;
+    if (\$3310 ) begin
+      \$3942  = 1'h1;
     end
     if (rst) begin
-      \$3974  = 1'h0;
+      \$3942  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3975  = first_0;
-    if (\$3342 ) begin
-      \$3975  = the_first;
+    \$3943  = first_0;
+    if (\$3310 ) begin
+      \$3943  = the_first;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3976  = now_index_0;
-    if (\$3342 ) begin
-      \$3976  = the_index;
+    \$3944  = now_index_0;
+    if (\$3310 ) begin
+      \$3944  = the_index;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    { \$3977 [54:31], \$3977 [2:0] } = { now_0[54:31], now_0[2:0] };
-    if (\$3342 ) begin
-      \$3977 [31] = \$3346 ;
-      \$3977 [0] = ahead_group;
-      \$3977 [2:1] = ahead_bank;
-      \$3977 [54:32] = \$3409 ;
+    { \$3945 [54:31], \$3945 [2:0] } = { now_0[54:31], now_0[2:0] };
+    if (\$3310 ) begin
+      \$3945 [31] = \$3314 ;
+      \$3945 [0] = ahead_group;
+      \$3945 [2:1] = ahead_bank;
+      \$3945 [54:32] = \$3377 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3978  = pending_0;
+    \$3946  = pending_0;
     if (go) begin
       if (chosen[0]) begin
-        \$3978  = \$3411 ;
+        \$3946  = \$3379 ;
       end
     end
-    if (\$3545 ) begin
-      \$3978  = 1'h1;
+    if (\$3513 ) begin
+      \$3946  = 1'h1;
     end
     if (rst) begin
-      \$3978  = 1'h0;
+      \$3946  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3979  = opened_0;
+    \$3947  = opened_0;
     if (go) begin
-      if (\$3413 ) begin
-        \$3979  = 1'h1;
+      if (\$3381 ) begin
+        \$3947  = 1'h1;
       end
     end
-    if (\$3545 ) begin
-      \$3979  = \$3550 ;
+    if (\$3513 ) begin
+      \$3947  = \$3518 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3980  = row_0;
+    \$3948  = row_0;
     if (go) begin
-      if (\$3413 ) begin
-        \$3980  = the_index[26:5];
+      if (\$3381 ) begin
+        \$3948  = the_index[26:5];
       end
     end
-    if (\$3545 ) begin
-      \$3980  = \$3555 ;
+    if (\$3513 ) begin
+      \$3948  = \$3523 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3981  = pending_1;
+    \$3949  = pending_1;
     if (go) begin
       if (chosen[1]) begin
-        \$3981  = \$3415 ;
+        \$3949  = \$3383 ;
       end
     end
-    if (\$3558 ) begin
-      \$3981  = 1'h1;
+    if (\$3526 ) begin
+      \$3949  = 1'h1;
     end
     if (rst) begin
-      \$3981  = 1'h0;
+      \$3949  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3982  = opened_1;
+    \$3950  = opened_1;
     if (go) begin
-      if (\$3417 ) begin
-        \$3982  = 1'h1;
+      if (\$3385 ) begin
+        \$3950  = 1'h1;
       end
     end
-    if (\$3558 ) begin
-      \$3982  = \$3563 ;
+    if (\$3526 ) begin
+      \$3950  = \$3531 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3983  = row_1;
+    \$3951  = row_1;
     if (go) begin
-      if (\$3417 ) begin
-        \$3983  = the_index[26:5];
+      if (\$3385 ) begin
+        \$3951  = the_index[26:5];
       end
     end
-    if (\$3558 ) begin
-      \$3983  = \$3568 ;
+    if (\$3526 ) begin
+      \$3951  = \$3536 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3984  = pending_2;
+    \$3952  = pending_2;
     if (go) begin
       if (chosen[2]) begin
-        \$3984  = \$3419 ;
+        \$3952  = \$3387 ;
       end
     end
-    if (\$3571 ) begin
-      \$3984  = 1'h1;
+    if (\$3539 ) begin
+      \$3952  = 1'h1;
     end
     if (rst) begin
-      \$3984  = 1'h0;
+      \$3952  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3985  = opened_2;
+    \$3953  = opened_2;
     if (go) begin
-      if (\$3421 ) begin
-        \$3985  = 1'h1;
+      if (\$3389 ) begin
+        \$3953  = 1'h1;
       end
     end
-    if (\$3571 ) begin
-      \$3985  = \$3576 ;
+    if (\$3539 ) begin
+      \$3953  = \$3544 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3986  = row_2;
+    \$3954  = row_2;
     if (go) begin
-      if (\$3421 ) begin
-        \$3986  = the_index[26:5];
+      if (\$3389 ) begin
+        \$3954  = the_index[26:5];
       end
     end
-    if (\$3571 ) begin
-      \$3986  = \$3581 ;
+    if (\$3539 ) begin
+      \$3954  = \$3549 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3987  = pending_3;
+    \$3955  = pending_3;
     if (go) begin
       if (chosen[3]) begin
-        \$3987  = \$3423 ;
+        \$3955  = \$3391 ;
       end
     end
-    if (\$3584 ) begin
-      \$3987  = 1'h1;
+    if (\$3552 ) begin
+      \$3955  = 1'h1;
     end
     if (rst) begin
-      \$3987  = 1'h0;
+      \$3955  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3988  = opened_3;
+    \$3956  = opened_3;
     if (go) begin
-      if (\$3425 ) begin
-        \$3988  = 1'h1;
+      if (\$3393 ) begin
+        \$3956  = 1'h1;
       end
     end
-    if (\$3584 ) begin
-      \$3988  = \$3589 ;
+    if (\$3552 ) begin
+      \$3956  = \$3557 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3989  = row_3;
+    \$3957  = row_3;
     if (go) begin
-      if (\$3425 ) begin
-        \$3989  = the_index[26:5];
+      if (\$3393 ) begin
+        \$3957  = the_index[26:5];
       end
     end
-    if (\$3584 ) begin
-      \$3989  = \$3594 ;
+    if (\$3552 ) begin
+      \$3957  = \$3562 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3990  = pending_4;
+    \$3958  = pending_4;
     if (go) begin
       if (chosen[4]) begin
-        \$3990  = \$3427 ;
+        \$3958  = \$3395 ;
       end
     end
-    if (\$3597 ) begin
-      \$3990  = 1'h1;
+    if (\$3565 ) begin
+      \$3958  = 1'h1;
     end
     if (rst) begin
-      \$3990  = 1'h0;
+      \$3958  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3991  = opened_4;
+    \$3959  = opened_4;
     if (go) begin
-      if (\$3429 ) begin
-        \$3991  = 1'h1;
+      if (\$3397 ) begin
+        \$3959  = 1'h1;
       end
     end
-    if (\$3597 ) begin
-      \$3991  = \$3602 ;
+    if (\$3565 ) begin
+      \$3959  = \$3570 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3992  = row_4;
+    \$3960  = row_4;
     if (go) begin
-      if (\$3429 ) begin
-        \$3992  = the_index[26:5];
+      if (\$3397 ) begin
+        \$3960  = the_index[26:5];
       end
     end
-    if (\$3597 ) begin
-      \$3992  = \$3607 ;
+    if (\$3565 ) begin
+      \$3960  = \$3575 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3993  = pending_5;
+    \$3961  = pending_5;
     if (go) begin
       if (chosen[5]) begin
-        \$3993  = \$3431 ;
+        \$3961  = \$3399 ;
       end
     end
-    if (\$3610 ) begin
-      \$3993  = 1'h1;
+    if (\$3578 ) begin
+      \$3961  = 1'h1;
     end
     if (rst) begin
-      \$3993  = 1'h0;
+      \$3961  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3994  = opened_5;
+    \$3962  = opened_5;
     if (go) begin
-      if (\$3433 ) begin
-        \$3994  = 1'h1;
+      if (\$3401 ) begin
+        \$3962  = 1'h1;
       end
     end
-    if (\$3610 ) begin
-      \$3994  = \$3615 ;
+    if (\$3578 ) begin
+      \$3962  = \$3583 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3995  = row_5;
+    \$3963  = row_5;
     if (go) begin
-      if (\$3433 ) begin
-        \$3995  = the_index[26:5];
+      if (\$3401 ) begin
+        \$3963  = the_index[26:5];
       end
     end
-    if (\$3610 ) begin
-      \$3995  = \$3620 ;
+    if (\$3578 ) begin
+      \$3963  = \$3588 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3996  = pending_6;
+    \$3964  = pending_6;
     if (go) begin
       if (chosen[6]) begin
-        \$3996  = \$3435 ;
+        \$3964  = \$3403 ;
       end
     end
-    if (\$3623 ) begin
-      \$3996  = 1'h1;
+    if (\$3591 ) begin
+      \$3964  = 1'h1;
     end
     if (rst) begin
-      \$3996  = 1'h0;
+      \$3964  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3997  = opened_6;
+    \$3965  = opened_6;
     if (go) begin
-      if (\$3437 ) begin
-        \$3997  = 1'h1;
+      if (\$3405 ) begin
+        \$3965  = 1'h1;
       end
     end
-    if (\$3623 ) begin
-      \$3997  = \$3628 ;
+    if (\$3591 ) begin
+      \$3965  = \$3596 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3998  = row_6;
+    \$3966  = row_6;
     if (go) begin
-      if (\$3437 ) begin
-        \$3998  = the_index[26:5];
+      if (\$3405 ) begin
+        \$3966  = the_index[26:5];
       end
     end
-    if (\$3623 ) begin
-      \$3998  = \$3633 ;
+    if (\$3591 ) begin
+      \$3966  = \$3601 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$3999  = pending_7;
+    \$3967  = pending_7;
     if (go) begin
       if (chosen[7]) begin
-        \$3999  = \$3439 ;
+        \$3967  = \$3407 ;
       end
     end
-    if (\$3636 ) begin
-      \$3999  = 1'h1;
+    if (\$3604 ) begin
+      \$3967  = 1'h1;
     end
     if (rst) begin
-      \$3999  = 1'h0;
+      \$3967  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4000  = opened_7;
+    \$3968  = opened_7;
     if (go) begin
-      if (\$3441 ) begin
-        \$4000  = 1'h1;
+      if (\$3409 ) begin
+        \$3968  = 1'h1;
       end
     end
-    if (\$3636 ) begin
-      \$4000  = \$3641 ;
+    if (\$3604 ) begin
+      \$3968  = \$3609 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4001  = row_7;
+    \$3969  = row_7;
     if (go) begin
-      if (\$3441 ) begin
-        \$4001  = the_index[26:5];
+      if (\$3409 ) begin
+        \$3969  = the_index[26:5];
       end
     end
-    if (\$3636 ) begin
-      \$4001  = \$3646 ;
+    if (\$3604 ) begin
+      \$3969  = \$3614 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4002  = pending_8;
+    \$3970  = pending_8;
     if (go) begin
       if (chosen[8]) begin
-        \$4002  = \$3443 ;
+        \$3970  = \$3411 ;
       end
     end
-    if (\$3649 ) begin
-      \$4002  = 1'h1;
+    if (\$3617 ) begin
+      \$3970  = 1'h1;
     end
     if (rst) begin
-      \$4002  = 1'h0;
+      \$3970  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4003  = opened_8;
+    \$3971  = opened_8;
     if (go) begin
-      if (\$3445 ) begin
-        \$4003  = 1'h1;
+      if (\$3413 ) begin
+        \$3971  = 1'h1;
       end
     end
-    if (\$3649 ) begin
-      \$4003  = \$3654 ;
+    if (\$3617 ) begin
+      \$3971  = \$3622 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4004  = row_8;
+    \$3972  = row_8;
     if (go) begin
-      if (\$3445 ) begin
-        \$4004  = the_index[26:5];
+      if (\$3413 ) begin
+        \$3972  = the_index[26:5];
       end
     end
-    if (\$3649 ) begin
-      \$4004  = \$3659 ;
+    if (\$3617 ) begin
+      \$3972  = \$3627 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4005  = pending_9;
+    \$3973  = pending_9;
     if (go) begin
       if (chosen[9]) begin
-        \$4005  = \$3447 ;
+        \$3973  = \$3415 ;
       end
     end
-    if (\$3662 ) begin
-      \$4005  = 1'h1;
+    if (\$3630 ) begin
+      \$3973  = 1'h1;
     end
     if (rst) begin
-      \$4005  = 1'h0;
+      \$3973  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4006  = opened_9;
+    \$3974  = opened_9;
     if (go) begin
-      if (\$3449 ) begin
-        \$4006  = 1'h1;
+      if (\$3417 ) begin
+        \$3974  = 1'h1;
       end
     end
-    if (\$3662 ) begin
-      \$4006  = \$3667 ;
+    if (\$3630 ) begin
+      \$3974  = \$3635 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4007  = row_9;
+    \$3975  = row_9;
     if (go) begin
-      if (\$3449 ) begin
-        \$4007  = the_index[26:5];
+      if (\$3417 ) begin
+        \$3975  = the_index[26:5];
       end
     end
-    if (\$3662 ) begin
-      \$4007  = \$3672 ;
+    if (\$3630 ) begin
+      \$3975  = \$3640 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4008  = pending_10;
+    \$3976  = pending_10;
     if (go) begin
       if (chosen[10]) begin
-        \$4008  = \$3451 ;
+        \$3976  = \$3419 ;
       end
     end
-    if (\$3675 ) begin
-      \$4008  = 1'h1;
+    if (\$3643 ) begin
+      \$3976  = 1'h1;
     end
     if (rst) begin
-      \$4008  = 1'h0;
+      \$3976  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4009  = opened_10;
+    \$3977  = opened_10;
     if (go) begin
-      if (\$3453 ) begin
-        \$4009  = 1'h1;
+      if (\$3421 ) begin
+        \$3977  = 1'h1;
       end
     end
-    if (\$3675 ) begin
-      \$4009  = \$3680 ;
+    if (\$3643 ) begin
+      \$3977  = \$3648 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4010  = row_10;
+    \$3978  = row_10;
     if (go) begin
-      if (\$3453 ) begin
-        \$4010  = the_index[26:5];
+      if (\$3421 ) begin
+        \$3978  = the_index[26:5];
       end
     end
-    if (\$3675 ) begin
-      \$4010  = \$3685 ;
+    if (\$3643 ) begin
+      \$3978  = \$3653 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4011  = pending_11;
+    \$3979  = pending_11;
     if (go) begin
       if (chosen[11]) begin
-        \$4011  = \$3455 ;
+        \$3979  = \$3423 ;
       end
     end
-    if (\$3688 ) begin
-      \$4011  = 1'h1;
+    if (\$3656 ) begin
+      \$3979  = 1'h1;
     end
     if (rst) begin
-      \$4011  = 1'h0;
+      \$3979  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4012  = opened_11;
+    \$3980  = opened_11;
     if (go) begin
-      if (\$3457 ) begin
-        \$4012  = 1'h1;
+      if (\$3425 ) begin
+        \$3980  = 1'h1;
       end
     end
-    if (\$3688 ) begin
-      \$4012  = \$3693 ;
+    if (\$3656 ) begin
+      \$3980  = \$3661 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4013  = row_11;
+    \$3981  = row_11;
     if (go) begin
-      if (\$3457 ) begin
-        \$4013  = the_index[26:5];
+      if (\$3425 ) begin
+        \$3981  = the_index[26:5];
       end
     end
-    if (\$3688 ) begin
-      \$4013  = \$3698 ;
+    if (\$3656 ) begin
+      \$3981  = \$3666 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4014  = pending_12;
+    \$3982  = pending_12;
     if (go) begin
       if (chosen[12]) begin
-        \$4014  = \$3459 ;
+        \$3982  = \$3427 ;
       end
     end
-    if (\$3701 ) begin
-      \$4014  = 1'h1;
+    if (\$3669 ) begin
+      \$3982  = 1'h1;
     end
     if (rst) begin
-      \$4014  = 1'h0;
+      \$3982  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4015  = opened_12;
+    \$3983  = opened_12;
     if (go) begin
-      if (\$3461 ) begin
-        \$4015  = 1'h1;
+      if (\$3429 ) begin
+        \$3983  = 1'h1;
       end
     end
-    if (\$3701 ) begin
-      \$4015  = \$3706 ;
+    if (\$3669 ) begin
+      \$3983  = \$3674 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4016  = row_12;
+    \$3984  = row_12;
     if (go) begin
-      if (\$3461 ) begin
-        \$4016  = the_index[26:5];
+      if (\$3429 ) begin
+        \$3984  = the_index[26:5];
       end
     end
-    if (\$3701 ) begin
-      \$4016  = \$3711 ;
+    if (\$3669 ) begin
+      \$3984  = \$3679 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4017  = pending_13;
+    \$3985  = pending_13;
     if (go) begin
       if (chosen[13]) begin
-        \$4017  = \$3463 ;
+        \$3985  = \$3431 ;
       end
     end
-    if (\$3714 ) begin
-      \$4017  = 1'h1;
+    if (\$3682 ) begin
+      \$3985  = 1'h1;
     end
     if (rst) begin
-      \$4017  = 1'h0;
+      \$3985  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4018  = opened_13;
+    \$3986  = opened_13;
     if (go) begin
-      if (\$3465 ) begin
-        \$4018  = 1'h1;
+      if (\$3433 ) begin
+        \$3986  = 1'h1;
       end
     end
-    if (\$3714 ) begin
-      \$4018  = \$3719 ;
+    if (\$3682 ) begin
+      \$3986  = \$3687 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4019  = row_13;
+    \$3987  = row_13;
     if (go) begin
-      if (\$3465 ) begin
-        \$4019  = the_index[26:5];
+      if (\$3433 ) begin
+        \$3987  = the_index[26:5];
       end
     end
-    if (\$3714 ) begin
-      \$4019  = \$3724 ;
+    if (\$3682 ) begin
+      \$3987  = \$3692 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4020  = pending_14;
+    \$3988  = pending_14;
     if (go) begin
       if (chosen[14]) begin
-        \$4020  = \$3467 ;
+        \$3988  = \$3435 ;
       end
     end
-    if (\$3727 ) begin
-      \$4020  = 1'h1;
+    if (\$3695 ) begin
+      \$3988  = 1'h1;
     end
     if (rst) begin
-      \$4020  = 1'h0;
+      \$3988  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4021  = opened_14;
+    \$3989  = opened_14;
     if (go) begin
-      if (\$3469 ) begin
-        \$4021  = 1'h1;
+      if (\$3437 ) begin
+        \$3989  = 1'h1;
       end
     end
-    if (\$3727 ) begin
-      \$4021  = \$3732 ;
+    if (\$3695 ) begin
+      \$3989  = \$3700 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4022  = row_14;
+    \$3990  = row_14;
     if (go) begin
-      if (\$3469 ) begin
-        \$4022  = the_index[26:5];
+      if (\$3437 ) begin
+        \$3990  = the_index[26:5];
       end
     end
-    if (\$3727 ) begin
-      \$4022  = \$3737 ;
+    if (\$3695 ) begin
+      \$3990  = \$3705 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4023  = pending_15;
+    \$3991  = pending_15;
     if (go) begin
       if (chosen[15]) begin
-        \$4023  = \$3471 ;
+        \$3991  = \$3439 ;
       end
     end
-    if (\$3740 ) begin
-      \$4023  = 1'h1;
+    if (\$3708 ) begin
+      \$3991  = 1'h1;
     end
     if (rst) begin
-      \$4023  = 1'h0;
+      \$3991  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4024  = opened_15;
+    \$3992  = opened_15;
     if (go) begin
-      if (\$3473 ) begin
-        \$4024  = 1'h1;
+      if (\$3441 ) begin
+        \$3992  = 1'h1;
       end
     end
-    if (\$3740 ) begin
-      \$4024  = \$3745 ;
+    if (\$3708 ) begin
+      \$3992  = \$3713 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4025  = row_15;
+    \$3993  = row_15;
     if (go) begin
-      if (\$3473 ) begin
-        \$4025  = the_index[26:5];
+      if (\$3441 ) begin
+        \$3993  = the_index[26:5];
       end
     end
-    if (\$3740 ) begin
-      \$4025  = \$3750 ;
+    if (\$3708 ) begin
+      \$3993  = \$3718 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4026  = pending_16;
+    \$3994  = pending_16;
     if (go) begin
       if (chosen[16]) begin
-        \$4026  = \$3475 ;
+        \$3994  = \$3443 ;
       end
     end
-    if (\$3753 ) begin
-      \$4026  = 1'h1;
+    if (\$3721 ) begin
+      \$3994  = 1'h1;
     end
     if (rst) begin
-      \$4026  = 1'h0;
+      \$3994  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4027  = opened_16;
+    \$3995  = opened_16;
     if (go) begin
-      if (\$3477 ) begin
-        \$4027  = 1'h1;
+      if (\$3445 ) begin
+        \$3995  = 1'h1;
       end
     end
-    if (\$3753 ) begin
-      \$4027  = \$3758 ;
+    if (\$3721 ) begin
+      \$3995  = \$3726 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4028  = row_16;
+    \$3996  = row_16;
     if (go) begin
-      if (\$3477 ) begin
-        \$4028  = the_index[26:5];
+      if (\$3445 ) begin
+        \$3996  = the_index[26:5];
       end
     end
-    if (\$3753 ) begin
-      \$4028  = \$3763 ;
+    if (\$3721 ) begin
+      \$3996  = \$3731 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4029  = pending_17;
+    \$3997  = pending_17;
     if (go) begin
       if (chosen[17]) begin
-        \$4029  = \$3479 ;
+        \$3997  = \$3447 ;
       end
     end
-    if (\$3766 ) begin
-      \$4029  = 1'h1;
+    if (\$3734 ) begin
+      \$3997  = 1'h1;
     end
     if (rst) begin
-      \$4029  = 1'h0;
+      \$3997  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4030  = opened_17;
+    \$3998  = opened_17;
     if (go) begin
-      if (\$3481 ) begin
-        \$4030  = 1'h1;
+      if (\$3449 ) begin
+        \$3998  = 1'h1;
       end
     end
-    if (\$3766 ) begin
-      \$4030  = \$3771 ;
+    if (\$3734 ) begin
+      \$3998  = \$3739 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4031  = row_17;
+    \$3999  = row_17;
     if (go) begin
-      if (\$3481 ) begin
-        \$4031  = the_index[26:5];
+      if (\$3449 ) begin
+        \$3999  = the_index[26:5];
       end
     end
-    if (\$3766 ) begin
-      \$4031  = \$3776 ;
+    if (\$3734 ) begin
+      \$3999  = \$3744 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4032  = pending_18;
+    \$4000  = pending_18;
     if (go) begin
       if (chosen[18]) begin
-        \$4032  = \$3483 ;
+        \$4000  = \$3451 ;
       end
     end
-    if (\$3779 ) begin
-      \$4032  = 1'h1;
+    if (\$3747 ) begin
+      \$4000  = 1'h1;
     end
     if (rst) begin
-      \$4032  = 1'h0;
+      \$4000  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4033  = opened_18;
+    \$4001  = opened_18;
     if (go) begin
-      if (\$3485 ) begin
-        \$4033  = 1'h1;
+      if (\$3453 ) begin
+        \$4001  = 1'h1;
       end
     end
-    if (\$3779 ) begin
-      \$4033  = \$3784 ;
+    if (\$3747 ) begin
+      \$4001  = \$3752 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4034  = row_18;
+    \$4002  = row_18;
     if (go) begin
-      if (\$3485 ) begin
-        \$4034  = the_index[26:5];
+      if (\$3453 ) begin
+        \$4002  = the_index[26:5];
       end
     end
-    if (\$3779 ) begin
-      \$4034  = \$3789 ;
+    if (\$3747 ) begin
+      \$4002  = \$3757 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4035  = pending_19;
+    \$4003  = pending_19;
     if (go) begin
       if (chosen[19]) begin
-        \$4035  = \$3487 ;
+        \$4003  = \$3455 ;
       end
     end
-    if (\$3792 ) begin
-      \$4035  = 1'h1;
+    if (\$3760 ) begin
+      \$4003  = 1'h1;
     end
     if (rst) begin
-      \$4035  = 1'h0;
+      \$4003  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4036  = opened_19;
+    \$4004  = opened_19;
     if (go) begin
-      if (\$3489 ) begin
-        \$4036  = 1'h1;
+      if (\$3457 ) begin
+        \$4004  = 1'h1;
       end
     end
-    if (\$3792 ) begin
-      \$4036  = \$3797 ;
+    if (\$3760 ) begin
+      \$4004  = \$3765 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4037  = row_19;
+    \$4005  = row_19;
     if (go) begin
-      if (\$3489 ) begin
-        \$4037  = the_index[26:5];
+      if (\$3457 ) begin
+        \$4005  = the_index[26:5];
       end
     end
-    if (\$3792 ) begin
-      \$4037  = \$3802 ;
+    if (\$3760 ) begin
+      \$4005  = \$3770 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4038  = pending_20;
+    \$4006  = pending_20;
     if (go) begin
       if (chosen[20]) begin
-        \$4038  = \$3491 ;
+        \$4006  = \$3459 ;
       end
     end
-    if (\$3805 ) begin
-      \$4038  = 1'h1;
+    if (\$3773 ) begin
+      \$4006  = 1'h1;
     end
     if (rst) begin
-      \$4038  = 1'h0;
+      \$4006  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4039  = opened_20;
+    \$4007  = opened_20;
     if (go) begin
-      if (\$3493 ) begin
-        \$4039  = 1'h1;
+      if (\$3461 ) begin
+        \$4007  = 1'h1;
       end
     end
-    if (\$3805 ) begin
-      \$4039  = \$3810 ;
+    if (\$3773 ) begin
+      \$4007  = \$3778 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4040  = row_20;
+    \$4008  = row_20;
     if (go) begin
-      if (\$3493 ) begin
-        \$4040  = the_index[26:5];
+      if (\$3461 ) begin
+        \$4008  = the_index[26:5];
       end
     end
-    if (\$3805 ) begin
-      \$4040  = \$3815 ;
+    if (\$3773 ) begin
+      \$4008  = \$3783 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4041  = pending_21;
+    \$4009  = pending_21;
     if (go) begin
       if (chosen[21]) begin
-        \$4041  = \$3495 ;
+        \$4009  = \$3463 ;
       end
     end
-    if (\$3818 ) begin
-      \$4041  = 1'h1;
+    if (\$3786 ) begin
+      \$4009  = 1'h1;
     end
     if (rst) begin
-      \$4041  = 1'h0;
+      \$4009  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4042  = opened_21;
+    \$4010  = opened_21;
     if (go) begin
-      if (\$3497 ) begin
-        \$4042  = 1'h1;
+      if (\$3465 ) begin
+        \$4010  = 1'h1;
       end
     end
-    if (\$3818 ) begin
-      \$4042  = \$3823 ;
+    if (\$3786 ) begin
+      \$4010  = \$3791 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4043  = row_21;
+    \$4011  = row_21;
     if (go) begin
-      if (\$3497 ) begin
-        \$4043  = the_index[26:5];
+      if (\$3465 ) begin
+        \$4011  = the_index[26:5];
       end
     end
-    if (\$3818 ) begin
-      \$4043  = \$3828 ;
+    if (\$3786 ) begin
+      \$4011  = \$3796 ;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4044  = pending_22;
+    \$4012  = pending_22;
     if (go) begin
       if (chosen[22]) begin
-        \$4044  = \$3499 ;
+        \$4012  = \$3467 ;
       end
     end
-    if (\$3831 ) begin
-      \$4044  = 1'h1;
+    if (\$3799 ) begin
+      \$4012  = 1'h1;
+    end
+    if (rst) begin
+      \$4012  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4013  = opened_22;
+    if (go) begin
+      if (\$3469 ) begin
+        \$4013  = 1'h1;
+      end
+    end
+    if (\$3799 ) begin
+      \$4013  = \$3804 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4014  = row_22;
+    if (go) begin
+      if (\$3469 ) begin
+        \$4014  = the_index[26:5];
+      end
+    end
+    if (\$3799 ) begin
+      \$4014  = \$3809 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4015  = pending_23;
+    if (go) begin
+      if (chosen[23]) begin
+        \$4015  = \$3471 ;
+      end
+    end
+    if (\$3812 ) begin
+      \$4015  = 1'h1;
+    end
+    if (rst) begin
+      \$4015  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4016  = opened_23;
+    if (go) begin
+      if (\$3473 ) begin
+        \$4016  = 1'h1;
+      end
+    end
+    if (\$3812 ) begin
+      \$4016  = \$3817 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4017  = row_23;
+    if (go) begin
+      if (\$3473 ) begin
+        \$4017  = the_index[26:5];
+      end
+    end
+    if (\$3812 ) begin
+      \$4017  = \$3822 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4018  = pending_24;
+    if (go) begin
+      if (chosen[24]) begin
+        \$4018  = \$3475 ;
+      end
+    end
+    if (\$3825 ) begin
+      \$4018  = 1'h1;
+    end
+    if (rst) begin
+      \$4018  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4019  = opened_24;
+    if (go) begin
+      if (\$3477 ) begin
+        \$4019  = 1'h1;
+      end
+    end
+    if (\$3825 ) begin
+      \$4019  = \$3830 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4020  = row_24;
+    if (go) begin
+      if (\$3477 ) begin
+        \$4020  = the_index[26:5];
+      end
+    end
+    if (\$3825 ) begin
+      \$4020  = \$3835 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4021  = pending_25;
+    if (go) begin
+      if (chosen[25]) begin
+        \$4021  = \$3479 ;
+      end
+    end
+    if (\$3838 ) begin
+      \$4021  = 1'h1;
+    end
+    if (rst) begin
+      \$4021  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4022  = opened_25;
+    if (go) begin
+      if (\$3481 ) begin
+        \$4022  = 1'h1;
+      end
+    end
+    if (\$3838 ) begin
+      \$4022  = \$3843 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4023  = row_25;
+    if (go) begin
+      if (\$3481 ) begin
+        \$4023  = the_index[26:5];
+      end
+    end
+    if (\$3838 ) begin
+      \$4023  = \$3848 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4024  = pending_26;
+    if (go) begin
+      if (chosen[26]) begin
+        \$4024  = \$3483 ;
+      end
+    end
+    if (\$3851 ) begin
+      \$4024  = 1'h1;
+    end
+    if (rst) begin
+      \$4024  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4025  = opened_26;
+    if (go) begin
+      if (\$3485 ) begin
+        \$4025  = 1'h1;
+      end
+    end
+    if (\$3851 ) begin
+      \$4025  = \$3856 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4026  = row_26;
+    if (go) begin
+      if (\$3485 ) begin
+        \$4026  = the_index[26:5];
+      end
+    end
+    if (\$3851 ) begin
+      \$4026  = \$3861 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4027  = pending_27;
+    if (go) begin
+      if (chosen[27]) begin
+        \$4027  = \$3487 ;
+      end
+    end
+    if (\$3864 ) begin
+      \$4027  = 1'h1;
+    end
+    if (rst) begin
+      \$4027  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4028  = opened_27;
+    if (go) begin
+      if (\$3489 ) begin
+        \$4028  = 1'h1;
+      end
+    end
+    if (\$3864 ) begin
+      \$4028  = \$3869 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4029  = row_27;
+    if (go) begin
+      if (\$3489 ) begin
+        \$4029  = the_index[26:5];
+      end
+    end
+    if (\$3864 ) begin
+      \$4029  = \$3874 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4030  = pending_28;
+    if (go) begin
+      if (chosen[28]) begin
+        \$4030  = \$3491 ;
+      end
+    end
+    if (\$3877 ) begin
+      \$4030  = 1'h1;
+    end
+    if (rst) begin
+      \$4030  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4031  = opened_28;
+    if (go) begin
+      if (\$3493 ) begin
+        \$4031  = 1'h1;
+      end
+    end
+    if (\$3877 ) begin
+      \$4031  = \$3882 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4032  = row_28;
+    if (go) begin
+      if (\$3493 ) begin
+        \$4032  = the_index[26:5];
+      end
+    end
+    if (\$3877 ) begin
+      \$4032  = \$3887 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4033  = pending_29;
+    if (go) begin
+      if (chosen[29]) begin
+        \$4033  = \$3495 ;
+      end
+    end
+    if (\$3890 ) begin
+      \$4033  = 1'h1;
+    end
+    if (rst) begin
+      \$4033  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4034  = opened_29;
+    if (go) begin
+      if (\$3497 ) begin
+        \$4034  = 1'h1;
+      end
+    end
+    if (\$3890 ) begin
+      \$4034  = \$3895 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4035  = row_29;
+    if (go) begin
+      if (\$3497 ) begin
+        \$4035  = the_index[26:5];
+      end
+    end
+    if (\$3890 ) begin
+      \$4035  = \$3900 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4036  = pending_30;
+    if (go) begin
+      if (chosen[30]) begin
+        \$4036  = \$3499 ;
+      end
+    end
+    if (\$3903 ) begin
+      \$4036  = 1'h1;
+    end
+    if (rst) begin
+      \$4036  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4037  = opened_30;
+    if (go) begin
+      if (\$3501 ) begin
+        \$4037  = 1'h1;
+      end
+    end
+    if (\$3903 ) begin
+      \$4037  = \$3908 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4038  = row_30;
+    if (go) begin
+      if (\$3501 ) begin
+        \$4038  = the_index[26:5];
+      end
+    end
+    if (\$3903 ) begin
+      \$4038  = \$3913 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4039  = pending_31;
+    if (go) begin
+      if (chosen[31]) begin
+        \$4039  = \$3503 ;
+      end
+    end
+    if (\$3916 ) begin
+      \$4039  = 1'h1;
+    end
+    if (rst) begin
+      \$4039  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4040  = opened_31;
+    if (go) begin
+      if (\$3505 ) begin
+        \$4040  = 1'h1;
+      end
+    end
+    if (\$3916 ) begin
+      \$4040  = \$3921 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4041  = row_31;
+    if (go) begin
+      if (\$3505 ) begin
+        \$4041  = the_index[26:5];
+      end
+    end
+    if (\$3916 ) begin
+      \$4041  = \$3926 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4042  = bank_open_0;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$3506 ) begin
+          \$4042  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$4042  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4043  = bank_row_0;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$3506 ) begin
+          \$4043  = the_index[26:5];
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4044  = bank_open_1;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$3507 ) begin
+          \$4044  = 1'h1;
+        end
+      end
     end
     if (rst) begin
       \$4044  = 1'h0;
@@ -19736,4573 +19578,4159 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4045  = opened_22;
-    if (go) begin
-      if (\$3501 ) begin
-        \$4045  = 1'h1;
-      end
-    end
-    if (\$3831 ) begin
-      \$4045  = \$3836 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4046  = row_22;
-    if (go) begin
-      if (\$3501 ) begin
-        \$4046  = the_index[26:5];
-      end
-    end
-    if (\$3831 ) begin
-      \$4046  = \$3841 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4047  = pending_23;
-    if (go) begin
-      if (chosen[23]) begin
-        \$4047  = \$3503 ;
-      end
-    end
-    if (\$3844 ) begin
-      \$4047  = 1'h1;
-    end
-    if (rst) begin
-      \$4047  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4048  = opened_23;
-    if (go) begin
-      if (\$3505 ) begin
-        \$4048  = 1'h1;
-      end
-    end
-    if (\$3844 ) begin
-      \$4048  = \$3849 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4049  = row_23;
-    if (go) begin
-      if (\$3505 ) begin
-        \$4049  = the_index[26:5];
-      end
-    end
-    if (\$3844 ) begin
-      \$4049  = \$3854 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4050  = pending_24;
-    if (go) begin
-      if (chosen[24]) begin
-        \$4050  = \$3507 ;
-      end
-    end
-    if (\$3857 ) begin
-      \$4050  = 1'h1;
-    end
-    if (rst) begin
-      \$4050  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4051  = opened_24;
-    if (go) begin
-      if (\$3509 ) begin
-        \$4051  = 1'h1;
-      end
-    end
-    if (\$3857 ) begin
-      \$4051  = \$3862 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4052  = row_24;
-    if (go) begin
-      if (\$3509 ) begin
-        \$4052  = the_index[26:5];
-      end
-    end
-    if (\$3857 ) begin
-      \$4052  = \$3867 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4053  = pending_25;
-    if (go) begin
-      if (chosen[25]) begin
-        \$4053  = \$3511 ;
-      end
-    end
-    if (\$3870 ) begin
-      \$4053  = 1'h1;
-    end
-    if (rst) begin
-      \$4053  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4054  = opened_25;
-    if (go) begin
-      if (\$3513 ) begin
-        \$4054  = 1'h1;
-      end
-    end
-    if (\$3870 ) begin
-      \$4054  = \$3875 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4055  = row_25;
-    if (go) begin
-      if (\$3513 ) begin
-        \$4055  = the_index[26:5];
-      end
-    end
-    if (\$3870 ) begin
-      \$4055  = \$3880 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4056  = pending_26;
-    if (go) begin
-      if (chosen[26]) begin
-        \$4056  = \$3515 ;
-      end
-    end
-    if (\$3883 ) begin
-      \$4056  = 1'h1;
-    end
-    if (rst) begin
-      \$4056  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4057  = opened_26;
-    if (go) begin
-      if (\$3517 ) begin
-        \$4057  = 1'h1;
-      end
-    end
-    if (\$3883 ) begin
-      \$4057  = \$3888 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4058  = row_26;
-    if (go) begin
-      if (\$3517 ) begin
-        \$4058  = the_index[26:5];
-      end
-    end
-    if (\$3883 ) begin
-      \$4058  = \$3893 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4059  = pending_27;
-    if (go) begin
-      if (chosen[27]) begin
-        \$4059  = \$3519 ;
-      end
-    end
-    if (\$3896 ) begin
-      \$4059  = 1'h1;
-    end
-    if (rst) begin
-      \$4059  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4060  = opened_27;
-    if (go) begin
-      if (\$3521 ) begin
-        \$4060  = 1'h1;
-      end
-    end
-    if (\$3896 ) begin
-      \$4060  = \$3901 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4061  = row_27;
-    if (go) begin
-      if (\$3521 ) begin
-        \$4061  = the_index[26:5];
-      end
-    end
-    if (\$3896 ) begin
-      \$4061  = \$3906 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4062  = pending_28;
-    if (go) begin
-      if (chosen[28]) begin
-        \$4062  = \$3523 ;
-      end
-    end
-    if (\$3909 ) begin
-      \$4062  = 1'h1;
-    end
-    if (rst) begin
-      \$4062  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4063  = opened_28;
-    if (go) begin
-      if (\$3525 ) begin
-        \$4063  = 1'h1;
-      end
-    end
-    if (\$3909 ) begin
-      \$4063  = \$3914 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4064  = row_28;
-    if (go) begin
-      if (\$3525 ) begin
-        \$4064  = the_index[26:5];
-      end
-    end
-    if (\$3909 ) begin
-      \$4064  = \$3919 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4065  = pending_29;
-    if (go) begin
-      if (chosen[29]) begin
-        \$4065  = \$3527 ;
-      end
-    end
-    if (\$3922 ) begin
-      \$4065  = 1'h1;
-    end
-    if (rst) begin
-      \$4065  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4066  = opened_29;
-    if (go) begin
-      if (\$3529 ) begin
-        \$4066  = 1'h1;
-      end
-    end
-    if (\$3922 ) begin
-      \$4066  = \$3927 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4067  = row_29;
-    if (go) begin
-      if (\$3529 ) begin
-        \$4067  = the_index[26:5];
-      end
-    end
-    if (\$3922 ) begin
-      \$4067  = \$3932 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4068  = pending_30;
-    if (go) begin
-      if (chosen[30]) begin
-        \$4068  = \$3531 ;
-      end
-    end
-    if (\$3935 ) begin
-      \$4068  = 1'h1;
-    end
-    if (rst) begin
-      \$4068  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4069  = opened_30;
-    if (go) begin
-      if (\$3533 ) begin
-        \$4069  = 1'h1;
-      end
-    end
-    if (\$3935 ) begin
-      \$4069  = \$3940 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4070  = row_30;
-    if (go) begin
-      if (\$3533 ) begin
-        \$4070  = the_index[26:5];
-      end
-    end
-    if (\$3935 ) begin
-      \$4070  = \$3945 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4071  = pending_31;
-    if (go) begin
-      if (chosen[31]) begin
-        \$4071  = \$3535 ;
-      end
-    end
-    if (\$3948 ) begin
-      \$4071  = 1'h1;
-    end
-    if (rst) begin
-      \$4071  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4072  = opened_31;
-    if (go) begin
-      if (\$3537 ) begin
-        \$4072  = 1'h1;
-      end
-    end
-    if (\$3948 ) begin
-      \$4072  = \$3953 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4073  = row_31;
-    if (go) begin
-      if (\$3537 ) begin
-        \$4073  = the_index[26:5];
-      end
-    end
-    if (\$3948 ) begin
-      \$4073  = \$3958 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4074  = bank_open_0;
+    \$4045  = bank_row_1;
     if (go) begin
       if (ahead_opens) begin
-        if (\$3538 ) begin
-          \$4074  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$4074  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4075  = bank_row_0;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$3538 ) begin
-          \$4075  = the_index[26:5];
+        if (\$3507 ) begin
+          \$4045  = the_index[26:5];
         end
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4076  = bank_open_1;
+    \$4046  = bank_open_2;
     if (go) begin
       if (ahead_opens) begin
-        if (\$3539 ) begin
-          \$4076  = 1'h1;
+        if (\$3508 ) begin
+          \$4046  = 1'h1;
         end
       end
     end
     if (rst) begin
-      \$4076  = 1'h0;
+      \$4046  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4077  = bank_row_1;
+    \$4047  = bank_row_2;
     if (go) begin
       if (ahead_opens) begin
-        if (\$3539 ) begin
-          \$4077  = the_index[26:5];
+        if (\$3508 ) begin
+          \$4047  = the_index[26:5];
         end
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4078  = bank_open_2;
+    \$4048  = bank_open_3;
     if (go) begin
       if (ahead_opens) begin
-        if (\$3540 ) begin
-          \$4078  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$4078  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4079  = bank_row_2;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$3540 ) begin
-          \$4079  = the_index[26:5];
-        end
-      end
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4080  = bank_open_3;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$3541 ) begin
-          \$4080  = 1'h1;
+        if (\$3509 ) begin
+          \$4048  = 1'h1;
         end
       end
     end
     if (rst) begin
-      \$4080  = 1'h0;
+      \$4048  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4081  = bank_row_3;
+    \$4049  = bank_row_3;
     if (go) begin
       if (ahead_opens) begin
-        if (\$3541 ) begin
-          \$4081  = the_index[26:5];
+        if (\$3509 ) begin
+          \$4049  = the_index[26:5];
         end
       end
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4082  = group_0;
-    if (\$3545 ) begin
-      \$4082  = i__payload[0];
+    \$4050  = group_0;
+    if (\$3513 ) begin
+      \$4050  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4083  = state_0;
-    if (\$3545 ) begin
-      \$4083  = i__payload[7:6];
+    \$4051  = state_0;
+    if (\$3513 ) begin
+      \$4051  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4084  = index_0;
-    if (\$3545 ) begin
-      \$4084  = { i__payload[29:8], i__payload[5:1] };
+    \$4052  = index_0;
+    if (\$3513 ) begin
+      \$4052  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4085  = ref_0;
-    if (\$3545 ) begin
-      \$4085  = i__payload[52:30];
+    \$4053  = ref_0;
+    if (\$3513 ) begin
+      \$4053  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4086  = older_0;
-    if (\$3545 ) begin
-      \$4086  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    \$4054  = older_0;
+    if (\$3513 ) begin
+      \$4054  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3558 ) begin
-      \$4086 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4054 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4086 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4054 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4086 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4054 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4086 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4054 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4086 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4054 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4086 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4054 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4086 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4054 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4086 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4054 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4086 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4054 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4086 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4054 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4086 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4054 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4086 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4054 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4086 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4054 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4086 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4054 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4086 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4054 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4086 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4054 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4086 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4054 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4086 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4054 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4086 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4054 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4086 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4054 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4086 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4054 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4086 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4054 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4086 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4054 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4086 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4054 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4086 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4054 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4086 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4054 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4086 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4054 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4086 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4054 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4086 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4054 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4086 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4054 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4086 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4087  = older_1;
-    if (\$3545 ) begin
-      \$4087 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4087  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3571 ) begin
-      \$4087 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4087 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4087 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4087 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4087 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4087 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4087 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4087 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4087 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4087 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4087 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4087 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4087 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4087 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4087 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4087 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4087 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4087 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4087 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4087 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4087 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4087 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4087 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4087 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4087 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4087 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4087 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4087 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4087 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4087 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4054 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4088  = older_2;
-    if (\$3545 ) begin
-      \$4088 [0] = 1'h0;
+    \$4055  = older_1;
+    if (\$3513 ) begin
+      \$4055 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4088 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4055  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3571 ) begin
-      \$4088  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3539 ) begin
+      \$4055 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4088 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4055 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4088 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4055 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4088 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4055 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4088 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4055 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4088 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4055 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4088 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4055 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4088 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4055 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4088 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4055 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4088 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4055 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4088 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4055 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4088 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4055 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4088 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4055 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4088 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4055 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4088 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4055 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4088 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4055 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4088 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4055 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4088 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4055 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4088 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4055 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4088 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4055 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4088 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4055 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4088 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4055 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4088 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4055 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4088 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4055 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4088 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4055 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4088 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4055 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4088 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4055 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4088 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4055 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4088 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4055 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4088 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4089  = older_3;
-    if (\$3545 ) begin
-      \$4089 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4089 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4089 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4089  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3597 ) begin
-      \$4089 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4089 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4089 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4089 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4089 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4089 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4089 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4089 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4089 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4089 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4089 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4089 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4089 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4089 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4089 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4089 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4089 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4089 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4089 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4089 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4089 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4089 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4089 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4089 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4089 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4089 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4089 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4089 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4055 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4090  = older_4;
-    if (\$3545 ) begin
-      \$4090 [0] = 1'h0;
+    \$4056  = older_2;
+    if (\$3513 ) begin
+      \$4056 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4090 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4056 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4090 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4056  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3584 ) begin
-      \$4090 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4056 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4090  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3565 ) begin
+      \$4056 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4090 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4056 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4090 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4056 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4090 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4056 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4090 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4056 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4090 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4056 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4090 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4056 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4090 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4056 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4090 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4056 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4090 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4056 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4090 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4056 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4090 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4056 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4090 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4056 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4090 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4056 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4090 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4056 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4090 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4056 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4090 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4056 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4090 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4056 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4090 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4056 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4090 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4056 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4090 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4056 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4090 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4056 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4090 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4056 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4090 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4056 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4090 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4056 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4090 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4056 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4090 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4056 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4090 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4091  = older_5;
-    if (\$3545 ) begin
-      \$4091 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4091 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4091 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4091 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4091 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4091  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3623 ) begin
-      \$4091 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4091 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4091 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4091 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4091 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4091 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4091 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4091 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4091 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4091 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4091 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4091 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4091 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4091 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4091 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4091 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4091 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4091 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4091 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4091 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4091 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4091 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4091 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4091 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4091 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4091 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4056 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4092  = older_6;
-    if (\$3545 ) begin
-      \$4092 [0] = 1'h0;
+    \$4057  = older_3;
+    if (\$3513 ) begin
+      \$4057 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4092 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4057 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4092 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4057 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4092 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4057  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3597 ) begin
-      \$4092 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4057 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4092 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4057 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4092  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3591 ) begin
+      \$4057 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4092 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4057 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4092 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4057 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4092 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4057 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4092 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4057 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4092 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4057 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4092 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4057 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4092 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4057 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4092 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4057 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4092 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4057 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4092 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4057 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4092 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4057 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4092 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4057 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4092 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4057 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4092 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4057 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4092 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4057 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4092 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4057 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4092 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4057 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4092 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4057 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4092 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4057 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4092 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4057 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4092 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4057 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4092 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4057 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4092 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4057 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4092 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4057 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4092 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4093  = older_7;
-    if (\$3545 ) begin
-      \$4093 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4093 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4093 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4093 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4093 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4093 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4093 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4093  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3649 ) begin
-      \$4093 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4093 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4093 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4093 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4093 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4093 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4093 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4093 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4093 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4093 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4093 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4093 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4093 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4093 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4093 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4093 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4093 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4093 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4093 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4093 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4093 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4093 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4093 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4093 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4057 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4094  = older_8;
-    if (\$3545 ) begin
-      \$4094 [0] = 1'h0;
+    \$4058  = older_4;
+    if (\$3513 ) begin
+      \$4058 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4094 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4058 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4094 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4058 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4094 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4058 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4094 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4058  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3610 ) begin
-      \$4094 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4058 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4094 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4058 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4094 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4058 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4094  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3617 ) begin
+      \$4058 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4094 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4058 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4094 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4058 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4094 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4058 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4094 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4058 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4094 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4058 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4094 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4058 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4094 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4058 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4094 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4058 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4094 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4058 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4094 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4058 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4094 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4058 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4094 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4058 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4094 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4058 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4094 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4058 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4094 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4058 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4094 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4058 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4094 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4058 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4094 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4058 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4094 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4058 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4094 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4058 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4094 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4058 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4094 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4058 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4094 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4095  = older_9;
-    if (\$3545 ) begin
-      \$4095 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4095 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4095 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4095 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4095 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4095 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4095 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4095 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4095 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4095  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3675 ) begin
-      \$4095 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4095 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4095 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4095 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4095 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4095 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4095 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4095 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4095 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4095 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4095 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4095 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4095 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4095 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4095 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4095 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4095 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4095 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4095 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4095 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4095 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4095 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4058 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4096  = older_10;
-    if (\$3545 ) begin
-      \$4096 [0] = 1'h0;
+    \$4059  = older_5;
+    if (\$3513 ) begin
+      \$4059 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4096 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4059 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4096 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4059 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4096 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4059 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4096 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4059 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4096 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4059  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3623 ) begin
-      \$4096 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4059 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4096 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4059 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4096 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4059 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4096 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4059 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4096  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3643 ) begin
+      \$4059 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4096 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4059 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4096 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4059 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4096 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4059 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4096 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4059 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4096 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4059 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4096 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4059 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4096 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4059 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4096 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4059 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4096 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4059 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4096 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4059 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4096 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4059 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4096 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4059 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4096 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4059 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4096 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4059 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4096 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4059 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4096 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4059 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4096 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4059 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4096 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4059 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4096 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4059 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4096 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4059 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4096 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4097  = older_11;
-    if (\$3545 ) begin
-      \$4097 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4097 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4097 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4097 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4097 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4097 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4097 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4097 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4097 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4097 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4097 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4097  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3701 ) begin
-      \$4097 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4097 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4097 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4097 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4097 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4097 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4097 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4097 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4097 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4097 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4097 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4097 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4097 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4097 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4097 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4097 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4097 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4097 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4097 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4097 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4059 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4098  = older_12;
-    if (\$3545 ) begin
-      \$4098 [0] = 1'h0;
+    \$4060  = older_6;
+    if (\$3513 ) begin
+      \$4060 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4098 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4060 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4098 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4060 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4098 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4060 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4098 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4060 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4098 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4060 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4098 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4060  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3636 ) begin
-      \$4098 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4060 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4098 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4060 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4098 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4060 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4098 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4060 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4098 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4060 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4098  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3669 ) begin
+      \$4060 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4098 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4060 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4098 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4060 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4098 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4060 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4098 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4060 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4098 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4060 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4098 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4060 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4098 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4060 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4098 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4060 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4098 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4060 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4098 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4060 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4098 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4060 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4098 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4060 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4098 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4060 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4098 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4060 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4098 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4060 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4098 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4060 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4098 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4060 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4098 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4060 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4098 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4099  = older_13;
-    if (\$3545 ) begin
-      \$4099 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4099 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4099 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4099 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4099 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4099 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4099 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4099 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4099 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4099 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4099 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4099 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4099 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4099  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3727 ) begin
-      \$4099 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4099 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4099 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4099 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4099 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4099 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4099 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4099 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4099 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4099 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4099 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4099 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4099 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4099 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4099 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4099 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4099 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4099 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4060 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4100  = older_14;
-    if (\$3545 ) begin
-      \$4100 [0] = 1'h0;
+    \$4061  = older_7;
+    if (\$3513 ) begin
+      \$4061 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4100 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4061 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4100 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4061 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4100 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4061 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4100 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4061 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4100 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4061 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4100 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4061 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4100 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4061  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3649 ) begin
-      \$4100 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4061 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4100 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4061 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4100 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4061 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4100 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4061 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4100 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4061 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4100 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4061 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4100  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3695 ) begin
+      \$4061 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4100 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4061 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4100 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4061 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4100 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4061 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4100 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4061 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4100 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4061 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4100 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4061 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4100 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4061 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4100 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4061 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4100 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4061 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4100 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4061 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4100 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4061 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4100 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4061 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4100 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4061 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4100 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4061 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4100 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4061 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4100 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4061 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4100 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4101  = older_15;
-    if (\$3545 ) begin
-      \$4101 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4101 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4101 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4101 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4101 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4101 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4101 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4101 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4101 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4101 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4101 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4101 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4101 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4101 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4101 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4101  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3753 ) begin
-      \$4101 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4101 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4101 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4101 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4101 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4101 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4101 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4101 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4101 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4101 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4101 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4101 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4101 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4101 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4101 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4101 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4061 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4102  = older_16;
-    if (\$3545 ) begin
-      \$4102 [0] = 1'h0;
+    \$4062  = older_8;
+    if (\$3513 ) begin
+      \$4062 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4102 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4062 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4102 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4062 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4102 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4062 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4102 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4062 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4102 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4062 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4102 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4062 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4102 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4062 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4102 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4062  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3662 ) begin
-      \$4102 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4062 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4102 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4062 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4102 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4062 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4102 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4062 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4102 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4062 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4102 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4062 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4102 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4062 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4102  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3721 ) begin
+      \$4062 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4102 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4062 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4102 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4062 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4102 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4062 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4102 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4062 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4102 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4062 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4102 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4062 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4102 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4062 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4102 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4062 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4102 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4062 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4102 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4062 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4102 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4062 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4102 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4062 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4102 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4062 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4102 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4062 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4102 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4103  = older_17;
-    if (\$3545 ) begin
-      \$4103 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4103 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4103 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4103 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4103 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4103 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4103 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4103 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4103 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4103 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4103 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4103 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4103 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4103 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4103 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4103 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4103 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4103  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3779 ) begin
-      \$4103 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4103 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4103 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4103 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4103 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4103 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4103 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4103 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4103 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4103 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4103 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4103 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4103 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4103 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4062 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4104  = older_18;
-    if (\$3545 ) begin
-      \$4104 [0] = 1'h0;
+    \$4063  = older_9;
+    if (\$3513 ) begin
+      \$4063 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4104 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4063 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4104 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4063 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4104 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4063 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4104 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4063 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4104 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4063 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4104 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4063 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4104 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4063 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4104 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4063 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4104 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4063  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3675 ) begin
-      \$4104 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4063 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4104 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4063 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4104 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4063 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4104 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4063 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4104 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4063 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4104 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4063 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4104 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4063 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4104 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4063 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4104  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3747 ) begin
+      \$4063 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4104 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4063 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4104 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4063 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4104 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4063 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4104 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4063 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4104 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4063 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4104 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4063 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4104 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4063 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4104 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4063 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4104 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4063 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4104 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4063 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4104 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4063 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4104 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4063 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4104 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4105  = older_19;
-    if (\$3545 ) begin
-      \$4105 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4105 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4105 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4105 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4105 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4105 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4105 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4105 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4105 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4105 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4105 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4105 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4105 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4105 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4105 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4105 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4105 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4105 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4105 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4105  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3805 ) begin
-      \$4105 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4105 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4105 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4105 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4105 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4105 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4105 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4105 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4105 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4105 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4105 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4105 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4063 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4106  = older_20;
-    if (\$3545 ) begin
-      \$4106 [0] = 1'h0;
+    \$4064  = older_10;
+    if (\$3513 ) begin
+      \$4064 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4106 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4064 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4106 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4064 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4106 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4064 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4106 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4064 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4106 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4064 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4106 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4064 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4106 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4064 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4106 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4064 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4106 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4064 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4106 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4064  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3688 ) begin
-      \$4106 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4064 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4106 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4064 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4106 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4064 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4106 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4064 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4106 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4064 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4106 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4064 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4106 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4064 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4106 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4064 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4106 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4064 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4106  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3773 ) begin
+      \$4064 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4106 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4064 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4106 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4064 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4106 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4064 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4106 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4064 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4106 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4064 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4106 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4064 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4106 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4064 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4106 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4064 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4106 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4064 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4106 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4064 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4106 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4107  = older_21;
-    if (\$3545 ) begin
-      \$4107 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4107 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4107 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4107 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4107 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4107 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4107 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4107 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4107 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4107 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4107 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4107 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4107 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4107 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4107 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4107 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4107 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4107 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4107 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4107 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4107 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4107  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3831 ) begin
-      \$4107 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4107 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4107 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4107 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4107 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4107 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4107 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4107 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4107 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4107 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4064 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4108  = older_22;
-    if (\$3545 ) begin
-      \$4108 [0] = 1'h0;
+    \$4065  = older_11;
+    if (\$3513 ) begin
+      \$4065 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4108 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4065 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4108 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4065 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4108 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4065 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4108 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4065 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4108 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4065 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4108 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4065 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4108 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4065 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4108 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4065 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4108 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4065 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4108 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4065 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4108 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4065  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3701 ) begin
-      \$4108 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4065 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4108 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4065 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4108 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4065 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4108 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4065 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4108 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4065 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4108 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4065 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4108 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4065 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4108 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4065 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4108 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4065 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4108 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4065 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4108  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3799 ) begin
+      \$4065 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4108 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4065 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4108 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4065 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4108 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4065 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4108 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4065 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4108 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4065 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4108 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4065 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4108 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4065 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4108 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4065 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4108 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4109  = older_23;
-    if (\$3545 ) begin
-      \$4109 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4109 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4109 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4109 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4109 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4109 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4109 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4109 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4109 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4109 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4109 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4109 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4109 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4109 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4109 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4109 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4109 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4109 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4109 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4109 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4109 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4109 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4109 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4109  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3857 ) begin
-      \$4109 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4109 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4109 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4109 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4109 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4109 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4109 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4109 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4065 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4110  = older_24;
-    if (\$3545 ) begin
-      \$4110 [0] = 1'h0;
+    \$4066  = older_12;
+    if (\$3513 ) begin
+      \$4066 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4110 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4066 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4110 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4066 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4110 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4066 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4110 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4066 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4110 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4066 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4110 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4066 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4110 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4066 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4110 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4066 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4110 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4066 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4110 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4066 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4110 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4066 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4110 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4066  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3714 ) begin
-      \$4110 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4066 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4110 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4066 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4110 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4066 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4110 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4066 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4110 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4066 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4110 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4066 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4110 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4066 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4110 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4066 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4110 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4066 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4110 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4066 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4110 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4066 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4110  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3825 ) begin
+      \$4066 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4110 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4066 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4110 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4066 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4110 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4066 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4110 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4066 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4110 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4066 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4110 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4066 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4110 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4111  = older_25;
-    if (\$3545 ) begin
-      \$4111 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4111 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4111 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4111 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4111 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4111 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4111 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4111 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4111 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4111 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4111 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4111 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4111 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4111 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4111 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4111 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4111 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4111 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4111 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4111 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4111 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4111 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4111 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4111 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4111 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4111  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3883 ) begin
-      \$4111 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4111 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4111 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4111 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4111 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4111 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4066 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4112  = older_26;
-    if (\$3545 ) begin
-      \$4112 [0] = 1'h0;
+    \$4067  = older_13;
+    if (\$3513 ) begin
+      \$4067 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4112 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4067 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4112 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4067 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4112 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4067 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4112 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4067 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4112 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4067 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4112 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4067 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4112 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4067 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4112 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4067 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4112 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4067 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4112 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4067 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4112 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4067 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4112 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4067 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4112 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4067  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3727 ) begin
-      \$4112 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4067 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4112 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4067 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4112 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4067 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4112 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4067 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4112 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4067 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4112 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4067 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4112 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4067 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4112 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4067 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4112 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4067 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4112 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4067 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4112 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4067 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4112 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4067 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4112  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3851 ) begin
+      \$4067 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4112 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4067 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4112 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4067 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4112 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4067 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4112 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4067 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4112 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4113  = older_27;
-    if (\$3545 ) begin
-      \$4113 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4113 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4113 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4113 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4113 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4113 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4113 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4113 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4113 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4113 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4113 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4113 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4113 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4113 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4113 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4113 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4113 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4113 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4113 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4113 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4113 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4113 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4113 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4113 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4113 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4113 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4113 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4113  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3909 ) begin
-      \$4113 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4113 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4113 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4113 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4067 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4114  = older_28;
-    if (\$3545 ) begin
-      \$4114 [0] = 1'h0;
+    \$4068  = older_14;
+    if (\$3513 ) begin
+      \$4068 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4114 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4068 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4114 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4068 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4114 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4068 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4114 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4068 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4114 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4068 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4114 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4068 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4114 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4068 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4114 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4068 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4114 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4068 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4114 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4068 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4114 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4068 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4114 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4068 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4114 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4068 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4114 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4068  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3740 ) begin
-      \$4114 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4068 [15] = 1'h0;
     end
-    if (\$3753 ) begin
-      \$4114 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4068 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4114 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4068 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4114 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4068 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4114 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4068 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4114 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4068 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4114 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4068 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4114 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4068 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4114 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4068 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4114 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4068 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4114 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4068 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4114 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4068 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4114 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4068 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4114  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3877 ) begin
+      \$4068 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4114 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4068 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4114 [30] = 1'h0;
+    if (\$3903 ) begin
+      \$4068 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4114 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4115  = older_29;
-    if (\$3545 ) begin
-      \$4115 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4115 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4115 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4115 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4115 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4115 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4115 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4115 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4115 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4115 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4115 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4115 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4115 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4115 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4115 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4115 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4115 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4115 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4115 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4115 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4115 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4115 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4115 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4115 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4115 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4115 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4115 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4115 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4115 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4115  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$3935 ) begin
-      \$4115 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4115 [31] = 1'h0;
+    if (\$3916 ) begin
+      \$4068 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4116  = older_30;
-    if (\$3545 ) begin
-      \$4116 [0] = 1'h0;
+    \$4069  = older_15;
+    if (\$3513 ) begin
+      \$4069 [0] = 1'h0;
     end
-    if (\$3558 ) begin
-      \$4116 [1] = 1'h0;
+    if (\$3526 ) begin
+      \$4069 [1] = 1'h0;
     end
-    if (\$3571 ) begin
-      \$4116 [2] = 1'h0;
+    if (\$3539 ) begin
+      \$4069 [2] = 1'h0;
     end
-    if (\$3584 ) begin
-      \$4116 [3] = 1'h0;
+    if (\$3552 ) begin
+      \$4069 [3] = 1'h0;
     end
-    if (\$3597 ) begin
-      \$4116 [4] = 1'h0;
+    if (\$3565 ) begin
+      \$4069 [4] = 1'h0;
     end
-    if (\$3610 ) begin
-      \$4116 [5] = 1'h0;
+    if (\$3578 ) begin
+      \$4069 [5] = 1'h0;
     end
-    if (\$3623 ) begin
-      \$4116 [6] = 1'h0;
+    if (\$3591 ) begin
+      \$4069 [6] = 1'h0;
     end
-    if (\$3636 ) begin
-      \$4116 [7] = 1'h0;
+    if (\$3604 ) begin
+      \$4069 [7] = 1'h0;
     end
-    if (\$3649 ) begin
-      \$4116 [8] = 1'h0;
+    if (\$3617 ) begin
+      \$4069 [8] = 1'h0;
     end
-    if (\$3662 ) begin
-      \$4116 [9] = 1'h0;
+    if (\$3630 ) begin
+      \$4069 [9] = 1'h0;
     end
-    if (\$3675 ) begin
-      \$4116 [10] = 1'h0;
+    if (\$3643 ) begin
+      \$4069 [10] = 1'h0;
     end
-    if (\$3688 ) begin
-      \$4116 [11] = 1'h0;
+    if (\$3656 ) begin
+      \$4069 [11] = 1'h0;
     end
-    if (\$3701 ) begin
-      \$4116 [12] = 1'h0;
+    if (\$3669 ) begin
+      \$4069 [12] = 1'h0;
     end
-    if (\$3714 ) begin
-      \$4116 [13] = 1'h0;
+    if (\$3682 ) begin
+      \$4069 [13] = 1'h0;
     end
-    if (\$3727 ) begin
-      \$4116 [14] = 1'h0;
+    if (\$3695 ) begin
+      \$4069 [14] = 1'h0;
     end
-    if (\$3740 ) begin
-      \$4116 [15] = 1'h0;
+    if (\$3708 ) begin
+      \$4069  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$3753 ) begin
-      \$4116 [16] = 1'h0;
+    if (\$3721 ) begin
+      \$4069 [16] = 1'h0;
     end
-    if (\$3766 ) begin
-      \$4116 [17] = 1'h0;
+    if (\$3734 ) begin
+      \$4069 [17] = 1'h0;
     end
-    if (\$3779 ) begin
-      \$4116 [18] = 1'h0;
+    if (\$3747 ) begin
+      \$4069 [18] = 1'h0;
     end
-    if (\$3792 ) begin
-      \$4116 [19] = 1'h0;
+    if (\$3760 ) begin
+      \$4069 [19] = 1'h0;
     end
-    if (\$3805 ) begin
-      \$4116 [20] = 1'h0;
+    if (\$3773 ) begin
+      \$4069 [20] = 1'h0;
     end
-    if (\$3818 ) begin
-      \$4116 [21] = 1'h0;
+    if (\$3786 ) begin
+      \$4069 [21] = 1'h0;
     end
-    if (\$3831 ) begin
-      \$4116 [22] = 1'h0;
+    if (\$3799 ) begin
+      \$4069 [22] = 1'h0;
     end
-    if (\$3844 ) begin
-      \$4116 [23] = 1'h0;
+    if (\$3812 ) begin
+      \$4069 [23] = 1'h0;
     end
-    if (\$3857 ) begin
-      \$4116 [24] = 1'h0;
+    if (\$3825 ) begin
+      \$4069 [24] = 1'h0;
     end
-    if (\$3870 ) begin
-      \$4116 [25] = 1'h0;
+    if (\$3838 ) begin
+      \$4069 [25] = 1'h0;
     end
-    if (\$3883 ) begin
-      \$4116 [26] = 1'h0;
+    if (\$3851 ) begin
+      \$4069 [26] = 1'h0;
     end
-    if (\$3896 ) begin
-      \$4116 [27] = 1'h0;
+    if (\$3864 ) begin
+      \$4069 [27] = 1'h0;
     end
-    if (\$3909 ) begin
-      \$4116 [28] = 1'h0;
+    if (\$3877 ) begin
+      \$4069 [28] = 1'h0;
     end
-    if (\$3922 ) begin
-      \$4116 [29] = 1'h0;
+    if (\$3890 ) begin
+      \$4069 [29] = 1'h0;
     end
-    if (\$3935 ) begin
-      \$4116  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3903 ) begin
+      \$4069 [30] = 1'h0;
     end
-    if (\$3948 ) begin
-      \$4116 [31] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4117  = older_31;
-    if (\$3545 ) begin
-      \$4117 [0] = 1'h0;
-    end
-    if (\$3558 ) begin
-      \$4117 [1] = 1'h0;
-    end
-    if (\$3571 ) begin
-      \$4117 [2] = 1'h0;
-    end
-    if (\$3584 ) begin
-      \$4117 [3] = 1'h0;
-    end
-    if (\$3597 ) begin
-      \$4117 [4] = 1'h0;
-    end
-    if (\$3610 ) begin
-      \$4117 [5] = 1'h0;
-    end
-    if (\$3623 ) begin
-      \$4117 [6] = 1'h0;
-    end
-    if (\$3636 ) begin
-      \$4117 [7] = 1'h0;
-    end
-    if (\$3649 ) begin
-      \$4117 [8] = 1'h0;
-    end
-    if (\$3662 ) begin
-      \$4117 [9] = 1'h0;
-    end
-    if (\$3675 ) begin
-      \$4117 [10] = 1'h0;
-    end
-    if (\$3688 ) begin
-      \$4117 [11] = 1'h0;
-    end
-    if (\$3701 ) begin
-      \$4117 [12] = 1'h0;
-    end
-    if (\$3714 ) begin
-      \$4117 [13] = 1'h0;
-    end
-    if (\$3727 ) begin
-      \$4117 [14] = 1'h0;
-    end
-    if (\$3740 ) begin
-      \$4117 [15] = 1'h0;
-    end
-    if (\$3753 ) begin
-      \$4117 [16] = 1'h0;
-    end
-    if (\$3766 ) begin
-      \$4117 [17] = 1'h0;
-    end
-    if (\$3779 ) begin
-      \$4117 [18] = 1'h0;
-    end
-    if (\$3792 ) begin
-      \$4117 [19] = 1'h0;
-    end
-    if (\$3805 ) begin
-      \$4117 [20] = 1'h0;
-    end
-    if (\$3818 ) begin
-      \$4117 [21] = 1'h0;
-    end
-    if (\$3831 ) begin
-      \$4117 [22] = 1'h0;
-    end
-    if (\$3844 ) begin
-      \$4117 [23] = 1'h0;
-    end
-    if (\$3857 ) begin
-      \$4117 [24] = 1'h0;
-    end
-    if (\$3870 ) begin
-      \$4117 [25] = 1'h0;
-    end
-    if (\$3883 ) begin
-      \$4117 [26] = 1'h0;
-    end
-    if (\$3896 ) begin
-      \$4117 [27] = 1'h0;
-    end
-    if (\$3909 ) begin
-      \$4117 [28] = 1'h0;
-    end
-    if (\$3922 ) begin
-      \$4117 [29] = 1'h0;
-    end
-    if (\$3935 ) begin
-      \$4117 [30] = 1'h0;
-    end
-    if (\$3948 ) begin
-      \$4117  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$3916 ) begin
+      \$4069 [31] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4118  = group_1;
-    if (\$3558 ) begin
+    \$4070  = older_16;
+    if (\$3513 ) begin
+      \$4070 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4070 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4070 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4070 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4070 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4070 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4070 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4070 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4070 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4070 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4070 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4070 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4070 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4070 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4070 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4070 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4070  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3734 ) begin
+      \$4070 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4070 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4070 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4070 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4070 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4070 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4070 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4070 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4070 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4070 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4070 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4070 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4070 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4070 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4070 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4071  = older_17;
+    if (\$3513 ) begin
+      \$4071 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4071 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4071 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4071 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4071 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4071 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4071 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4071 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4071 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4071 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4071 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4071 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4071 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4071 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4071 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4071 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4071 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4071  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3747 ) begin
+      \$4071 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4071 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4071 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4071 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4071 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4071 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4071 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4071 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4071 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4071 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4071 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4071 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4071 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4071 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4072  = older_18;
+    if (\$3513 ) begin
+      \$4072 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4072 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4072 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4072 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4072 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4072 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4072 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4072 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4072 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4072 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4072 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4072 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4072 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4072 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4072 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4072 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4072 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4072 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4072  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3760 ) begin
+      \$4072 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4072 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4072 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4072 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4072 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4072 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4072 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4072 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4072 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4072 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4072 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4072 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4072 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4073  = older_19;
+    if (\$3513 ) begin
+      \$4073 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4073 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4073 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4073 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4073 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4073 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4073 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4073 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4073 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4073 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4073 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4073 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4073 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4073 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4073 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4073 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4073 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4073 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4073 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4073  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3773 ) begin
+      \$4073 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4073 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4073 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4073 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4073 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4073 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4073 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4073 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4073 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4073 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4073 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4073 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4074  = older_20;
+    if (\$3513 ) begin
+      \$4074 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4074 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4074 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4074 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4074 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4074 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4074 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4074 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4074 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4074 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4074 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4074 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4074 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4074 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4074 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4074 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4074 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4074 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4074 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4074 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4074  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3786 ) begin
+      \$4074 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4074 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4074 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4074 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4074 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4074 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4074 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4074 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4074 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4074 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4074 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4075  = older_21;
+    if (\$3513 ) begin
+      \$4075 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4075 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4075 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4075 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4075 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4075 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4075 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4075 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4075 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4075 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4075 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4075 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4075 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4075 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4075 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4075 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4075 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4075 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4075 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4075 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4075 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4075  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3799 ) begin
+      \$4075 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4075 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4075 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4075 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4075 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4075 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4075 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4075 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4075 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4075 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4076  = older_22;
+    if (\$3513 ) begin
+      \$4076 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4076 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4076 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4076 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4076 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4076 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4076 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4076 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4076 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4076 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4076 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4076 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4076 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4076 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4076 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4076 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4076 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4076 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4076 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4076 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4076 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4076 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4076  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3812 ) begin
+      \$4076 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4076 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4076 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4076 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4076 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4076 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4076 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4076 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4076 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4077  = older_23;
+    if (\$3513 ) begin
+      \$4077 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4077 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4077 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4077 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4077 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4077 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4077 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4077 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4077 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4077 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4077 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4077 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4077 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4077 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4077 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4077 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4077 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4077 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4077 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4077 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4077 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4077 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4077 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4077  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3825 ) begin
+      \$4077 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4077 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4077 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4077 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4077 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4077 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4077 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4077 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4078  = older_24;
+    if (\$3513 ) begin
+      \$4078 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4078 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4078 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4078 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4078 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4078 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4078 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4078 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4078 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4078 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4078 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4078 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4078 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4078 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4078 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4078 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4078 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4078 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4078 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4078 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4078 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4078 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4078 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4078 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4078  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3838 ) begin
+      \$4078 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4078 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4078 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4078 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4078 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4078 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4078 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4079  = older_25;
+    if (\$3513 ) begin
+      \$4079 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4079 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4079 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4079 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4079 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4079 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4079 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4079 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4079 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4079 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4079 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4079 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4079 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4079 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4079 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4079 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4079 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4079 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4079 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4079 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4079 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4079 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4079 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4079 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4079 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4079  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3851 ) begin
+      \$4079 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4079 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4079 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4079 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4079 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4079 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4080  = older_26;
+    if (\$3513 ) begin
+      \$4080 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4080 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4080 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4080 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4080 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4080 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4080 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4080 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4080 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4080 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4080 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4080 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4080 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4080 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4080 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4080 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4080 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4080 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4080 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4080 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4080 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4080 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4080 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4080 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4080 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4080 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4080  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3864 ) begin
+      \$4080 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4080 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4080 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4080 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4080 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4081  = older_27;
+    if (\$3513 ) begin
+      \$4081 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4081 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4081 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4081 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4081 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4081 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4081 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4081 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4081 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4081 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4081 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4081 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4081 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4081 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4081 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4081 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4081 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4081 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4081 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4081 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4081 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4081 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4081 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4081 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4081 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4081 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4081 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4081  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3877 ) begin
+      \$4081 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4081 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4081 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4081 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4082  = older_28;
+    if (\$3513 ) begin
+      \$4082 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4082 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4082 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4082 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4082 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4082 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4082 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4082 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4082 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4082 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4082 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4082 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4082 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4082 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4082 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4082 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4082 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4082 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4082 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4082 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4082 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4082 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4082 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4082 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4082 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4082 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4082 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4082 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4082  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3890 ) begin
+      \$4082 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4082 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4082 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4083  = older_29;
+    if (\$3513 ) begin
+      \$4083 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4083 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4083 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4083 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4083 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4083 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4083 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4083 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4083 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4083 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4083 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4083 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4083 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4083 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4083 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4083 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4083 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4083 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4083 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4083 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4083 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4083 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4083 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4083 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4083 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4083 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4083 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4083 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4083 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4083  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3903 ) begin
+      \$4083 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4083 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4084  = older_30;
+    if (\$3513 ) begin
+      \$4084 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4084 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4084 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4084 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4084 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4084 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4084 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4084 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4084 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4084 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4084 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4084 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4084 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4084 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4084 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4084 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4084 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4084 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4084 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4084 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4084 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4084 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4084 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4084 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4084 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4084 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4084 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4084 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4084 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4084 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4084  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$3916 ) begin
+      \$4084 [31] = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4085  = older_31;
+    if (\$3513 ) begin
+      \$4085 [0] = 1'h0;
+    end
+    if (\$3526 ) begin
+      \$4085 [1] = 1'h0;
+    end
+    if (\$3539 ) begin
+      \$4085 [2] = 1'h0;
+    end
+    if (\$3552 ) begin
+      \$4085 [3] = 1'h0;
+    end
+    if (\$3565 ) begin
+      \$4085 [4] = 1'h0;
+    end
+    if (\$3578 ) begin
+      \$4085 [5] = 1'h0;
+    end
+    if (\$3591 ) begin
+      \$4085 [6] = 1'h0;
+    end
+    if (\$3604 ) begin
+      \$4085 [7] = 1'h0;
+    end
+    if (\$3617 ) begin
+      \$4085 [8] = 1'h0;
+    end
+    if (\$3630 ) begin
+      \$4085 [9] = 1'h0;
+    end
+    if (\$3643 ) begin
+      \$4085 [10] = 1'h0;
+    end
+    if (\$3656 ) begin
+      \$4085 [11] = 1'h0;
+    end
+    if (\$3669 ) begin
+      \$4085 [12] = 1'h0;
+    end
+    if (\$3682 ) begin
+      \$4085 [13] = 1'h0;
+    end
+    if (\$3695 ) begin
+      \$4085 [14] = 1'h0;
+    end
+    if (\$3708 ) begin
+      \$4085 [15] = 1'h0;
+    end
+    if (\$3721 ) begin
+      \$4085 [16] = 1'h0;
+    end
+    if (\$3734 ) begin
+      \$4085 [17] = 1'h0;
+    end
+    if (\$3747 ) begin
+      \$4085 [18] = 1'h0;
+    end
+    if (\$3760 ) begin
+      \$4085 [19] = 1'h0;
+    end
+    if (\$3773 ) begin
+      \$4085 [20] = 1'h0;
+    end
+    if (\$3786 ) begin
+      \$4085 [21] = 1'h0;
+    end
+    if (\$3799 ) begin
+      \$4085 [22] = 1'h0;
+    end
+    if (\$3812 ) begin
+      \$4085 [23] = 1'h0;
+    end
+    if (\$3825 ) begin
+      \$4085 [24] = 1'h0;
+    end
+    if (\$3838 ) begin
+      \$4085 [25] = 1'h0;
+    end
+    if (\$3851 ) begin
+      \$4085 [26] = 1'h0;
+    end
+    if (\$3864 ) begin
+      \$4085 [27] = 1'h0;
+    end
+    if (\$3877 ) begin
+      \$4085 [28] = 1'h0;
+    end
+    if (\$3890 ) begin
+      \$4085 [29] = 1'h0;
+    end
+    if (\$3903 ) begin
+      \$4085 [30] = 1'h0;
+    end
+    if (\$3916 ) begin
+      \$4085  = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4086  = group_1;
+    if (\$3526 ) begin
+      \$4086  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4087  = state_1;
+    if (\$3526 ) begin
+      \$4087  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4088  = index_1;
+    if (\$3526 ) begin
+      \$4088  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4089  = ref_1;
+    if (\$3526 ) begin
+      \$4089  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4090  = group_2;
+    if (\$3539 ) begin
+      \$4090  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4091  = state_2;
+    if (\$3539 ) begin
+      \$4091  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4092  = index_2;
+    if (\$3539 ) begin
+      \$4092  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4093  = ref_2;
+    if (\$3539 ) begin
+      \$4093  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4094  = group_3;
+    if (\$3552 ) begin
+      \$4094  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4095  = state_3;
+    if (\$3552 ) begin
+      \$4095  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4096  = index_3;
+    if (\$3552 ) begin
+      \$4096  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4097  = ref_3;
+    if (\$3552 ) begin
+      \$4097  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4098  = group_4;
+    if (\$3565 ) begin
+      \$4098  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4099  = state_4;
+    if (\$3565 ) begin
+      \$4099  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4100  = index_4;
+    if (\$3565 ) begin
+      \$4100  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4101  = ref_4;
+    if (\$3565 ) begin
+      \$4101  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4102  = group_5;
+    if (\$3578 ) begin
+      \$4102  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4103  = state_5;
+    if (\$3578 ) begin
+      \$4103  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4104  = index_5;
+    if (\$3578 ) begin
+      \$4104  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4105  = ref_5;
+    if (\$3578 ) begin
+      \$4105  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4106  = group_6;
+    if (\$3591 ) begin
+      \$4106  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4107  = state_6;
+    if (\$3591 ) begin
+      \$4107  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4108  = index_6;
+    if (\$3591 ) begin
+      \$4108  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4109  = ref_6;
+    if (\$3591 ) begin
+      \$4109  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4110  = group_7;
+    if (\$3604 ) begin
+      \$4110  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4111  = state_7;
+    if (\$3604 ) begin
+      \$4111  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4112  = index_7;
+    if (\$3604 ) begin
+      \$4112  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4113  = ref_7;
+    if (\$3604 ) begin
+      \$4113  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4114  = group_8;
+    if (\$3617 ) begin
+      \$4114  = i__payload[0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4115  = state_8;
+    if (\$3617 ) begin
+      \$4115  = i__payload[7:6];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4116  = index_8;
+    if (\$3617 ) begin
+      \$4116  = { i__payload[29:8], i__payload[5:1] };
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4117  = ref_8;
+    if (\$3617 ) begin
+      \$4117  = i__payload[52:30];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
+    \$4118  = group_9;
+    if (\$3630 ) begin
       \$4118  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4119  = state_1;
-    if (\$3558 ) begin
+    \$4119  = state_9;
+    if (\$3630 ) begin
       \$4119  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4120  = index_1;
-    if (\$3558 ) begin
+    \$4120  = index_9;
+    if (\$3630 ) begin
       \$4120  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4121  = ref_1;
-    if (\$3558 ) begin
+    \$4121  = ref_9;
+    if (\$3630 ) begin
       \$4121  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4122  = group_2;
-    if (\$3571 ) begin
+    \$4122  = group_10;
+    if (\$3643 ) begin
       \$4122  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4123  = state_2;
-    if (\$3571 ) begin
+    \$4123  = state_10;
+    if (\$3643 ) begin
       \$4123  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4124  = index_2;
-    if (\$3571 ) begin
+    \$4124  = index_10;
+    if (\$3643 ) begin
       \$4124  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4125  = ref_2;
-    if (\$3571 ) begin
+    \$4125  = ref_10;
+    if (\$3643 ) begin
       \$4125  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4126  = group_3;
-    if (\$3584 ) begin
+    \$4126  = group_11;
+    if (\$3656 ) begin
       \$4126  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4127  = state_3;
-    if (\$3584 ) begin
+    \$4127  = state_11;
+    if (\$3656 ) begin
       \$4127  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4128  = index_3;
-    if (\$3584 ) begin
+    \$4128  = index_11;
+    if (\$3656 ) begin
       \$4128  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4129  = ref_3;
-    if (\$3584 ) begin
+    \$4129  = ref_11;
+    if (\$3656 ) begin
       \$4129  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4130  = group_4;
-    if (\$3597 ) begin
+    \$4130  = group_12;
+    if (\$3669 ) begin
       \$4130  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4131  = state_4;
-    if (\$3597 ) begin
+    \$4131  = state_12;
+    if (\$3669 ) begin
       \$4131  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4132  = index_4;
-    if (\$3597 ) begin
+    \$4132  = index_12;
+    if (\$3669 ) begin
       \$4132  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4133  = ref_4;
-    if (\$3597 ) begin
+    \$4133  = ref_12;
+    if (\$3669 ) begin
       \$4133  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4134  = group_5;
-    if (\$3610 ) begin
+    \$4134  = group_13;
+    if (\$3682 ) begin
       \$4134  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4135  = state_5;
-    if (\$3610 ) begin
+    \$4135  = state_13;
+    if (\$3682 ) begin
       \$4135  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4136  = index_5;
-    if (\$3610 ) begin
+    \$4136  = index_13;
+    if (\$3682 ) begin
       \$4136  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4137  = ref_5;
-    if (\$3610 ) begin
+    \$4137  = ref_13;
+    if (\$3682 ) begin
       \$4137  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4138  = group_6;
-    if (\$3623 ) begin
+    \$4138  = group_14;
+    if (\$3695 ) begin
       \$4138  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4139  = state_6;
-    if (\$3623 ) begin
+    \$4139  = state_14;
+    if (\$3695 ) begin
       \$4139  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4140  = index_6;
-    if (\$3623 ) begin
+    \$4140  = index_14;
+    if (\$3695 ) begin
       \$4140  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4141  = ref_6;
-    if (\$3623 ) begin
+    \$4141  = ref_14;
+    if (\$3695 ) begin
       \$4141  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4142  = group_7;
-    if (\$3636 ) begin
+    \$4142  = group_15;
+    if (\$3708 ) begin
       \$4142  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4143  = state_7;
-    if (\$3636 ) begin
+    \$4143  = state_15;
+    if (\$3708 ) begin
       \$4143  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4144  = index_7;
-    if (\$3636 ) begin
+    \$4144  = index_15;
+    if (\$3708 ) begin
       \$4144  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4145  = ref_7;
-    if (\$3636 ) begin
+    \$4145  = ref_15;
+    if (\$3708 ) begin
       \$4145  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4146  = group_8;
-    if (\$3649 ) begin
+    \$4146  = group_16;
+    if (\$3721 ) begin
       \$4146  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4147  = state_8;
-    if (\$3649 ) begin
+    \$4147  = state_16;
+    if (\$3721 ) begin
       \$4147  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4148  = index_8;
-    if (\$3649 ) begin
+    \$4148  = index_16;
+    if (\$3721 ) begin
       \$4148  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4149  = ref_8;
-    if (\$3649 ) begin
+    \$4149  = ref_16;
+    if (\$3721 ) begin
       \$4149  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4150  = group_9;
-    if (\$3662 ) begin
+    \$4150  = group_17;
+    if (\$3734 ) begin
       \$4150  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4151  = state_9;
-    if (\$3662 ) begin
+    \$4151  = state_17;
+    if (\$3734 ) begin
       \$4151  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4152  = index_9;
-    if (\$3662 ) begin
+    \$4152  = index_17;
+    if (\$3734 ) begin
       \$4152  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4153  = ref_9;
-    if (\$3662 ) begin
+    \$4153  = ref_17;
+    if (\$3734 ) begin
       \$4153  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4154  = group_10;
-    if (\$3675 ) begin
+    \$4154  = group_18;
+    if (\$3747 ) begin
       \$4154  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4155  = state_10;
-    if (\$3675 ) begin
+    \$4155  = state_18;
+    if (\$3747 ) begin
       \$4155  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4156  = index_10;
-    if (\$3675 ) begin
+    \$4156  = index_18;
+    if (\$3747 ) begin
       \$4156  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4157  = ref_10;
-    if (\$3675 ) begin
+    \$4157  = ref_18;
+    if (\$3747 ) begin
       \$4157  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4158  = group_11;
-    if (\$3688 ) begin
+    \$4158  = group_19;
+    if (\$3760 ) begin
       \$4158  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4159  = state_11;
-    if (\$3688 ) begin
+    \$4159  = state_19;
+    if (\$3760 ) begin
       \$4159  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4160  = index_11;
-    if (\$3688 ) begin
+    \$4160  = index_19;
+    if (\$3760 ) begin
       \$4160  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4161  = ref_11;
-    if (\$3688 ) begin
+    \$4161  = ref_19;
+    if (\$3760 ) begin
       \$4161  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4162  = group_12;
-    if (\$3701 ) begin
+    \$4162  = group_20;
+    if (\$3773 ) begin
       \$4162  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4163  = state_12;
-    if (\$3701 ) begin
+    \$4163  = state_20;
+    if (\$3773 ) begin
       \$4163  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4164  = index_12;
-    if (\$3701 ) begin
+    \$4164  = index_20;
+    if (\$3773 ) begin
       \$4164  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4165  = ref_12;
-    if (\$3701 ) begin
+    \$4165  = ref_20;
+    if (\$3773 ) begin
       \$4165  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4166  = group_13;
-    if (\$3714 ) begin
+    \$4166  = group_21;
+    if (\$3786 ) begin
       \$4166  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4167  = state_13;
-    if (\$3714 ) begin
+    \$4167  = state_21;
+    if (\$3786 ) begin
       \$4167  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4168  = index_13;
-    if (\$3714 ) begin
+    \$4168  = index_21;
+    if (\$3786 ) begin
       \$4168  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4169  = ref_13;
-    if (\$3714 ) begin
+    \$4169  = ref_21;
+    if (\$3786 ) begin
       \$4169  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4170  = group_14;
-    if (\$3727 ) begin
+    \$4170  = group_22;
+    if (\$3799 ) begin
       \$4170  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4171  = state_14;
-    if (\$3727 ) begin
+    \$4171  = state_22;
+    if (\$3799 ) begin
       \$4171  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4172  = index_14;
-    if (\$3727 ) begin
+    \$4172  = index_22;
+    if (\$3799 ) begin
       \$4172  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4173  = ref_14;
-    if (\$3727 ) begin
+    \$4173  = ref_22;
+    if (\$3799 ) begin
       \$4173  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4174  = group_15;
-    if (\$3740 ) begin
+    \$4174  = group_23;
+    if (\$3812 ) begin
       \$4174  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4175  = state_15;
-    if (\$3740 ) begin
+    \$4175  = state_23;
+    if (\$3812 ) begin
       \$4175  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4176  = index_15;
-    if (\$3740 ) begin
+    \$4176  = index_23;
+    if (\$3812 ) begin
       \$4176  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4177  = ref_15;
-    if (\$3740 ) begin
+    \$4177  = ref_23;
+    if (\$3812 ) begin
       \$4177  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4178  = group_16;
-    if (\$3753 ) begin
+    \$4178  = group_24;
+    if (\$3825 ) begin
       \$4178  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4179  = state_16;
-    if (\$3753 ) begin
+    \$4179  = state_24;
+    if (\$3825 ) begin
       \$4179  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4180  = index_16;
-    if (\$3753 ) begin
+    \$4180  = index_24;
+    if (\$3825 ) begin
       \$4180  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4181  = ref_16;
-    if (\$3753 ) begin
+    \$4181  = ref_24;
+    if (\$3825 ) begin
       \$4181  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4182  = group_17;
-    if (\$3766 ) begin
+    \$4182  = group_25;
+    if (\$3838 ) begin
       \$4182  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4183  = state_17;
-    if (\$3766 ) begin
+    \$4183  = state_25;
+    if (\$3838 ) begin
       \$4183  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4184  = index_17;
-    if (\$3766 ) begin
+    \$4184  = index_25;
+    if (\$3838 ) begin
       \$4184  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4185  = ref_17;
-    if (\$3766 ) begin
+    \$4185  = ref_25;
+    if (\$3838 ) begin
       \$4185  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4186  = group_18;
-    if (\$3779 ) begin
+    \$4186  = group_26;
+    if (\$3851 ) begin
       \$4186  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4187  = state_18;
-    if (\$3779 ) begin
+    \$4187  = state_26;
+    if (\$3851 ) begin
       \$4187  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4188  = index_18;
-    if (\$3779 ) begin
+    \$4188  = index_26;
+    if (\$3851 ) begin
       \$4188  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4189  = ref_18;
-    if (\$3779 ) begin
+    \$4189  = ref_26;
+    if (\$3851 ) begin
       \$4189  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4190  = group_19;
-    if (\$3792 ) begin
+    \$4190  = group_27;
+    if (\$3864 ) begin
       \$4190  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4191  = state_19;
-    if (\$3792 ) begin
+    \$4191  = state_27;
+    if (\$3864 ) begin
       \$4191  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4192  = index_19;
-    if (\$3792 ) begin
+    \$4192  = index_27;
+    if (\$3864 ) begin
       \$4192  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4193  = ref_19;
-    if (\$3792 ) begin
+    \$4193  = ref_27;
+    if (\$3864 ) begin
       \$4193  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4194  = group_20;
-    if (\$3805 ) begin
+    \$4194  = group_28;
+    if (\$3877 ) begin
       \$4194  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4195  = state_20;
-    if (\$3805 ) begin
+    \$4195  = state_28;
+    if (\$3877 ) begin
       \$4195  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4196  = index_20;
-    if (\$3805 ) begin
+    \$4196  = index_28;
+    if (\$3877 ) begin
       \$4196  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4197  = ref_20;
-    if (\$3805 ) begin
+    \$4197  = ref_28;
+    if (\$3877 ) begin
       \$4197  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4198  = group_21;
-    if (\$3818 ) begin
+    \$4198  = group_29;
+    if (\$3890 ) begin
       \$4198  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4199  = state_21;
-    if (\$3818 ) begin
+    \$4199  = state_29;
+    if (\$3890 ) begin
       \$4199  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4200  = index_21;
-    if (\$3818 ) begin
+    \$4200  = index_29;
+    if (\$3890 ) begin
       \$4200  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4201  = ref_21;
-    if (\$3818 ) begin
+    \$4201  = ref_29;
+    if (\$3890 ) begin
       \$4201  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4202  = group_22;
-    if (\$3831 ) begin
+    \$4202  = group_30;
+    if (\$3903 ) begin
       \$4202  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4203  = state_22;
-    if (\$3831 ) begin
+    \$4203  = state_30;
+    if (\$3903 ) begin
       \$4203  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4204  = index_22;
-    if (\$3831 ) begin
+    \$4204  = index_30;
+    if (\$3903 ) begin
       \$4204  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4205  = ref_22;
-    if (\$3831 ) begin
+    \$4205  = ref_30;
+    if (\$3903 ) begin
       \$4205  = i__payload[52:30];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4206  = group_23;
-    if (\$3844 ) begin
+    \$4206  = group_31;
+    if (\$3916 ) begin
       \$4206  = i__payload[0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4207  = state_23;
-    if (\$3844 ) begin
+    \$4207  = state_31;
+    if (\$3916 ) begin
       \$4207  = i__payload[7:6];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4208  = index_23;
-    if (\$3844 ) begin
+    \$4208  = index_31;
+    if (\$3916 ) begin
       \$4208  = { i__payload[29:8], i__payload[5:1] };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4209  = ref_23;
-    if (\$3844 ) begin
+    \$4209  = ref_31;
+    if (\$3916 ) begin
       \$4209  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4210  = group_24;
-    if (\$3857 ) begin
-      \$4210  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4211  = state_24;
-    if (\$3857 ) begin
-      \$4211  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4212  = index_24;
-    if (\$3857 ) begin
-      \$4212  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4213  = ref_24;
-    if (\$3857 ) begin
-      \$4213  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4214  = group_25;
-    if (\$3870 ) begin
-      \$4214  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4215  = state_25;
-    if (\$3870 ) begin
-      \$4215  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4216  = index_25;
-    if (\$3870 ) begin
-      \$4216  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4217  = ref_25;
-    if (\$3870 ) begin
-      \$4217  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4218  = group_26;
-    if (\$3883 ) begin
-      \$4218  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4219  = state_26;
-    if (\$3883 ) begin
-      \$4219  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4220  = index_26;
-    if (\$3883 ) begin
-      \$4220  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4221  = ref_26;
-    if (\$3883 ) begin
-      \$4221  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4222  = group_27;
-    if (\$3896 ) begin
-      \$4222  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4223  = state_27;
-    if (\$3896 ) begin
-      \$4223  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4224  = index_27;
-    if (\$3896 ) begin
-      \$4224  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4225  = ref_27;
-    if (\$3896 ) begin
-      \$4225  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4226  = group_28;
-    if (\$3909 ) begin
-      \$4226  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4227  = state_28;
-    if (\$3909 ) begin
-      \$4227  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4228  = index_28;
-    if (\$3909 ) begin
-      \$4228  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4229  = ref_28;
-    if (\$3909 ) begin
-      \$4229  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4230  = group_29;
-    if (\$3922 ) begin
-      \$4230  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4231  = state_29;
-    if (\$3922 ) begin
-      \$4231  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4232  = index_29;
-    if (\$3922 ) begin
-      \$4232  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4233  = ref_29;
-    if (\$3922 ) begin
-      \$4233  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4234  = group_30;
-    if (\$3935 ) begin
-      \$4234  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4235  = state_30;
-    if (\$3935 ) begin
-      \$4235  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4236  = index_30;
-    if (\$3935 ) begin
-      \$4236  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4237  = ref_30;
-    if (\$3935 ) begin
-      \$4237  = i__payload[52:30];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4238  = group_31;
-    if (\$3948 ) begin
-      \$4238  = i__payload[0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4239  = state_31;
-    if (\$3948 ) begin
-      \$4239  = i__payload[7:6];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4240  = index_31;
-    if (\$3948 ) begin
-      \$4240  = { i__payload[29:8], i__payload[5:1] };
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$8 ) begin end
-    \$4241  = ref_31;
-    if (\$3948 ) begin
-      \$4241  = i__payload[52:30];
     end
   end
   assign valid = { \$32 , \$31 , \$30 , \$29 , \$28 , \$27 , \$26 , \$25 , \$24 , \$23 , \$22 , \$21 , \$20 , \$19 , \$18 , \$17 , \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
@@ -24346,21 +23774,21 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   assign in_bank = i__payload[7:6];
   assign in_index = { i__payload[29:8], i__payload[5:1] };
   assign in_state = i__payload[7:6];
-  assign place_1_0 = { \$3071 , \$3069  };
-  assign place_1_1 = { \$3074 , \$3072  };
-  assign place_1_2 = { \$3077 , \$3075  };
-  assign place_1_3 = { \$3080 , \$3078  };
-  assign place_1_4 = { \$3083 , \$3081  };
-  assign place_1_5 = { \$3086 , \$3084  };
-  assign place_1_6 = { \$3089 , \$3087  };
-  assign place_1_7 = { \$3092 , \$3090  };
-  assign place_2_0 = { \$3095 , \$3093  };
-  assign place_2_1 = { \$3098 , \$3096  };
-  assign place_2_2 = { \$3101 , \$3099  };
-  assign place_2_3 = { \$3104 , \$3102  };
-  assign place_3_0 = { \$3107 , \$3105  };
-  assign place_3_1 = { \$3110 , \$3108  };
-  assign place_4_0 = { \$3113 , \$3111  };
+  assign place_1_0 = { \$3039 , \$3037  };
+  assign place_1_1 = { \$3042 , \$3040  };
+  assign place_1_2 = { \$3045 , \$3043  };
+  assign place_1_3 = { \$3048 , \$3046  };
+  assign place_1_4 = { \$3051 , \$3049  };
+  assign place_1_5 = { \$3054 , \$3052  };
+  assign place_1_6 = { \$3057 , \$3055  };
+  assign place_1_7 = { \$3060 , \$3058  };
+  assign place_2_0 = { \$3063 , \$3061  };
+  assign place_2_1 = { \$3066 , \$3064  };
+  assign place_2_2 = { \$3069 , \$3067  };
+  assign place_2_3 = { \$3072 , \$3070  };
+  assign place_3_0 = { \$3075 , \$3073  };
+  assign place_3_1 = { \$3078 , \$3076  };
+  assign place_4_0 = { \$3081 , \$3079  };
   assign i__ready = place_found_4_0;
   assign lane_next = 1'h0;
   assign \now_0.location  = now_0[29:0];
@@ -24523,7 +23951,7 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   assign \ref_31.place.chip  = ref_31[6:4];
   assign \ref_31.tag  = ref_31[22:7];
   always @*
-    \$3977 [30:3] = now_0[30:3];
+    \$3945 [30:3] = now_0[30:3];
   assign oldest[31] = \$2821 ;
   assign oldest[30] = \$2812 ;
   assign oldest[29] = \$2803 ;
@@ -24913,11 +24341,11 @@ module \pam_interface.receiver (rst, o__ready, place_found_4_0, i__payload, i__v
   assign \$2946  = 1'h1;
   assign \$2947  = o__ready;
   assign \$2951  = 1'h1;
-  assign \$3323  = 1'h1;
-  assign \$3324  = o__ready;
-  assign \$3345  = \$3344 ;
-  assign \$3542  = 1'h1;
-  assign \$3122  = gap_0;
+  assign \$3291  = 1'h1;
+  assign \$3292  = o__ready;
+  assign \$3313  = \$3312 ;
+  assign \$3510  = 1'h1;
+  assign \$3090  = gap_0;
 endmodule
 
 module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__payload, o__valid, o__payload, clk);
@@ -31257,37 +30685,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [15:0] \$6699 ;
   wire \$67 ;
   wire \$670 ;
-  wire [-1:0] \$6700 ;
-  wire [15:0] \$6701 ;
+  wire [15:0] \$6700 ;
+  wire \$6701 ;
   wire [15:0] \$6702 ;
-  wire \$6703 ;
+  wire [15:0] \$6703 ;
   wire [15:0] \$6704 ;
   wire [15:0] \$6705 ;
-  wire [15:0] \$6706 ;
-  wire [-1:0] \$6707 ;
+  wire \$6706 ;
+  wire [15:0] \$6707 ;
   wire [15:0] \$6708 ;
   wire [15:0] \$6709 ;
   wire \$671 ;
-  wire \$6710 ;
-  wire [15:0] \$6711 ;
+  wire [15:0] \$6710 ;
+  wire \$6711 ;
   wire [15:0] \$6712 ;
   wire [15:0] \$6713 ;
-  wire [-1:0] \$6714 ;
+  wire [15:0] \$6714 ;
   wire [15:0] \$6715 ;
-  wire [15:0] \$6716 ;
-  wire \$6717 ;
+  wire \$6716 ;
+  wire [15:0] \$6717 ;
   wire [15:0] \$6718 ;
   wire [15:0] \$6719 ;
   wire \$672 ;
   wire [15:0] \$6720 ;
-  wire [-1:0] \$6721 ;
+  wire \$6721 ;
   wire [15:0] \$6722 ;
   wire [15:0] \$6723 ;
-  wire \$6724 ;
+  wire [15:0] \$6724 ;
   wire [15:0] \$6725 ;
-  wire [15:0] \$6726 ;
+  wire \$6726 ;
   wire [15:0] \$6727 ;
-  wire [-1:0] \$6728 ;
+  wire [15:0] \$6728 ;
   wire [15:0] \$6729 ;
   wire \$673 ;
   wire [15:0] \$6730 ;
@@ -31295,51 +30723,51 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [15:0] \$6732 ;
   wire [15:0] \$6733 ;
   wire [15:0] \$6734 ;
-  wire [-1:0] \$6735 ;
-  wire [15:0] \$6736 ;
+  wire [15:0] \$6735 ;
+  wire \$6736 ;
   wire [15:0] \$6737 ;
-  wire \$6738 ;
-  wire [15:0] \$6739 ;
+  wire [15:0] \$6738 ;
+  wire \$6739 ;
   wire \$674 ;
-  wire [15:0] \$6740 ;
-  wire [15:0] \$6741 ;
-  wire [-1:0] \$6742 ;
-  wire [15:0] \$6743 ;
-  wire [15:0] \$6744 ;
+  wire \$6740 ;
+  wire \$6741 ;
+  wire \$6742 ;
+  wire \$6743 ;
+  wire \$6744 ;
   wire \$6745 ;
-  wire [15:0] \$6746 ;
-  wire [15:0] \$6747 ;
-  wire [15:0] \$6748 ;
-  wire [-1:0] \$6749 ;
+  wire \$6746 ;
+  wire \$6747 ;
+  wire \$6748 ;
+  wire \$6749 ;
   wire \$675 ;
-  wire [15:0] \$6750 ;
-  wire [15:0] \$6751 ;
+  wire \$6750 ;
+  wire [1:0] \$6751 ;
   wire \$6752 ;
-  wire [15:0] \$6753 ;
-  wire [15:0] \$6754 ;
+  wire \$6753 ;
+  wire [1:0] \$6754 ;
   wire \$6755 ;
   wire \$6756 ;
-  wire \$6757 ;
+  wire [2:0] \$6757 ;
   wire \$6758 ;
   wire \$6759 ;
   wire \$676 ;
   wire \$6760 ;
-  wire \$6761 ;
+  wire [6:0] \$6761 ;
   wire \$6762 ;
-  wire \$6763 ;
+  wire [6:0] \$6763 ;
   wire \$6764 ;
-  wire \$6765 ;
+  wire [6:0] \$6765 ;
   wire \$6766 ;
-  wire [1:0] \$6767 ;
+  wire [6:0] \$6767 ;
   wire \$6768 ;
-  wire \$6769 ;
+  wire [6:0] \$6769 ;
   wire \$677 ;
-  wire [1:0] \$6770 ;
-  wire \$6771 ;
+  wire \$6770 ;
+  wire [6:0] \$6771 ;
   wire \$6772 ;
-  wire [2:0] \$6773 ;
+  wire [6:0] \$6773 ;
   wire \$6774 ;
-  wire \$6775 ;
+  wire [6:0] \$6775 ;
   wire \$6776 ;
   wire [6:0] \$6777 ;
   wire \$6778 ;
@@ -31359,55 +30787,55 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire \$6790 ;
   wire [6:0] \$6791 ;
   wire \$6792 ;
-  wire [6:0] \$6793 ;
+  wire [1:0] \$6793 ;
   wire \$6794 ;
-  wire [6:0] \$6795 ;
+  wire [1:0] \$6795 ;
   wire \$6796 ;
-  wire [6:0] \$6797 ;
+  wire [4:0] \$6797 ;
   wire \$6798 ;
-  wire [6:0] \$6799 ;
+  wire [4:0] \$6799 ;
   wire \$68 ;
   wire \$680 ;
   wire \$6800 ;
-  wire [6:0] \$6801 ;
+  wire [4:0] \$6801 ;
   wire \$6802 ;
-  wire [6:0] \$6803 ;
+  wire [4:0] \$6803 ;
   wire \$6804 ;
-  wire [6:0] \$6805 ;
+  wire [4:0] \$6805 ;
   wire \$6806 ;
-  wire [6:0] \$6807 ;
+  wire [4:0] \$6807 ;
   wire \$6808 ;
-  wire [1:0] \$6809 ;
+  wire [4:0] \$6809 ;
   wire \$681 ;
   wire \$6810 ;
-  wire [1:0] \$6811 ;
+  wire [4:0] \$6811 ;
   wire \$6812 ;
-  wire [4:0] \$6813 ;
+  wire \$6813 ;
   wire \$6814 ;
-  wire [4:0] \$6815 ;
+  wire \$6815 ;
   wire \$6816 ;
-  wire [4:0] \$6817 ;
+  wire \$6817 ;
   wire \$6818 ;
-  wire [4:0] \$6819 ;
+  wire \$6819 ;
   wire \$682 ;
   wire \$6820 ;
-  wire [4:0] \$6821 ;
-  wire \$6822 ;
-  wire [4:0] \$6823 ;
-  wire \$6824 ;
-  wire [4:0] \$6825 ;
-  wire \$6826 ;
-  wire [4:0] \$6827 ;
-  wire \$6828 ;
-  wire \$6829 ;
+  wire [1:0] \$6821 ;
+  wire [1:0] \$6822 ;
+  wire [1:0] \$6823 ;
+  wire [1:0] \$6824 ;
+  wire [1:0] \$6825 ;
+  wire [1:0] \$6826 ;
+  wire [1:0] \$6827 ;
+  wire [1:0] \$6828 ;
+  wire [1:0] \$6829 ;
   wire \$683 ;
-  wire \$6830 ;
-  wire \$6831 ;
-  wire \$6832 ;
-  wire \$6833 ;
-  wire \$6834 ;
-  wire \$6835 ;
-  wire \$6836 ;
+  wire [1:0] \$6830 ;
+  wire [1:0] \$6831 ;
+  wire [1:0] \$6832 ;
+  wire [1:0] \$6833 ;
+  wire [1:0] \$6834 ;
+  wire [1:0] \$6835 ;
+  wire [1:0] \$6836 ;
   wire [1:0] \$6837 ;
   wire [1:0] \$6838 ;
   wire [1:0] \$6839 ;
@@ -31459,23 +30887,23 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [1:0] \$6880 ;
   wire [1:0] \$6881 ;
   wire [1:0] \$6882 ;
-  wire [1:0] \$6883 ;
-  wire [1:0] \$6884 ;
-  wire [1:0] \$6885 ;
-  wire [1:0] \$6886 ;
-  wire [1:0] \$6887 ;
-  wire [1:0] \$6888 ;
-  wire [1:0] \$6889 ;
+  wire [7:0] \$6883 ;
+  wire [7:0] \$6884 ;
+  wire [7:0] \$6885 ;
+  wire [7:0] \$6886 ;
+  wire [7:0] \$6887 ;
+  wire [7:0] \$6888 ;
+  wire [7:0] \$6889 ;
   wire \$689 ;
-  wire [1:0] \$6890 ;
-  wire [1:0] \$6891 ;
-  wire [1:0] \$6892 ;
-  wire [1:0] \$6893 ;
-  wire [1:0] \$6894 ;
-  wire [1:0] \$6895 ;
-  wire [1:0] \$6896 ;
-  wire [1:0] \$6897 ;
-  wire [1:0] \$6898 ;
+  wire [7:0] \$6890 ;
+  wire [7:0] \$6891 ;
+  wire [7:0] \$6892 ;
+  wire [7:0] \$6893 ;
+  wire [7:0] \$6894 ;
+  wire [7:0] \$6895 ;
+  wire [7:0] \$6896 ;
+  wire [7:0] \$6897 ;
+  wire [7:0] \$6898 ;
   wire [7:0] \$6899 ;
   wire \$69 ;
   wire \$690 ;
@@ -31494,31 +30922,31 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [7:0] \$6911 ;
   wire [7:0] \$6912 ;
   wire [7:0] \$6913 ;
-  wire [7:0] \$6914 ;
+  wire \$6914 ;
   wire [7:0] \$6915 ;
-  wire [7:0] \$6916 ;
-  wire [7:0] \$6917 ;
-  wire [7:0] \$6918 ;
-  wire [7:0] \$6919 ;
+  wire \$6916 ;
+  wire \$6917 ;
+  wire \$6918 ;
+  wire [3:0] \$6919 ;
   wire \$692 ;
-  wire [7:0] \$6920 ;
-  wire [7:0] \$6921 ;
-  wire [7:0] \$6922 ;
-  wire [7:0] \$6923 ;
-  wire [7:0] \$6924 ;
-  wire [7:0] \$6925 ;
-  wire [7:0] \$6926 ;
-  wire [7:0] \$6927 ;
-  wire [7:0] \$6928 ;
-  wire [7:0] \$6929 ;
+  wire [3:0] \$6920 ;
+  wire \$6921 ;
+  wire \$6922 ;
+  wire \$6923 ;
+  wire \$6924 ;
+  wire \$6925 ;
+  wire \$6926 ;
+  wire \$6927 ;
+  wire \$6928 ;
+  wire \$6929 ;
   wire \$693 ;
   wire \$6930 ;
-  wire [7:0] \$6931 ;
+  wire \$6931 ;
   wire \$6932 ;
   wire \$6933 ;
   wire \$6934 ;
-  wire [3:0] \$6935 ;
-  wire [3:0] \$6936 ;
+  wire \$6935 ;
+  wire \$6936 ;
   wire \$6937 ;
   wire \$6938 ;
   wire \$6939 ;
@@ -31558,28 +30986,28 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire \$697 ;
   wire \$6970 ;
   wire \$6971 ;
-  wire \$6972 ;
-  wire \$6973 ;
+  wire [7:0] \$6972 ;
+  wire [7:0] \$6973 ;
   wire \$6974 ;
   wire \$6975 ;
-  wire \$6976 ;
-  wire \$6977 ;
-  wire \$6978 ;
-  wire \$6979 ;
+  wire [6:0] \$6976 ;
+  wire [6:0] \$6977 ;
+  wire [6:0] \$6978 ;
+  wire [6:0] \$6979 ;
   wire \$698 ;
-  wire \$6980 ;
-  wire \$6981 ;
-  wire \$6982 ;
-  wire \$6983 ;
-  wire \$6984 ;
-  wire \$6985 ;
-  wire \$6986 ;
-  wire \$6987 ;
-  wire [7:0] \$6988 ;
-  wire [7:0] \$6989 ;
+  wire [6:0] \$6980 ;
+  wire [6:0] \$6981 ;
+  wire [6:0] \$6982 ;
+  wire [6:0] \$6983 ;
+  wire [6:0] \$6984 ;
+  wire [6:0] \$6985 ;
+  wire [6:0] \$6986 ;
+  wire [6:0] \$6987 ;
+  wire [6:0] \$6988 ;
+  wire [6:0] \$6989 ;
   wire \$699 ;
-  wire \$6990 ;
-  wire \$6991 ;
+  wire [6:0] \$6990 ;
+  wire [6:0] \$6991 ;
   wire [6:0] \$6992 ;
   wire [6:0] \$6993 ;
   wire [6:0] \$6994 ;
@@ -31598,29 +31026,29 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [6:0] \$7004 ;
   wire [6:0] \$7005 ;
   wire [6:0] \$7006 ;
-  wire [6:0] \$7007 ;
-  wire [6:0] \$7008 ;
-  wire [6:0] \$7009 ;
+  wire \$7007 ;
+  wire \$7008 ;
+  wire \$7009 ;
   wire \$701 ;
-  wire [6:0] \$7010 ;
-  wire [6:0] \$7011 ;
-  wire [6:0] \$7012 ;
-  wire [6:0] \$7013 ;
-  wire [6:0] \$7014 ;
-  wire [6:0] \$7015 ;
-  wire [6:0] \$7016 ;
-  wire [6:0] \$7017 ;
-  wire [6:0] \$7018 ;
-  wire [6:0] \$7019 ;
+  wire [3:0] \$7010 ;
+  wire [3:0] \$7011 ;
+  wire \$7012 ;
+  wire \$7013 ;
+  wire \$7014 ;
+  wire \$7015 ;
+  wire \$7016 ;
+  wire \$7017 ;
+  wire \$7018 ;
+  wire \$7019 ;
   wire \$702 ;
-  wire [6:0] \$7020 ;
-  wire [6:0] \$7021 ;
-  wire [6:0] \$7022 ;
+  wire \$7020 ;
+  wire \$7021 ;
+  wire \$7022 ;
   wire \$7023 ;
   wire \$7024 ;
   wire \$7025 ;
-  wire [3:0] \$7026 ;
-  wire [3:0] \$7027 ;
+  wire \$7026 ;
+  wire \$7027 ;
   wire \$7028 ;
   wire \$7029 ;
   wire \$703 ;
@@ -31660,28 +31088,28 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire \$7060 ;
   wire \$7061 ;
   wire \$7062 ;
-  wire \$7063 ;
-  wire \$7064 ;
+  wire [7:0] \$7063 ;
+  wire [7:0] \$7064 ;
   wire \$7065 ;
   wire \$7066 ;
-  wire \$7067 ;
-  wire \$7068 ;
-  wire \$7069 ;
+  wire [6:0] \$7067 ;
+  wire [6:0] \$7068 ;
+  wire [6:0] \$7069 ;
   wire \$707 ;
-  wire \$7070 ;
-  wire \$7071 ;
-  wire \$7072 ;
-  wire \$7073 ;
-  wire \$7074 ;
-  wire \$7075 ;
-  wire \$7076 ;
-  wire \$7077 ;
-  wire \$7078 ;
-  wire [7:0] \$7079 ;
+  wire [6:0] \$7070 ;
+  wire [6:0] \$7071 ;
+  wire [6:0] \$7072 ;
+  wire [6:0] \$7073 ;
+  wire [6:0] \$7074 ;
+  wire [6:0] \$7075 ;
+  wire [6:0] \$7076 ;
+  wire [6:0] \$7077 ;
+  wire [6:0] \$7078 ;
+  wire [6:0] \$7079 ;
   wire \$708 ;
-  wire [7:0] \$7080 ;
-  wire \$7081 ;
-  wire \$7082 ;
+  wire [6:0] \$7080 ;
+  wire [6:0] \$7081 ;
+  wire [6:0] \$7082 ;
   wire [6:0] \$7083 ;
   wire [6:0] \$7084 ;
   wire [6:0] \$7085 ;
@@ -31698,25 +31126,25 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire [6:0] \$7095 ;
   wire [6:0] \$7096 ;
   wire [6:0] \$7097 ;
-  wire [6:0] \$7098 ;
-  wire [6:0] \$7099 ;
+  wire [7:0] \$7098 ;
+  wire [7:0] \$7099 ;
   wire \$71 ;
   wire \$710 ;
-  wire [6:0] \$7100 ;
-  wire [6:0] \$7101 ;
-  wire [6:0] \$7102 ;
-  wire [6:0] \$7103 ;
-  wire [6:0] \$7104 ;
-  wire [6:0] \$7105 ;
-  wire [6:0] \$7106 ;
-  wire [6:0] \$7107 ;
-  wire [6:0] \$7108 ;
-  wire [6:0] \$7109 ;
+  wire \$7100 ;
+  wire \$7101 ;
+  wire [7:0] \$7102 ;
+  wire [7:0] \$7103 ;
+  wire \$7104 ;
+  wire \$7105 ;
+  wire [7:0] \$7106 ;
+  wire [7:0] \$7107 ;
+  wire \$7108 ;
+  wire \$7109 ;
   wire \$711 ;
-  wire [6:0] \$7110 ;
-  wire [6:0] \$7111 ;
-  wire [6:0] \$7112 ;
-  wire [6:0] \$7113 ;
+  wire [7:0] \$7110 ;
+  wire [7:0] \$7111 ;
+  wire \$7112 ;
+  wire \$7113 ;
   wire [7:0] \$7114 ;
   wire [7:0] \$7115 ;
   wire \$7116 ;
@@ -31770,398 +31198,398 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   wire \$716 ;
   wire \$7160 ;
   wire \$7161 ;
-  wire [7:0] \$7162 ;
-  wire [7:0] \$7163 ;
+  wire \$7162 ;
+  wire \$7163 ;
   wire \$7164 ;
   wire \$7165 ;
-  wire [7:0] \$7166 ;
-  wire [7:0] \$7167 ;
+  wire \$7166 ;
+  wire \$7167 ;
   wire \$7168 ;
   wire \$7169 ;
   wire \$717 ;
-  wire [7:0] \$7170 ;
-  wire [7:0] \$7171 ;
+  wire \$7170 ;
+  wire \$7171 ;
   wire \$7172 ;
   wire \$7173 ;
-  wire [7:0] \$7174 ;
-  wire [7:0] \$7175 ;
+  wire \$7174 ;
+  wire \$7175 ;
   wire \$7176 ;
   wire \$7177 ;
   wire \$7178 ;
   wire \$7179 ;
   wire \$718 ;
-  wire \$7180 ;
-  wire \$7181 ;
+  wire [4:0] \$7180 ;
+  wire [4:0] \$7181 ;
   wire \$7182 ;
-  wire \$7183 ;
-  wire \$7184 ;
+  wire [4:0] \$7183 ;
+  wire [4:0] \$7184 ;
   wire \$7185 ;
-  wire \$7186 ;
-  wire \$7187 ;
+  wire [4:0] \$7186 ;
+  wire [4:0] \$7187 ;
   wire \$7188 ;
   wire \$7189 ;
   wire \$719 ;
-  wire \$7190 ;
-  wire \$7191 ;
+  wire [4:0] \$7190 ;
+  wire [4:0] \$7191 ;
   wire \$7192 ;
-  wire \$7193 ;
-  wire \$7194 ;
+  wire [4:0] \$7193 ;
+  wire [4:0] \$7194 ;
   wire \$7195 ;
   wire [4:0] \$7196 ;
   wire [4:0] \$7197 ;
   wire \$7198 ;
-  wire [4:0] \$7199 ;
+  wire \$7199 ;
   wire \$72 ;
   wire \$720 ;
-  wire [4:0] \$7200 ;
-  wire \$7201 ;
-  wire [4:0] \$7202 ;
-  wire [4:0] \$7203 ;
+  wire \$7200 ;
+  reg \$7201 ;
+  wire \$7202 ;
+  wire \$7203 ;
   wire \$7204 ;
   wire \$7205 ;
-  wire [4:0] \$7206 ;
-  wire [4:0] \$7207 ;
+  wire \$7206 ;
+  wire \$7207 ;
   wire \$7208 ;
-  wire [4:0] \$7209 ;
+  reg [17:0] \$7209 ;
   wire \$721 ;
-  wire [4:0] \$7210 ;
+  wire [17:0] \$7210 ;
   wire \$7211 ;
-  wire [4:0] \$7212 ;
-  wire [4:0] \$7213 ;
-  wire \$7214 ;
+  wire \$7212 ;
+  wire \$7213 ;
+  reg \$7214 ;
   wire \$7215 ;
   wire \$7216 ;
-  reg \$7217 ;
+  wire \$7217 ;
   wire \$7218 ;
   wire \$7219 ;
   wire \$722 ;
   wire \$7220 ;
   wire \$7221 ;
-  wire \$7222 ;
-  wire \$7223 ;
+  reg [17:0] \$7222 ;
+  wire [17:0] \$7223 ;
   wire \$7224 ;
-  reg [17:0] \$7225 ;
-  wire [17:0] \$7226 ;
-  wire \$7227 ;
+  wire \$7225 ;
+  wire \$7226 ;
+  reg \$7227 ;
   wire \$7228 ;
   wire \$7229 ;
   wire \$723 ;
-  reg \$7230 ;
+  wire \$7230 ;
   wire \$7231 ;
   wire \$7232 ;
   wire \$7233 ;
   wire \$7234 ;
-  wire \$7235 ;
-  wire \$7236 ;
+  reg [17:0] \$7235 ;
+  wire [17:0] \$7236 ;
   wire \$7237 ;
-  reg [17:0] \$7238 ;
-  wire [17:0] \$7239 ;
+  wire \$7238 ;
+  wire \$7239 ;
   wire \$724 ;
-  wire \$7240 ;
+  reg \$7240 ;
   wire \$7241 ;
   wire \$7242 ;
-  reg \$7243 ;
+  wire \$7243 ;
   wire \$7244 ;
   wire \$7245 ;
   wire \$7246 ;
   wire \$7247 ;
-  wire \$7248 ;
-  wire \$7249 ;
+  reg [17:0] \$7248 ;
+  wire [17:0] \$7249 ;
   wire \$725 ;
   wire \$7250 ;
-  reg [17:0] \$7251 ;
-  wire [17:0] \$7252 ;
-  wire \$7253 ;
+  wire \$7251 ;
+  wire \$7252 ;
+  reg \$7253 ;
   wire \$7254 ;
   wire \$7255 ;
-  reg \$7256 ;
+  wire \$7256 ;
   wire \$7257 ;
   wire \$7258 ;
   wire \$7259 ;
   wire \$726 ;
   wire \$7260 ;
-  wire \$7261 ;
-  wire \$7262 ;
+  reg [17:0] \$7261 ;
+  wire [17:0] \$7262 ;
   wire \$7263 ;
-  reg [17:0] \$7264 ;
-  wire [17:0] \$7265 ;
-  wire \$7266 ;
+  wire \$7264 ;
+  wire \$7265 ;
+  reg \$7266 ;
   wire \$7267 ;
   wire \$7268 ;
-  reg \$7269 ;
+  wire \$7269 ;
   wire \$727 ;
   wire \$7270 ;
   wire \$7271 ;
   wire \$7272 ;
   wire \$7273 ;
-  wire \$7274 ;
-  wire \$7275 ;
+  reg [17:0] \$7274 ;
+  wire [17:0] \$7275 ;
   wire \$7276 ;
-  reg [17:0] \$7277 ;
-  wire [17:0] \$7278 ;
-  wire \$7279 ;
+  wire \$7277 ;
+  wire \$7278 ;
+  reg \$7279 ;
   wire \$728 ;
   wire \$7280 ;
   wire \$7281 ;
-  reg \$7282 ;
+  wire \$7282 ;
   wire \$7283 ;
   wire \$7284 ;
   wire \$7285 ;
   wire \$7286 ;
-  wire \$7287 ;
-  wire \$7288 ;
+  reg [17:0] \$7287 ;
+  wire [17:0] \$7288 ;
   wire \$7289 ;
   wire \$729 ;
-  reg [17:0] \$7290 ;
-  wire [17:0] \$7291 ;
-  wire \$7292 ;
+  wire \$7290 ;
+  wire \$7291 ;
+  reg \$7292 ;
   wire \$7293 ;
   wire \$7294 ;
-  reg \$7295 ;
+  wire \$7295 ;
   wire \$7296 ;
   wire \$7297 ;
   wire \$7298 ;
   wire \$7299 ;
   wire \$73 ;
   wire \$730 ;
-  wire \$7300 ;
-  wire \$7301 ;
+  reg [17:0] \$7300 ;
+  wire [17:0] \$7301 ;
   wire \$7302 ;
-  reg [17:0] \$7303 ;
-  wire [17:0] \$7304 ;
-  wire \$7305 ;
+  wire \$7303 ;
+  wire \$7304 ;
+  reg \$7305 ;
   wire \$7306 ;
   wire \$7307 ;
-  reg \$7308 ;
+  wire \$7308 ;
   wire \$7309 ;
   wire \$731 ;
   wire \$7310 ;
   wire \$7311 ;
   wire \$7312 ;
-  wire \$7313 ;
-  wire \$7314 ;
+  reg [17:0] \$7313 ;
+  wire [17:0] \$7314 ;
   wire \$7315 ;
-  reg [17:0] \$7316 ;
-  wire [17:0] \$7317 ;
-  wire \$7318 ;
+  wire \$7316 ;
+  wire \$7317 ;
+  reg \$7318 ;
   wire \$7319 ;
   wire \$732 ;
   wire \$7320 ;
-  reg \$7321 ;
+  wire \$7321 ;
   wire \$7322 ;
   wire \$7323 ;
   wire \$7324 ;
   wire \$7325 ;
-  wire \$7326 ;
-  wire \$7327 ;
+  reg [17:0] \$7326 ;
+  wire [17:0] \$7327 ;
   wire \$7328 ;
-  reg [17:0] \$7329 ;
+  wire \$7329 ;
   wire \$733 ;
-  wire [17:0] \$7330 ;
-  wire \$7331 ;
+  wire \$7330 ;
+  reg \$7331 ;
   wire \$7332 ;
   wire \$7333 ;
-  reg \$7334 ;
+  wire \$7334 ;
   wire \$7335 ;
   wire \$7336 ;
   wire \$7337 ;
   wire \$7338 ;
-  wire \$7339 ;
+  reg [17:0] \$7339 ;
   wire \$734 ;
-  wire \$7340 ;
+  wire [17:0] \$7340 ;
   wire \$7341 ;
-  reg [17:0] \$7342 ;
-  wire [17:0] \$7343 ;
-  wire \$7344 ;
+  wire \$7342 ;
+  wire \$7343 ;
+  reg \$7344 ;
   wire \$7345 ;
   wire \$7346 ;
-  reg \$7347 ;
+  wire \$7347 ;
   wire \$7348 ;
   wire \$7349 ;
   wire \$735 ;
   wire \$7350 ;
   wire \$7351 ;
-  wire \$7352 ;
-  wire \$7353 ;
+  reg [17:0] \$7352 ;
+  wire [17:0] \$7353 ;
   wire \$7354 ;
-  reg [17:0] \$7355 ;
-  wire [17:0] \$7356 ;
-  wire \$7357 ;
+  wire \$7355 ;
+  wire \$7356 ;
+  reg \$7357 ;
   wire \$7358 ;
   wire \$7359 ;
   wire \$736 ;
-  reg \$7360 ;
+  wire \$7360 ;
   wire \$7361 ;
   wire \$7362 ;
   wire \$7363 ;
   wire \$7364 ;
-  wire \$7365 ;
-  wire \$7366 ;
+  reg [17:0] \$7365 ;
+  wire [17:0] \$7366 ;
   wire \$7367 ;
-  reg [17:0] \$7368 ;
-  wire [17:0] \$7369 ;
+  wire \$7368 ;
+  wire \$7369 ;
   wire \$737 ;
-  wire \$7370 ;
+  reg \$7370 ;
   wire \$7371 ;
   wire \$7372 ;
-  reg \$7373 ;
+  wire \$7373 ;
   wire \$7374 ;
   wire \$7375 ;
   wire \$7376 ;
   wire \$7377 ;
-  wire \$7378 ;
-  wire \$7379 ;
+  reg [17:0] \$7378 ;
+  wire [17:0] \$7379 ;
   wire \$738 ;
   wire \$7380 ;
-  reg [17:0] \$7381 ;
-  wire [17:0] \$7382 ;
-  wire \$7383 ;
+  wire \$7381 ;
+  wire \$7382 ;
+  reg \$7383 ;
   wire \$7384 ;
   wire \$7385 ;
-  reg \$7386 ;
+  wire \$7386 ;
   wire \$7387 ;
   wire \$7388 ;
   wire \$7389 ;
   wire \$739 ;
   wire \$7390 ;
-  wire \$7391 ;
-  wire \$7392 ;
+  reg [17:0] \$7391 ;
+  wire [17:0] \$7392 ;
   wire \$7393 ;
-  reg [17:0] \$7394 ;
-  wire [17:0] \$7395 ;
-  wire \$7396 ;
+  wire \$7394 ;
+  wire \$7395 ;
+  reg \$7396 ;
   wire \$7397 ;
   wire \$7398 ;
-  reg \$7399 ;
+  wire \$7399 ;
   wire \$74 ;
   wire \$740 ;
   wire \$7400 ;
   wire \$7401 ;
   wire \$7402 ;
   wire \$7403 ;
-  wire \$7404 ;
-  wire \$7405 ;
-  wire \$7406 ;
-  reg [17:0] \$7407 ;
-  wire [17:0] \$7408 ;
-  wire \$7409 ;
+  reg [17:0] \$7404 ;
+  wire [17:0] \$7405 ;
+  reg [5:0] \$7406 ;
+  reg [5:0] \$7407 ;
+  reg [5:0] \$7408 ;
+  reg [5:0] \$7409 ;
   wire \$741 ;
-  wire \$7410 ;
-  wire \$7411 ;
-  reg \$7412 ;
-  wire \$7413 ;
-  wire \$7414 ;
-  wire \$7415 ;
-  wire \$7416 ;
-  wire \$7417 ;
-  wire \$7418 ;
-  wire \$7419 ;
+  reg [5:0] \$7410 ;
+  reg [5:0] \$7411 ;
+  reg [5:0] \$7412 ;
+  reg [5:0] \$7413 ;
+  reg [5:0] \$7414 ;
+  reg [5:0] \$7415 ;
+  reg [5:0] \$7416 ;
+  reg [5:0] \$7417 ;
+  reg [5:0] \$7418 ;
+  reg [5:0] \$7419 ;
   wire \$742 ;
-  reg [17:0] \$7420 ;
-  wire [17:0] \$7421 ;
-  reg [5:0] \$7422 ;
-  reg [5:0] \$7423 ;
-  reg [5:0] \$7424 ;
-  reg [5:0] \$7425 ;
-  reg [5:0] \$7426 ;
-  reg [5:0] \$7427 ;
-  reg [5:0] \$7428 ;
-  reg [5:0] \$7429 ;
+  reg [5:0] \$7420 ;
+  reg [5:0] \$7421 ;
+  reg \$7422 ;
+  reg \$7423 ;
+  reg [3:0] \$7424 ;
+  reg [3:0] \$7425 ;
+  reg [3:0] \$7426 ;
+  reg [3:0] \$7427 ;
+  reg [3:0] \$7428 ;
+  reg [3:0] \$7429 ;
   wire \$743 ;
-  reg [5:0] \$7430 ;
-  reg [5:0] \$7431 ;
-  reg [5:0] \$7432 ;
-  reg [5:0] \$7433 ;
-  reg [5:0] \$7434 ;
-  reg [5:0] \$7435 ;
-  reg [5:0] \$7436 ;
-  reg [5:0] \$7437 ;
-  reg \$7438 ;
-  reg \$7439 ;
+  reg [3:0] \$7430 ;
+  reg [3:0] \$7431 ;
+  reg \$7432 ;
+  reg \$7433 ;
+  reg \$7434 ;
+  reg \$7435 ;
+  reg [15:0] \$7436 ;
+  reg [1:0] \$7437 ;
+  reg [1:0] \$7438 ;
+  reg [7:0] \$7439 ;
   wire \$744 ;
-  reg [3:0] \$7440 ;
-  reg [3:0] \$7441 ;
-  reg [3:0] \$7442 ;
-  reg [3:0] \$7443 ;
-  reg [3:0] \$7444 ;
-  reg [3:0] \$7445 ;
-  reg [3:0] \$7446 ;
-  reg [3:0] \$7447 ;
-  reg \$7448 ;
+  reg [6:0] \$7440 ;
+  reg [2:0] \$7441 ;
+  reg [2:0] \$7442 ;
+  reg \$7443 ;
+  reg [5:0] \$7444 ;
+  reg [18:0] \$7445 ;
+  reg [42:0] \$7446 ;
+  reg [2:0] \$7447 ;
+  reg [2:0] \$7448 ;
   reg \$7449 ;
   wire \$745 ;
-  reg \$7450 ;
-  reg \$7451 ;
-  reg [15:0] \$7452 ;
-  reg [1:0] \$7453 ;
-  reg [1:0] \$7454 ;
-  reg [7:0] \$7455 ;
-  reg [6:0] \$7456 ;
-  reg [2:0] \$7457 ;
-  reg [2:0] \$7458 ;
-  reg \$7459 ;
+  reg [5:0] \$7450 ;
+  reg [18:0] \$7451 ;
+  reg [42:0] \$7452 ;
+  reg [7:0] \$7453 ;
+  reg \$7454 ;
+  reg [17:0] \$7455 ;
+  reg [7:0] \$7456 ;
+  reg \$7457 ;
+  reg [17:0] \$7458 ;
+  reg [7:0] \$7459 ;
   wire \$746 ;
-  reg [5:0] \$7460 ;
-  reg [18:0] \$7461 ;
-  reg [42:0] \$7462 ;
-  reg [2:0] \$7463 ;
-  reg [2:0] \$7464 ;
-  reg \$7465 ;
-  reg [5:0] \$7466 ;
-  reg [18:0] \$7467 ;
-  reg [42:0] \$7468 ;
-  reg [7:0] \$7469 ;
+  reg \$7460 ;
+  reg [17:0] \$7461 ;
+  reg [7:0] \$7462 ;
+  reg \$7463 ;
+  reg [17:0] \$7464 ;
+  reg [7:0] \$7465 ;
+  reg \$7466 ;
+  reg [17:0] \$7467 ;
+  reg [7:0] \$7468 ;
+  reg \$7469 ;
   wire \$747 ;
-  reg \$7470 ;
-  reg [17:0] \$7471 ;
-  reg [7:0] \$7472 ;
-  reg \$7473 ;
-  reg [17:0] \$7474 ;
-  reg [7:0] \$7475 ;
-  reg \$7476 ;
-  reg [17:0] \$7477 ;
-  reg [7:0] \$7478 ;
-  reg \$7479 ;
+  reg [17:0] \$7470 ;
+  reg [7:0] \$7471 ;
+  reg \$7472 ;
+  reg [17:0] \$7473 ;
+  reg [7:0] \$7474 ;
+  reg \$7475 ;
+  reg [17:0] \$7476 ;
+  reg [7:0] \$7477 ;
+  reg \$7478 ;
+  reg [17:0] \$7479 ;
   wire \$748 ;
-  reg [17:0] \$7480 ;
-  reg [7:0] \$7481 ;
-  reg \$7482 ;
-  reg [17:0] \$7483 ;
-  reg [7:0] \$7484 ;
-  reg \$7485 ;
-  reg [17:0] \$7486 ;
-  reg [7:0] \$7487 ;
-  reg \$7488 ;
-  reg [17:0] \$7489 ;
+  reg [7:0] \$7480 ;
+  reg \$7481 ;
+  reg [17:0] \$7482 ;
+  reg [7:0] \$7483 ;
+  reg \$7484 ;
+  reg [17:0] \$7485 ;
+  reg [7:0] \$7486 ;
+  reg \$7487 ;
+  reg [17:0] \$7488 ;
+  reg [7:0] \$7489 ;
   wire \$749 ;
-  reg [7:0] \$7490 ;
-  reg \$7491 ;
-  reg [17:0] \$7492 ;
-  reg [7:0] \$7493 ;
-  reg \$7494 ;
-  reg [17:0] \$7495 ;
-  reg [7:0] \$7496 ;
-  reg \$7497 ;
-  reg [17:0] \$7498 ;
-  reg [7:0] \$7499 ;
+  reg \$7490 ;
+  reg [17:0] \$7491 ;
+  reg [7:0] \$7492 ;
+  reg \$7493 ;
+  reg [17:0] \$7494 ;
+  reg [7:0] \$7495 ;
+  reg \$7496 ;
+  reg [17:0] \$7497 ;
+  reg [7:0] \$7498 ;
+  reg \$7499 ;
   wire \$75 ;
   wire \$750 ;
-  reg \$7500 ;
-  reg [17:0] \$7501 ;
-  reg [7:0] \$7502 ;
+  reg [17:0] \$7500 ;
+  reg \$7501 ;
+  reg [17:0] \$7502 ;
   reg \$7503 ;
   reg [17:0] \$7504 ;
-  reg [7:0] \$7505 ;
-  reg \$7506 ;
-  reg [17:0] \$7507 ;
-  reg [7:0] \$7508 ;
+  reg \$7505 ;
+  reg [17:0] \$7506 ;
+  reg \$7507 ;
+  reg [17:0] \$7508 ;
   reg \$7509 ;
   wire \$751 ;
   reg [17:0] \$7510 ;
-  reg [7:0] \$7511 ;
-  reg \$7512 ;
-  reg [17:0] \$7513 ;
-  reg [7:0] \$7514 ;
+  reg \$7511 ;
+  reg [17:0] \$7512 ;
+  reg \$7513 ;
+  reg [17:0] \$7514 ;
   reg \$7515 ;
   reg [17:0] \$7516 ;
   reg \$7517 ;
@@ -32182,45 +31610,45 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   reg [17:0] \$7530 ;
   reg \$7531 ;
   reg [17:0] \$7532 ;
-  reg \$7533 ;
-  reg [17:0] \$7534 ;
-  reg \$7535 ;
-  reg [17:0] \$7536 ;
-  reg \$7537 ;
-  reg [17:0] \$7538 ;
-  reg \$7539 ;
+  reg [1:0] \$7533 ;
+  reg [1:0] \$7534 ;
+  reg [18:0] \$7535 ;
+  reg [6:0] \$7536 ;
+  reg [15:0] \$7537 ;
+  reg [15:0] \$7538 ;
+  reg [15:0] \$7539 ;
   wire \$754 ;
-  reg [17:0] \$7540 ;
-  reg \$7541 ;
-  reg [17:0] \$7542 ;
-  reg \$7543 ;
-  reg [17:0] \$7544 ;
-  reg \$7545 ;
-  reg [17:0] \$7546 ;
-  reg \$7547 ;
-  reg [17:0] \$7548 ;
-  reg [1:0] \$7549 ;
+  reg [15:0] \$7540 ;
+  reg [15:0] \$7541 ;
+  reg [15:0] \$7542 ;
+  reg [15:0] \$7543 ;
+  reg [15:0] \$7544 ;
+  reg [15:0] \$7545 ;
+  reg [15:0] \$7546 ;
+  reg [15:0] \$7547 ;
+  reg [15:0] \$7548 ;
+  reg [15:0] \$7549 ;
   wire \$755 ;
-  reg [1:0] \$7550 ;
-  reg [18:0] \$7551 ;
-  reg [6:0] \$7552 ;
-  reg [15:0] \$7553 ;
-  reg [15:0] \$7554 ;
-  reg [15:0] \$7555 ;
-  reg [15:0] \$7556 ;
-  reg [15:0] \$7557 ;
-  reg [15:0] \$7558 ;
-  reg [15:0] \$7559 ;
+  reg [15:0] \$7550 ;
+  reg [15:0] \$7551 ;
+  reg [15:0] \$7552 ;
+  reg [1:0] \$7553 ;
+  reg [1:0] \$7554 ;
+  reg [18:0] \$7555 ;
+  reg [6:0] \$7556 ;
+  reg [1:0] \$7557 ;
+  reg [1:0] \$7558 ;
+  reg [18:0] \$7559 ;
   wire \$756 ;
-  reg [15:0] \$7560 ;
-  reg [15:0] \$7561 ;
-  reg [15:0] \$7562 ;
-  reg [15:0] \$7563 ;
-  reg [15:0] \$7564 ;
-  reg [15:0] \$7565 ;
-  reg [15:0] \$7566 ;
-  reg [15:0] \$7567 ;
-  reg [15:0] \$7568 ;
+  reg [6:0] \$7560 ;
+  reg [1:0] \$7561 ;
+  reg [1:0] \$7562 ;
+  reg [18:0] \$7563 ;
+  reg [6:0] \$7564 ;
+  reg [1:0] \$7565 ;
+  reg [1:0] \$7566 ;
+  reg [18:0] \$7567 ;
+  reg [6:0] \$7568 ;
   reg [1:0] \$7569 ;
   wire \$757 ;
   reg [1:0] \$7570 ;
@@ -32271,23 +31699,7 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   reg [1:0] \$7610 ;
   reg [18:0] \$7611 ;
   reg [6:0] \$7612 ;
-  reg [1:0] \$7613 ;
-  reg [1:0] \$7614 ;
-  reg [18:0] \$7615 ;
-  reg [6:0] \$7616 ;
-  reg [1:0] \$7617 ;
-  reg [1:0] \$7618 ;
-  reg [18:0] \$7619 ;
   wire \$762 ;
-  reg [6:0] \$7620 ;
-  reg [1:0] \$7621 ;
-  reg [1:0] \$7622 ;
-  reg [18:0] \$7623 ;
-  reg [6:0] \$7624 ;
-  reg [1:0] \$7625 ;
-  reg [1:0] \$7626 ;
-  reg [18:0] \$7627 ;
-  reg [6:0] \$7628 ;
   wire \$763 ;
   wire \$764 ;
   wire \$765 ;
@@ -32942,20 +32354,6 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   reg [3:0] window_1_1 = 4'h0;
   reg [3:0] window_1_2 = 4'h0;
   reg [3:0] window_1_3 = 4'h0;
-  assign \$2364  = busy_0 | \$2363 ;
-  assign \$2365  = ! ahead_lane;
-  assign \$2366  = ahead & \$2365 ;
-  assign \$2367  = \$2366  ? ahead_group : now_0[1:0];
-  assign \$2368  = group_5 == \$2367 ;
-  assign \$2369  = \$2364  & \$2368 ;
-  assign \$2371  = ahead & \$2370 ;
-  assign \$2372  = busy_1 | \$2371 ;
-  assign \$2374  = ahead & \$2373 ;
-  assign \$2375  = \$2374  ? ahead_group : now_1[1:0];
-  assign \$2376  = group_5 == \$2375 ;
-  assign \$2377  = \$2372  & \$2376 ;
-  assign \$2378  = lane_next ? \$2369  : \$2377 ;
-  assign \$2379  = ~ \$2378 ;
   assign \$2380  = \$2361  & \$2379 ;
   assign \$2381  = \$2359  & \$2380 ;
   assign \$2382  = | found_5;
@@ -36946,1120 +36344,1112 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   assign \$6697  = ahead & \$6696 ;
   assign \$6698  = \$6697  & free_1;
   assign \$6699  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6701  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6700  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6701  = ~ \$6700 [0];
+  assign place_0_0 = \$6699 [1] & \$6701 ;
   assign \$6702  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6703  = ~ \$6702 [0];
-  assign place_0_0 = \$6701 [1] & \$6703 ;
+  assign \$6703  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_0 = \$6702 [0] | \$6703 [1];
   assign \$6704  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6705  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_0 = \$6704 [0] | \$6705 [1];
-  assign \$6706  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6706  = ~ \$6705 [2];
+  assign place_0_1 = \$6704 [3] & \$6706 ;
+  assign \$6707  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6708  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_1 = \$6707 [2] | \$6708 [3];
   assign \$6709  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6710  = ~ \$6709 [2];
-  assign place_0_1 = \$6708 [3] & \$6710 ;
-  assign \$6711  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6710  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6711  = ~ \$6710 [4];
+  assign place_0_2 = \$6709 [5] & \$6711 ;
   assign \$6712  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_1 = \$6711 [2] | \$6712 [3];
   assign \$6713  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_2 = \$6712 [4] | \$6713 [5];
+  assign \$6714  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6715  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6716  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6717  = ~ \$6716 [4];
-  assign place_0_2 = \$6715 [5] & \$6717 ;
+  assign \$6716  = ~ \$6715 [6];
+  assign place_0_3 = \$6714 [7] & \$6716 ;
+  assign \$6717  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6718  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_3 = \$6717 [6] | \$6718 [7];
   assign \$6719  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_2 = \$6718 [4] | \$6719 [5];
   assign \$6720  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6721  = ~ \$6720 [8];
+  assign place_0_4 = \$6719 [9] & \$6721 ;
   assign \$6722  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6723  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6724  = ~ \$6723 [6];
-  assign place_0_3 = \$6722 [7] & \$6724 ;
+  assign place_found_0_4 = \$6722 [8] | \$6723 [9];
+  assign \$6724  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6725  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6726  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_3 = \$6725 [6] | \$6726 [7];
+  assign \$6726  = ~ \$6725 [10];
+  assign place_0_5 = \$6724 [11] & \$6726 ;
   assign \$6727  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6728  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_5 = \$6727 [10] | \$6728 [11];
   assign \$6729  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6730  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6731  = ~ \$6730 [8];
-  assign place_0_4 = \$6729 [9] & \$6731 ;
+  assign \$6731  = ~ \$6730 [12];
+  assign place_0_6 = \$6729 [13] & \$6731 ;
   assign \$6732  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
   assign \$6733  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_4 = \$6732 [8] | \$6733 [9];
+  assign place_found_0_6 = \$6732 [12] | \$6733 [13];
   assign \$6734  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6736  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6735  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign \$6736  = ~ \$6735 [14];
+  assign place_0_7 = \$6734 [15] & \$6736 ;
   assign \$6737  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6738  = ~ \$6737 [10];
-  assign place_0_5 = \$6736 [11] & \$6738 ;
-  assign \$6739  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6740  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_5 = \$6739 [10] | \$6740 [11];
-  assign \$6741  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6743  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6744  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6745  = ~ \$6744 [12];
-  assign place_0_6 = \$6743 [13] & \$6745 ;
-  assign \$6746  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6747  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_6 = \$6746 [12] | \$6747 [13];
-  assign \$6748  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6750  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6751  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6752  = ~ \$6751 [14];
-  assign place_0_7 = \$6750 [15] & \$6752 ;
-  assign \$6753  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign \$6754  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-  assign place_found_0_7 = \$6753 [14] | \$6754 [15];
-  assign \$6755  = place_found_0_0 ? place_0_0 : place_0_1;
-  assign \$6756  = ~ place_found_0_0;
-  assign \$6757  = place_found_0_1 & \$6756 ;
+  assign \$6738  = ~ { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+  assign place_found_0_7 = \$6737 [14] | \$6738 [15];
+  assign \$6739  = place_found_0_0 ? place_0_0 : place_0_1;
+  assign \$6740  = ~ place_found_0_0;
+  assign \$6741  = place_found_0_1 & \$6740 ;
   assign place_found_1_0 = place_found_0_0 | place_found_0_1;
-  assign \$6758  = place_found_0_2 ? place_0_2 : place_0_3;
-  assign \$6759  = ~ place_found_0_2;
-  assign \$6760  = place_found_0_3 & \$6759 ;
+  assign \$6742  = place_found_0_2 ? place_0_2 : place_0_3;
+  assign \$6743  = ~ place_found_0_2;
+  assign \$6744  = place_found_0_3 & \$6743 ;
   assign place_found_1_1 = place_found_0_2 | place_found_0_3;
-  assign \$6761  = place_found_0_4 ? place_0_4 : place_0_5;
-  assign \$6762  = ~ place_found_0_4;
-  assign \$6763  = place_found_0_5 & \$6762 ;
+  assign \$6745  = place_found_0_4 ? place_0_4 : place_0_5;
+  assign \$6746  = ~ place_found_0_4;
+  assign \$6747  = place_found_0_5 & \$6746 ;
   assign place_found_1_2 = place_found_0_4 | place_found_0_5;
-  assign \$6764  = place_found_0_6 ? place_0_6 : place_0_7;
-  assign \$6765  = ~ place_found_0_6;
-  assign \$6766  = place_found_0_7 & \$6765 ;
+  assign \$6748  = place_found_0_6 ? place_0_6 : place_0_7;
+  assign \$6749  = ~ place_found_0_6;
+  assign \$6750  = place_found_0_7 & \$6749 ;
   assign place_found_1_3 = place_found_0_6 | place_found_0_7;
-  assign \$6767  = place_found_1_0 ? { \$6757 , \$6755  } : { \$6760 , \$6758  };
-  assign \$6768  = ~ place_found_1_0;
-  assign \$6769  = place_found_1_1 & \$6768 ;
+  assign \$6751  = place_found_1_0 ? { \$6741 , \$6739  } : { \$6744 , \$6742  };
+  assign \$6752  = ~ place_found_1_0;
+  assign \$6753  = place_found_1_1 & \$6752 ;
   assign place_found_2_0 = place_found_1_0 | place_found_1_1;
-  assign \$6770  = place_found_1_2 ? { \$6763 , \$6761  } : { \$6766 , \$6764  };
-  assign \$6771  = ~ place_found_1_2;
-  assign \$6772  = place_found_1_3 & \$6771 ;
+  assign \$6754  = place_found_1_2 ? { \$6747 , \$6745  } : { \$6750 , \$6748  };
+  assign \$6755  = ~ place_found_1_2;
+  assign \$6756  = place_found_1_3 & \$6755 ;
   assign place_found_2_1 = place_found_1_2 | place_found_1_3;
-  assign \$6773  = place_found_2_0 ? { \$6769 , \$6767  } : { \$6772 , \$6770  };
-  assign \$6774  = ~ place_found_2_0;
-  assign \$6775  = place_found_2_1 & \$6774 ;
+  assign \$6757  = place_found_2_0 ? { \$6753 , \$6751  } : { \$6756 , \$6754  };
+  assign \$6758  = ~ place_found_2_0;
+  assign \$6759  = place_found_2_1 & \$6758 ;
   assign place_found_3_0 = place_found_2_0 | place_found_2_1;
-  assign \$6776  = | bank_wait_0;
-  assign \$6777  = bank_wait_0 - 1'h1;
-  assign \$6778  = | bank_wait_1;
-  assign \$6779  = bank_wait_1 - 1'h1;
-  assign \$6780  = | bank_wait_2;
-  assign \$6781  = bank_wait_2 - 1'h1;
-  assign \$6782  = | bank_wait_3;
-  assign \$6783  = bank_wait_3 - 1'h1;
-  assign \$6784  = | bank_wait_4;
-  assign \$6785  = bank_wait_4 - 1'h1;
-  assign \$6786  = | bank_wait_5;
-  assign \$6787  = bank_wait_5 - 1'h1;
-  assign \$6788  = | bank_wait_6;
-  assign \$6789  = bank_wait_6 - 1'h1;
-  assign \$6790  = | bank_wait_7;
-  assign \$6791  = bank_wait_7 - 1'h1;
-  assign \$6792  = | bank_wait_8;
-  assign \$6793  = bank_wait_8 - 1'h1;
-  assign \$6794  = | bank_wait_9;
-  assign \$6795  = bank_wait_9 - 1'h1;
-  assign \$6796  = | bank_wait_10;
-  assign \$6797  = bank_wait_10 - 1'h1;
-  assign \$6798  = | bank_wait_11;
-  assign \$6799  = bank_wait_11 - 1'h1;
-  assign \$6800  = | bank_wait_12;
-  assign \$6801  = bank_wait_12 - 1'h1;
-  assign \$6802  = | bank_wait_13;
-  assign \$6803  = bank_wait_13 - 1'h1;
-  assign \$6804  = | bank_wait_14;
-  assign \$6805  = bank_wait_14 - 1'h1;
-  assign \$6806  = | bank_wait_15;
-  assign \$6807  = bank_wait_15 - 1'h1;
-  assign \$6809  = gap_0 - 1'h1;
-  assign \$6811  = gap_1 - 1'h1;
-  assign \$6812  = | window_0_0;
-  assign \$6813  = window_0_0 - 1'h1;
-  assign \$6814  = | window_0_1;
-  assign \$6815  = window_0_1 - 1'h1;
-  assign \$6816  = | window_0_2;
-  assign \$6817  = window_0_2 - 1'h1;
-  assign \$6818  = | window_0_3;
-  assign \$6819  = window_0_3 - 1'h1;
-  assign \$6820  = | window_1_0;
-  assign \$6821  = window_1_0 - 1'h1;
-  assign \$6822  = | window_1_1;
-  assign \$6823  = window_1_1 - 1'h1;
-  assign \$6824  = | window_1_2;
-  assign \$6825  = window_1_2 - 1'h1;
-  assign \$6826  = | window_1_3;
-  assign \$6827  = window_1_3 - 1'h1;
-  assign \$6828  = shown ^ o__ready;
-  assign \$6829  = ~ ahead;
-  assign \$6830  = \$6829  | go;
-  assign \$6831  = ahead & ahead_opens;
-  assign \$6832  = ~ \$6831 ;
-  assign \$6833  = | hits;
-  assign \$6834  = | misses;
+  assign \$6760  = | bank_wait_0;
+  assign \$6761  = bank_wait_0 - 1'h1;
+  assign \$6762  = | bank_wait_1;
+  assign \$6763  = bank_wait_1 - 1'h1;
+  assign \$6764  = | bank_wait_2;
+  assign \$6765  = bank_wait_2 - 1'h1;
+  assign \$6766  = | bank_wait_3;
+  assign \$6767  = bank_wait_3 - 1'h1;
+  assign \$6768  = | bank_wait_4;
+  assign \$6769  = bank_wait_4 - 1'h1;
+  assign \$6770  = | bank_wait_5;
+  assign \$6771  = bank_wait_5 - 1'h1;
+  assign \$6772  = | bank_wait_6;
+  assign \$6773  = bank_wait_6 - 1'h1;
+  assign \$6774  = | bank_wait_7;
+  assign \$6775  = bank_wait_7 - 1'h1;
+  assign \$6776  = | bank_wait_8;
+  assign \$6777  = bank_wait_8 - 1'h1;
+  assign \$6778  = | bank_wait_9;
+  assign \$6779  = bank_wait_9 - 1'h1;
+  assign \$6780  = | bank_wait_10;
+  assign \$6781  = bank_wait_10 - 1'h1;
+  assign \$6782  = | bank_wait_11;
+  assign \$6783  = bank_wait_11 - 1'h1;
+  assign \$6784  = | bank_wait_12;
+  assign \$6785  = bank_wait_12 - 1'h1;
+  assign \$6786  = | bank_wait_13;
+  assign \$6787  = bank_wait_13 - 1'h1;
+  assign \$6788  = | bank_wait_14;
+  assign \$6789  = bank_wait_14 - 1'h1;
+  assign \$6790  = | bank_wait_15;
+  assign \$6791  = bank_wait_15 - 1'h1;
+  assign \$6793  = gap_0 - 1'h1;
+  assign \$6795  = gap_1 - 1'h1;
+  assign \$6796  = | window_0_0;
+  assign \$6797  = window_0_0 - 1'h1;
+  assign \$6798  = | window_0_1;
+  assign \$6799  = window_0_1 - 1'h1;
+  assign \$6800  = | window_0_2;
+  assign \$6801  = window_0_2 - 1'h1;
+  assign \$6802  = | window_0_3;
+  assign \$6803  = window_0_3 - 1'h1;
+  assign \$6804  = | window_1_0;
+  assign \$6805  = window_1_0 - 1'h1;
+  assign \$6806  = | window_1_1;
+  assign \$6807  = window_1_1 - 1'h1;
+  assign \$6808  = | window_1_2;
+  assign \$6809  = window_1_2 - 1'h1;
+  assign \$6810  = | window_1_3;
+  assign \$6811  = window_1_3 - 1'h1;
+  assign \$6812  = shown ^ o__ready;
+  assign \$6813  = ~ ahead;
+  assign \$6814  = \$6813  | go;
+  assign \$6815  = ahead & ahead_opens;
+  assign \$6816  = ~ \$6815 ;
+  assign \$6817  = | hits;
+  assign \$6818  = | misses;
+  assign \$6819  = \$6817  | \$6818 ;
+  assign \$6820  = \$6816  & \$6819 ;
+  assign \$6821  = oldest[0] ? group_0 : 2'h0;
+  assign \$6822  = oldest[1] ? group_1 : 2'h0;
+  assign \$6823  = \$6821  | \$6822 ;
+  assign \$6824  = oldest[2] ? group_2 : 2'h0;
+  assign \$6825  = \$6823  | \$6824 ;
+  assign \$6826  = oldest[3] ? group_3 : 2'h0;
+  assign \$6827  = \$6825  | \$6826 ;
+  assign \$6828  = oldest[4] ? group_4 : 2'h0;
+  assign \$6829  = \$6827  | \$6828 ;
+  assign \$6830  = oldest[5] ? group_5 : 2'h0;
+  assign \$6831  = \$6829  | \$6830 ;
+  assign \$6832  = oldest[6] ? group_6 : 2'h0;
+  assign \$6833  = \$6831  | \$6832 ;
+  assign \$6834  = oldest[7] ? group_7 : 2'h0;
   assign \$6835  = \$6833  | \$6834 ;
-  assign \$6836  = \$6832  & \$6835 ;
-  assign \$6837  = oldest[0] ? group_0 : 2'h0;
-  assign \$6838  = oldest[1] ? group_1 : 2'h0;
+  assign \$6836  = oldest[8] ? group_8 : 2'h0;
+  assign \$6837  = \$6835  | \$6836 ;
+  assign \$6838  = oldest[9] ? group_9 : 2'h0;
   assign \$6839  = \$6837  | \$6838 ;
-  assign \$6840  = oldest[2] ? group_2 : 2'h0;
+  assign \$6840  = oldest[10] ? group_10 : 2'h0;
   assign \$6841  = \$6839  | \$6840 ;
-  assign \$6842  = oldest[3] ? group_3 : 2'h0;
+  assign \$6842  = oldest[11] ? group_11 : 2'h0;
   assign \$6843  = \$6841  | \$6842 ;
-  assign \$6844  = oldest[4] ? group_4 : 2'h0;
+  assign \$6844  = oldest[12] ? group_12 : 2'h0;
   assign \$6845  = \$6843  | \$6844 ;
-  assign \$6846  = oldest[5] ? group_5 : 2'h0;
+  assign \$6846  = oldest[13] ? group_13 : 2'h0;
   assign \$6847  = \$6845  | \$6846 ;
-  assign \$6848  = oldest[6] ? group_6 : 2'h0;
+  assign \$6848  = oldest[14] ? group_14 : 2'h0;
   assign \$6849  = \$6847  | \$6848 ;
-  assign \$6850  = oldest[7] ? group_7 : 2'h0;
+  assign \$6850  = oldest[15] ? group_15 : 2'h0;
   assign \$6851  = \$6849  | \$6850 ;
-  assign \$6852  = oldest[8] ? group_8 : 2'h0;
-  assign \$6853  = \$6851  | \$6852 ;
-  assign \$6854  = oldest[9] ? group_9 : 2'h0;
-  assign \$6855  = \$6853  | \$6854 ;
-  assign \$6856  = oldest[10] ? group_10 : 2'h0;
-  assign \$6857  = \$6855  | \$6856 ;
-  assign \$6858  = oldest[11] ? group_11 : 2'h0;
-  assign \$6859  = \$6857  | \$6858 ;
-  assign \$6860  = oldest[12] ? group_12 : 2'h0;
-  assign \$6861  = \$6859  | \$6860 ;
-  assign \$6862  = oldest[13] ? group_13 : 2'h0;
-  assign \$6863  = \$6861  | \$6862 ;
-  assign \$6864  = oldest[14] ? group_14 : 2'h0;
-  assign \$6865  = \$6863  | \$6864 ;
-  assign \$6866  = oldest[15] ? group_15 : 2'h0;
-  assign \$6867  = \$6865  | \$6866 ;
-  assign \$6868  = oldest[0] ? bank_0 : 2'h0;
-  assign \$6869  = oldest[1] ? bank_1 : 2'h0;
+  assign \$6852  = oldest[0] ? bank_0 : 2'h0;
+  assign \$6853  = oldest[1] ? bank_1 : 2'h0;
+  assign \$6854  = \$6852  | \$6853 ;
+  assign \$6855  = oldest[2] ? bank_2 : 2'h0;
+  assign \$6856  = \$6854  | \$6855 ;
+  assign \$6857  = oldest[3] ? bank_3 : 2'h0;
+  assign \$6858  = \$6856  | \$6857 ;
+  assign \$6859  = oldest[4] ? bank_4 : 2'h0;
+  assign \$6860  = \$6858  | \$6859 ;
+  assign \$6861  = oldest[5] ? bank_5 : 2'h0;
+  assign \$6862  = \$6860  | \$6861 ;
+  assign \$6863  = oldest[6] ? bank_6 : 2'h0;
+  assign \$6864  = \$6862  | \$6863 ;
+  assign \$6865  = oldest[7] ? bank_7 : 2'h0;
+  assign \$6866  = \$6864  | \$6865 ;
+  assign \$6867  = oldest[8] ? bank_8 : 2'h0;
+  assign \$6868  = \$6866  | \$6867 ;
+  assign \$6869  = oldest[9] ? bank_9 : 2'h0;
   assign \$6870  = \$6868  | \$6869 ;
-  assign \$6871  = oldest[2] ? bank_2 : 2'h0;
+  assign \$6871  = oldest[10] ? bank_10 : 2'h0;
   assign \$6872  = \$6870  | \$6871 ;
-  assign \$6873  = oldest[3] ? bank_3 : 2'h0;
+  assign \$6873  = oldest[11] ? bank_11 : 2'h0;
   assign \$6874  = \$6872  | \$6873 ;
-  assign \$6875  = oldest[4] ? bank_4 : 2'h0;
+  assign \$6875  = oldest[12] ? bank_12 : 2'h0;
   assign \$6876  = \$6874  | \$6875 ;
-  assign \$6877  = oldest[5] ? bank_5 : 2'h0;
+  assign \$6877  = oldest[13] ? bank_13 : 2'h0;
   assign \$6878  = \$6876  | \$6877 ;
-  assign \$6879  = oldest[6] ? bank_6 : 2'h0;
+  assign \$6879  = oldest[14] ? bank_14 : 2'h0;
   assign \$6880  = \$6878  | \$6879 ;
-  assign \$6881  = oldest[7] ? bank_7 : 2'h0;
+  assign \$6881  = oldest[15] ? bank_15 : 2'h0;
   assign \$6882  = \$6880  | \$6881 ;
-  assign \$6883  = oldest[8] ? bank_8 : 2'h0;
-  assign \$6884  = \$6882  | \$6883 ;
-  assign \$6885  = oldest[9] ? bank_9 : 2'h0;
-  assign \$6886  = \$6884  | \$6885 ;
-  assign \$6887  = oldest[10] ? bank_10 : 2'h0;
-  assign \$6888  = \$6886  | \$6887 ;
-  assign \$6889  = oldest[11] ? bank_11 : 2'h0;
-  assign \$6890  = \$6888  | \$6889 ;
-  assign \$6891  = oldest[12] ? bank_12 : 2'h0;
-  assign \$6892  = \$6890  | \$6891 ;
-  assign \$6893  = oldest[13] ? bank_13 : 2'h0;
-  assign \$6894  = \$6892  | \$6893 ;
-  assign \$6895  = oldest[14] ? bank_14 : 2'h0;
-  assign \$6896  = \$6894  | \$6895 ;
-  assign \$6897  = oldest[15] ? bank_15 : 2'h0;
-  assign \$6898  = \$6896  | \$6897 ;
-  assign \$6899  = oldest[0] ? choice_0 : 8'h00;
-  assign \$6900  = oldest[1] ? choice_1 : 8'h00;
+  assign \$6883  = oldest[0] ? choice_0 : 8'h00;
+  assign \$6884  = oldest[1] ? choice_1 : 8'h00;
+  assign \$6885  = \$6883  | \$6884 ;
+  assign \$6886  = oldest[2] ? choice_2 : 8'h00;
+  assign \$6887  = \$6885  | \$6886 ;
+  assign \$6888  = oldest[3] ? choice_3 : 8'h00;
+  assign \$6889  = \$6887  | \$6888 ;
+  assign \$6890  = oldest[4] ? choice_4 : 8'h00;
+  assign \$6891  = \$6889  | \$6890 ;
+  assign \$6892  = oldest[5] ? choice_5 : 8'h00;
+  assign \$6893  = \$6891  | \$6892 ;
+  assign \$6894  = oldest[6] ? choice_6 : 8'h00;
+  assign \$6895  = \$6893  | \$6894 ;
+  assign \$6896  = oldest[7] ? choice_7 : 8'h00;
+  assign \$6897  = \$6895  | \$6896 ;
+  assign \$6898  = oldest[8] ? choice_8 : 8'h00;
+  assign \$6899  = \$6897  | \$6898 ;
+  assign \$6900  = oldest[9] ? choice_9 : 8'h00;
   assign \$6901  = \$6899  | \$6900 ;
-  assign \$6902  = oldest[2] ? choice_2 : 8'h00;
+  assign \$6902  = oldest[10] ? choice_10 : 8'h00;
   assign \$6903  = \$6901  | \$6902 ;
-  assign \$6904  = oldest[3] ? choice_3 : 8'h00;
+  assign \$6904  = oldest[11] ? choice_11 : 8'h00;
   assign \$6905  = \$6903  | \$6904 ;
-  assign \$6906  = oldest[4] ? choice_4 : 8'h00;
+  assign \$6906  = oldest[12] ? choice_12 : 8'h00;
   assign \$6907  = \$6905  | \$6906 ;
-  assign \$6908  = oldest[5] ? choice_5 : 8'h00;
+  assign \$6908  = oldest[13] ? choice_13 : 8'h00;
   assign \$6909  = \$6907  | \$6908 ;
-  assign \$6910  = oldest[6] ? choice_6 : 8'h00;
+  assign \$6910  = oldest[14] ? choice_14 : 8'h00;
   assign \$6911  = \$6909  | \$6910 ;
-  assign \$6912  = oldest[7] ? choice_7 : 8'h00;
+  assign \$6912  = oldest[15] ? choice_15 : 8'h00;
   assign \$6913  = \$6911  | \$6912 ;
-  assign \$6914  = oldest[8] ? choice_8 : 8'h00;
-  assign \$6915  = \$6913  | \$6914 ;
-  assign \$6916  = oldest[9] ? choice_9 : 8'h00;
-  assign \$6917  = \$6915  | \$6916 ;
-  assign \$6918  = oldest[10] ? choice_10 : 8'h00;
-  assign \$6919  = \$6917  | \$6918 ;
-  assign \$6920  = oldest[11] ? choice_11 : 8'h00;
-  assign \$6921  = \$6919  | \$6920 ;
-  assign \$6922  = oldest[12] ? choice_12 : 8'h00;
-  assign \$6923  = \$6921  | \$6922 ;
-  assign \$6924  = oldest[13] ? choice_13 : 8'h00;
-  assign \$6925  = \$6923  | \$6924 ;
-  assign \$6926  = oldest[14] ? choice_14 : 8'h00;
-  assign \$6927  = \$6925  | \$6926 ;
-  assign \$6928  = oldest[15] ? choice_15 : 8'h00;
-  assign \$6929  = \$6927  | \$6928 ;
-  assign \$6930  = | misses;
-  assign \$6931  = run + 1'h1;
-  assign \$6932  = ! shown;
-  assign \$6933  = o__ready & \$6932 ;
-  assign \$6934  = busy_0 & \$6933 ;
-  assign \$6935  = step_0 + 1'h1;
-  assign \$6936  = left_0 - 1'h1;
-  assign \$6937  = ! { now_0[1:0], now_0[3:2] };
-  assign \$6938  = bank_wait_0 <= 5'h15;
-  assign \$6939  = \$6937  & \$6938 ;
-  assign \$6940  = { now_0[1:0], now_0[3:2] } == 1'h1;
-  assign \$6941  = bank_wait_1 <= 5'h15;
-  assign \$6942  = \$6940  & \$6941 ;
-  assign \$6943  = { now_0[1:0], now_0[3:2] } == 2'h2;
-  assign \$6944  = bank_wait_2 <= 5'h15;
-  assign \$6945  = \$6943  & \$6944 ;
-  assign \$6946  = { now_0[1:0], now_0[3:2] } == 2'h3;
-  assign \$6947  = bank_wait_3 <= 5'h15;
-  assign \$6948  = \$6946  & \$6947 ;
-  assign \$6949  = { now_0[1:0], now_0[3:2] } == 3'h4;
-  assign \$6950  = bank_wait_4 <= 5'h15;
-  assign \$6951  = \$6949  & \$6950 ;
-  assign \$6952  = { now_0[1:0], now_0[3:2] } == 3'h5;
-  assign \$6953  = bank_wait_5 <= 5'h15;
-  assign \$6954  = \$6952  & \$6953 ;
-  assign \$6955  = { now_0[1:0], now_0[3:2] } == 3'h6;
-  assign \$6956  = bank_wait_6 <= 5'h15;
-  assign \$6957  = \$6955  & \$6956 ;
-  assign \$6958  = { now_0[1:0], now_0[3:2] } == 3'h7;
-  assign \$6959  = bank_wait_7 <= 5'h15;
-  assign \$6960  = \$6958  & \$6959 ;
-  assign \$6961  = { now_0[1:0], now_0[3:2] } == 4'h8;
-  assign \$6962  = bank_wait_8 <= 5'h15;
-  assign \$6963  = \$6961  & \$6962 ;
-  assign \$6964  = { now_0[1:0], now_0[3:2] } == 4'h9;
-  assign \$6965  = bank_wait_9 <= 5'h15;
-  assign \$6966  = \$6964  & \$6965 ;
-  assign \$6967  = { now_0[1:0], now_0[3:2] } == 4'ha;
-  assign \$6968  = bank_wait_10 <= 5'h15;
-  assign \$6969  = \$6967  & \$6968 ;
-  assign \$6970  = { now_0[1:0], now_0[3:2] } == 4'hb;
-  assign \$6971  = bank_wait_11 <= 5'h15;
-  assign \$6972  = \$6970  & \$6971 ;
-  assign \$6973  = { now_0[1:0], now_0[3:2] } == 4'hc;
-  assign \$6974  = bank_wait_12 <= 5'h15;
-  assign \$6975  = \$6973  & \$6974 ;
-  assign \$6976  = { now_0[1:0], now_0[3:2] } == 4'hd;
-  assign \$6977  = bank_wait_13 <= 5'h15;
-  assign \$6978  = \$6976  & \$6977 ;
-  assign \$6979  = { now_0[1:0], now_0[3:2] } == 4'he;
-  assign \$6980  = bank_wait_14 <= 5'h15;
-  assign \$6981  = \$6979  & \$6980 ;
-  assign \$6982  = { now_0[1:0], now_0[3:2] } == 4'hf;
-  assign \$6983  = bank_wait_15 <= 5'h15;
-  assign \$6984  = \$6982  & \$6983 ;
-  assign \$6985  = ! ahead_lane;
-  assign \$6986  = ahead & \$6985 ;
-  assign \$6987  = \$6986  & free_0;
-  assign \$6988  = ~ ahead_choice;
-  assign \$6989  = the_pending & \$6988 ;
-  assign \$6990  = | \$6989 ;
-  assign \$6991  = ~ \$6990 ;
-  assign \$6992  = chosen[0] ? ref_0 : 7'h00;
-  assign \$6993  = chosen[1] ? ref_1 : 7'h00;
+  assign \$6914  = | misses;
+  assign \$6915  = run + 1'h1;
+  assign \$6916  = ! shown;
+  assign \$6917  = o__ready & \$6916 ;
+  assign \$6918  = busy_0 & \$6917 ;
+  assign \$6919  = step_0 + 1'h1;
+  assign \$6920  = left_0 - 1'h1;
+  assign \$6921  = ! { now_0[1:0], now_0[3:2] };
+  assign \$6922  = bank_wait_0 <= 5'h15;
+  assign \$6923  = \$6921  & \$6922 ;
+  assign \$6924  = { now_0[1:0], now_0[3:2] } == 1'h1;
+  assign \$6925  = bank_wait_1 <= 5'h15;
+  assign \$6926  = \$6924  & \$6925 ;
+  assign \$6927  = { now_0[1:0], now_0[3:2] } == 2'h2;
+  assign \$6928  = bank_wait_2 <= 5'h15;
+  assign \$6929  = \$6927  & \$6928 ;
+  assign \$6930  = { now_0[1:0], now_0[3:2] } == 2'h3;
+  assign \$6931  = bank_wait_3 <= 5'h15;
+  assign \$6932  = \$6930  & \$6931 ;
+  assign \$6933  = { now_0[1:0], now_0[3:2] } == 3'h4;
+  assign \$6934  = bank_wait_4 <= 5'h15;
+  assign \$6935  = \$6933  & \$6934 ;
+  assign \$6936  = { now_0[1:0], now_0[3:2] } == 3'h5;
+  assign \$6937  = bank_wait_5 <= 5'h15;
+  assign \$6938  = \$6936  & \$6937 ;
+  assign \$6939  = { now_0[1:0], now_0[3:2] } == 3'h6;
+  assign \$6940  = bank_wait_6 <= 5'h15;
+  assign \$6941  = \$6939  & \$6940 ;
+  assign \$6942  = { now_0[1:0], now_0[3:2] } == 3'h7;
+  assign \$6943  = bank_wait_7 <= 5'h15;
+  assign \$6944  = \$6942  & \$6943 ;
+  assign \$6945  = { now_0[1:0], now_0[3:2] } == 4'h8;
+  assign \$6946  = bank_wait_8 <= 5'h15;
+  assign \$6947  = \$6945  & \$6946 ;
+  assign \$6948  = { now_0[1:0], now_0[3:2] } == 4'h9;
+  assign \$6949  = bank_wait_9 <= 5'h15;
+  assign \$6950  = \$6948  & \$6949 ;
+  assign \$6951  = { now_0[1:0], now_0[3:2] } == 4'ha;
+  assign \$6952  = bank_wait_10 <= 5'h15;
+  assign \$6953  = \$6951  & \$6952 ;
+  assign \$6954  = { now_0[1:0], now_0[3:2] } == 4'hb;
+  assign \$6955  = bank_wait_11 <= 5'h15;
+  assign \$6956  = \$6954  & \$6955 ;
+  assign \$6957  = { now_0[1:0], now_0[3:2] } == 4'hc;
+  assign \$6958  = bank_wait_12 <= 5'h15;
+  assign \$6959  = \$6957  & \$6958 ;
+  assign \$6960  = { now_0[1:0], now_0[3:2] } == 4'hd;
+  assign \$6961  = bank_wait_13 <= 5'h15;
+  assign \$6962  = \$6960  & \$6961 ;
+  assign \$6963  = { now_0[1:0], now_0[3:2] } == 4'he;
+  assign \$6964  = bank_wait_14 <= 5'h15;
+  assign \$6965  = \$6963  & \$6964 ;
+  assign \$6966  = { now_0[1:0], now_0[3:2] } == 4'hf;
+  assign \$6967  = bank_wait_15 <= 5'h15;
+  assign \$6968  = \$6966  & \$6967 ;
+  assign \$6969  = ! ahead_lane;
+  assign \$6970  = ahead & \$6969 ;
+  assign \$6971  = \$6970  & free_0;
+  assign \$6972  = ~ ahead_choice;
+  assign \$6973  = the_pending & \$6972 ;
+  assign \$6974  = | \$6973 ;
+  assign \$6975  = ~ \$6974 ;
+  assign \$6976  = chosen[0] ? ref_0 : 7'h00;
+  assign \$6977  = chosen[1] ? ref_1 : 7'h00;
+  assign \$6978  = \$6976  | \$6977 ;
+  assign \$6979  = chosen[2] ? ref_2 : 7'h00;
+  assign \$6980  = \$6978  | \$6979 ;
+  assign \$6981  = chosen[3] ? ref_3 : 7'h00;
+  assign \$6982  = \$6980  | \$6981 ;
+  assign \$6983  = chosen[4] ? ref_4 : 7'h00;
+  assign \$6984  = \$6982  | \$6983 ;
+  assign \$6985  = chosen[5] ? ref_5 : 7'h00;
+  assign \$6986  = \$6984  | \$6985 ;
+  assign \$6987  = chosen[6] ? ref_6 : 7'h00;
+  assign \$6988  = \$6986  | \$6987 ;
+  assign \$6989  = chosen[7] ? ref_7 : 7'h00;
+  assign \$6990  = \$6988  | \$6989 ;
+  assign \$6991  = chosen[8] ? ref_8 : 7'h00;
+  assign \$6992  = \$6990  | \$6991 ;
+  assign \$6993  = chosen[9] ? ref_9 : 7'h00;
   assign \$6994  = \$6992  | \$6993 ;
-  assign \$6995  = chosen[2] ? ref_2 : 7'h00;
+  assign \$6995  = chosen[10] ? ref_10 : 7'h00;
   assign \$6996  = \$6994  | \$6995 ;
-  assign \$6997  = chosen[3] ? ref_3 : 7'h00;
+  assign \$6997  = chosen[11] ? ref_11 : 7'h00;
   assign \$6998  = \$6996  | \$6997 ;
-  assign \$6999  = chosen[4] ? ref_4 : 7'h00;
+  assign \$6999  = chosen[12] ? ref_12 : 7'h00;
   assign \$7000  = \$6998  | \$6999 ;
-  assign \$7001  = chosen[5] ? ref_5 : 7'h00;
+  assign \$7001  = chosen[13] ? ref_13 : 7'h00;
   assign \$7002  = \$7000  | \$7001 ;
-  assign \$7003  = chosen[6] ? ref_6 : 7'h00;
+  assign \$7003  = chosen[14] ? ref_14 : 7'h00;
   assign \$7004  = \$7002  | \$7003 ;
-  assign \$7005  = chosen[7] ? ref_7 : 7'h00;
+  assign \$7005  = chosen[15] ? ref_15 : 7'h00;
   assign \$7006  = \$7004  | \$7005 ;
-  assign \$7007  = chosen[8] ? ref_8 : 7'h00;
-  assign \$7008  = \$7006  | \$7007 ;
-  assign \$7009  = chosen[9] ? ref_9 : 7'h00;
-  assign \$7010  = \$7008  | \$7009 ;
-  assign \$7011  = chosen[10] ? ref_10 : 7'h00;
-  assign \$7012  = \$7010  | \$7011 ;
-  assign \$7013  = chosen[11] ? ref_11 : 7'h00;
-  assign \$7014  = \$7012  | \$7013 ;
-  assign \$7015  = chosen[12] ? ref_12 : 7'h00;
-  assign \$7016  = \$7014  | \$7015 ;
-  assign \$7017  = chosen[13] ? ref_13 : 7'h00;
-  assign \$7018  = \$7016  | \$7017 ;
-  assign \$7019  = chosen[14] ? ref_14 : 7'h00;
-  assign \$7020  = \$7018  | \$7019 ;
-  assign \$7021  = chosen[15] ? ref_15 : 7'h00;
-  assign \$7022  = \$7020  | \$7021 ;
-  assign \$7024  = o__ready & \$7023 ;
-  assign \$7025  = busy_1 & \$7024 ;
-  assign \$7026  = step_1 + 1'h1;
-  assign \$7027  = left_1 - 1'h1;
-  assign \$7028  = ! { now_1[1:0], now_1[3:2] };
-  assign \$7029  = bank_wait_0 <= 5'h15;
-  assign \$7030  = \$7028  & \$7029 ;
-  assign \$7031  = { now_1[1:0], now_1[3:2] } == 1'h1;
-  assign \$7032  = bank_wait_1 <= 5'h15;
-  assign \$7033  = \$7031  & \$7032 ;
-  assign \$7034  = { now_1[1:0], now_1[3:2] } == 2'h2;
-  assign \$7035  = bank_wait_2 <= 5'h15;
-  assign \$7036  = \$7034  & \$7035 ;
-  assign \$7037  = { now_1[1:0], now_1[3:2] } == 2'h3;
-  assign \$7038  = bank_wait_3 <= 5'h15;
-  assign \$7039  = \$7037  & \$7038 ;
-  assign \$7040  = { now_1[1:0], now_1[3:2] } == 3'h4;
-  assign \$7041  = bank_wait_4 <= 5'h15;
-  assign \$7042  = \$7040  & \$7041 ;
-  assign \$7043  = { now_1[1:0], now_1[3:2] } == 3'h5;
-  assign \$7044  = bank_wait_5 <= 5'h15;
-  assign \$7045  = \$7043  & \$7044 ;
-  assign \$7046  = { now_1[1:0], now_1[3:2] } == 3'h6;
-  assign \$7047  = bank_wait_6 <= 5'h15;
-  assign \$7048  = \$7046  & \$7047 ;
-  assign \$7049  = { now_1[1:0], now_1[3:2] } == 3'h7;
-  assign \$7050  = bank_wait_7 <= 5'h15;
-  assign \$7051  = \$7049  & \$7050 ;
-  assign \$7052  = { now_1[1:0], now_1[3:2] } == 4'h8;
-  assign \$7053  = bank_wait_8 <= 5'h15;
-  assign \$7054  = \$7052  & \$7053 ;
-  assign \$7055  = { now_1[1:0], now_1[3:2] } == 4'h9;
-  assign \$7056  = bank_wait_9 <= 5'h15;
-  assign \$7057  = \$7055  & \$7056 ;
-  assign \$7058  = { now_1[1:0], now_1[3:2] } == 4'ha;
-  assign \$7059  = bank_wait_10 <= 5'h15;
-  assign \$7060  = \$7058  & \$7059 ;
-  assign \$7061  = { now_1[1:0], now_1[3:2] } == 4'hb;
-  assign \$7062  = bank_wait_11 <= 5'h15;
-  assign \$7063  = \$7061  & \$7062 ;
-  assign \$7064  = { now_1[1:0], now_1[3:2] } == 4'hc;
-  assign \$7065  = bank_wait_12 <= 5'h15;
-  assign \$7066  = \$7064  & \$7065 ;
-  assign \$7067  = { now_1[1:0], now_1[3:2] } == 4'hd;
-  assign \$7068  = bank_wait_13 <= 5'h15;
-  assign \$7069  = \$7067  & \$7068 ;
-  assign \$7070  = { now_1[1:0], now_1[3:2] } == 4'he;
-  assign \$7071  = bank_wait_14 <= 5'h15;
-  assign \$7072  = \$7070  & \$7071 ;
-  assign \$7073  = { now_1[1:0], now_1[3:2] } == 4'hf;
-  assign \$7074  = bank_wait_15 <= 5'h15;
-  assign \$7075  = \$7073  & \$7074 ;
-  assign \$7077  = ahead & \$7076 ;
-  assign \$7078  = \$7077  & free_1;
-  assign \$7079  = ~ ahead_choice;
-  assign \$7080  = the_pending & \$7079 ;
-  assign \$7081  = | \$7080 ;
-  assign \$7082  = ~ \$7081 ;
-  assign \$7083  = chosen[0] ? ref_0 : 7'h00;
-  assign \$7084  = chosen[1] ? ref_1 : 7'h00;
+  assign \$7008  = o__ready & \$7007 ;
+  assign \$7009  = busy_1 & \$7008 ;
+  assign \$7010  = step_1 + 1'h1;
+  assign \$7011  = left_1 - 1'h1;
+  assign \$7012  = ! { now_1[1:0], now_1[3:2] };
+  assign \$7013  = bank_wait_0 <= 5'h15;
+  assign \$7014  = \$7012  & \$7013 ;
+  assign \$7015  = { now_1[1:0], now_1[3:2] } == 1'h1;
+  assign \$7016  = bank_wait_1 <= 5'h15;
+  assign \$7017  = \$7015  & \$7016 ;
+  assign \$7018  = { now_1[1:0], now_1[3:2] } == 2'h2;
+  assign \$7019  = bank_wait_2 <= 5'h15;
+  assign \$7020  = \$7018  & \$7019 ;
+  assign \$7021  = { now_1[1:0], now_1[3:2] } == 2'h3;
+  assign \$7022  = bank_wait_3 <= 5'h15;
+  assign \$7023  = \$7021  & \$7022 ;
+  assign \$7024  = { now_1[1:0], now_1[3:2] } == 3'h4;
+  assign \$7025  = bank_wait_4 <= 5'h15;
+  assign \$7026  = \$7024  & \$7025 ;
+  assign \$7027  = { now_1[1:0], now_1[3:2] } == 3'h5;
+  assign \$7028  = bank_wait_5 <= 5'h15;
+  assign \$7029  = \$7027  & \$7028 ;
+  assign \$7030  = { now_1[1:0], now_1[3:2] } == 3'h6;
+  assign \$7031  = bank_wait_6 <= 5'h15;
+  assign \$7032  = \$7030  & \$7031 ;
+  assign \$7033  = { now_1[1:0], now_1[3:2] } == 3'h7;
+  assign \$7034  = bank_wait_7 <= 5'h15;
+  assign \$7035  = \$7033  & \$7034 ;
+  assign \$7036  = { now_1[1:0], now_1[3:2] } == 4'h8;
+  assign \$7037  = bank_wait_8 <= 5'h15;
+  assign \$7038  = \$7036  & \$7037 ;
+  assign \$7039  = { now_1[1:0], now_1[3:2] } == 4'h9;
+  assign \$7040  = bank_wait_9 <= 5'h15;
+  assign \$7041  = \$7039  & \$7040 ;
+  assign \$7042  = { now_1[1:0], now_1[3:2] } == 4'ha;
+  assign \$7043  = bank_wait_10 <= 5'h15;
+  assign \$7044  = \$7042  & \$7043 ;
+  assign \$7045  = { now_1[1:0], now_1[3:2] } == 4'hb;
+  assign \$7046  = bank_wait_11 <= 5'h15;
+  assign \$7047  = \$7045  & \$7046 ;
+  assign \$7048  = { now_1[1:0], now_1[3:2] } == 4'hc;
+  assign \$7049  = bank_wait_12 <= 5'h15;
+  assign \$7050  = \$7048  & \$7049 ;
+  assign \$7051  = { now_1[1:0], now_1[3:2] } == 4'hd;
+  assign \$7052  = bank_wait_13 <= 5'h15;
+  assign \$7053  = \$7051  & \$7052 ;
+  assign \$7054  = { now_1[1:0], now_1[3:2] } == 4'he;
+  assign \$7055  = bank_wait_14 <= 5'h15;
+  assign \$7056  = \$7054  & \$7055 ;
+  assign \$7057  = { now_1[1:0], now_1[3:2] } == 4'hf;
+  assign \$7058  = bank_wait_15 <= 5'h15;
+  assign \$7059  = \$7057  & \$7058 ;
+  assign \$7061  = ahead & \$7060 ;
+  assign \$7062  = \$7061  & free_1;
+  assign \$7063  = ~ ahead_choice;
+  assign \$7064  = the_pending & \$7063 ;
+  assign \$7065  = | \$7064 ;
+  assign \$7066  = ~ \$7065 ;
+  assign \$7067  = chosen[0] ? ref_0 : 7'h00;
+  assign \$7068  = chosen[1] ? ref_1 : 7'h00;
+  assign \$7069  = \$7067  | \$7068 ;
+  assign \$7070  = chosen[2] ? ref_2 : 7'h00;
+  assign \$7071  = \$7069  | \$7070 ;
+  assign \$7072  = chosen[3] ? ref_3 : 7'h00;
+  assign \$7073  = \$7071  | \$7072 ;
+  assign \$7074  = chosen[4] ? ref_4 : 7'h00;
+  assign \$7075  = \$7073  | \$7074 ;
+  assign \$7076  = chosen[5] ? ref_5 : 7'h00;
+  assign \$7077  = \$7075  | \$7076 ;
+  assign \$7078  = chosen[6] ? ref_6 : 7'h00;
+  assign \$7079  = \$7077  | \$7078 ;
+  assign \$7080  = chosen[7] ? ref_7 : 7'h00;
+  assign \$7081  = \$7079  | \$7080 ;
+  assign \$7082  = chosen[8] ? ref_8 : 7'h00;
+  assign \$7083  = \$7081  | \$7082 ;
+  assign \$7084  = chosen[9] ? ref_9 : 7'h00;
   assign \$7085  = \$7083  | \$7084 ;
-  assign \$7086  = chosen[2] ? ref_2 : 7'h00;
+  assign \$7086  = chosen[10] ? ref_10 : 7'h00;
   assign \$7087  = \$7085  | \$7086 ;
-  assign \$7088  = chosen[3] ? ref_3 : 7'h00;
+  assign \$7088  = chosen[11] ? ref_11 : 7'h00;
   assign \$7089  = \$7087  | \$7088 ;
-  assign \$7090  = chosen[4] ? ref_4 : 7'h00;
+  assign \$7090  = chosen[12] ? ref_12 : 7'h00;
   assign \$7091  = \$7089  | \$7090 ;
-  assign \$7092  = chosen[5] ? ref_5 : 7'h00;
+  assign \$7092  = chosen[13] ? ref_13 : 7'h00;
   assign \$7093  = \$7091  | \$7092 ;
-  assign \$7094  = chosen[6] ? ref_6 : 7'h00;
+  assign \$7094  = chosen[14] ? ref_14 : 7'h00;
   assign \$7095  = \$7093  | \$7094 ;
-  assign \$7096  = chosen[7] ? ref_7 : 7'h00;
+  assign \$7096  = chosen[15] ? ref_15 : 7'h00;
   assign \$7097  = \$7095  | \$7096 ;
-  assign \$7098  = chosen[8] ? ref_8 : 7'h00;
-  assign \$7099  = \$7097  | \$7098 ;
-  assign \$7100  = chosen[9] ? ref_9 : 7'h00;
-  assign \$7101  = \$7099  | \$7100 ;
-  assign \$7102  = chosen[10] ? ref_10 : 7'h00;
-  assign \$7103  = \$7101  | \$7102 ;
-  assign \$7104  = chosen[11] ? ref_11 : 7'h00;
-  assign \$7105  = \$7103  | \$7104 ;
-  assign \$7106  = chosen[12] ? ref_12 : 7'h00;
-  assign \$7107  = \$7105  | \$7106 ;
-  assign \$7108  = chosen[13] ? ref_13 : 7'h00;
-  assign \$7109  = \$7107  | \$7108 ;
-  assign \$7110  = chosen[14] ? ref_14 : 7'h00;
-  assign \$7111  = \$7109  | \$7110 ;
-  assign \$7112  = chosen[15] ? ref_15 : 7'h00;
-  assign \$7113  = \$7111  | \$7112 ;
+  assign \$7098  = ~ ahead_choice;
+  assign \$7099  = pending_0 & \$7098 ;
+  assign \$7100  = { group_0, bank_0 } == { ahead_group, ahead_bank };
+  assign \$7101  = ahead_opens & \$7100 ;
+  assign \$7102  = ~ ahead_choice;
+  assign \$7103  = pending_1 & \$7102 ;
+  assign \$7104  = { group_1, bank_1 } == { ahead_group, ahead_bank };
+  assign \$7105  = ahead_opens & \$7104 ;
+  assign \$7106  = ~ ahead_choice;
+  assign \$7107  = pending_2 & \$7106 ;
+  assign \$7108  = { group_2, bank_2 } == { ahead_group, ahead_bank };
+  assign \$7109  = ahead_opens & \$7108 ;
+  assign \$7110  = ~ ahead_choice;
+  assign \$7111  = pending_3 & \$7110 ;
+  assign \$7112  = { group_3, bank_3 } == { ahead_group, ahead_bank };
+  assign \$7113  = ahead_opens & \$7112 ;
   assign \$7114  = ~ ahead_choice;
-  assign \$7115  = pending_0 & \$7114 ;
-  assign \$7116  = { group_0, bank_0 } == { ahead_group, ahead_bank };
+  assign \$7115  = pending_4 & \$7114 ;
+  assign \$7116  = { group_4, bank_4 } == { ahead_group, ahead_bank };
   assign \$7117  = ahead_opens & \$7116 ;
   assign \$7118  = ~ ahead_choice;
-  assign \$7119  = pending_1 & \$7118 ;
-  assign \$7120  = { group_1, bank_1 } == { ahead_group, ahead_bank };
+  assign \$7119  = pending_5 & \$7118 ;
+  assign \$7120  = { group_5, bank_5 } == { ahead_group, ahead_bank };
   assign \$7121  = ahead_opens & \$7120 ;
   assign \$7122  = ~ ahead_choice;
-  assign \$7123  = pending_2 & \$7122 ;
-  assign \$7124  = { group_2, bank_2 } == { ahead_group, ahead_bank };
+  assign \$7123  = pending_6 & \$7122 ;
+  assign \$7124  = { group_6, bank_6 } == { ahead_group, ahead_bank };
   assign \$7125  = ahead_opens & \$7124 ;
   assign \$7126  = ~ ahead_choice;
-  assign \$7127  = pending_3 & \$7126 ;
-  assign \$7128  = { group_3, bank_3 } == { ahead_group, ahead_bank };
+  assign \$7127  = pending_7 & \$7126 ;
+  assign \$7128  = { group_7, bank_7 } == { ahead_group, ahead_bank };
   assign \$7129  = ahead_opens & \$7128 ;
   assign \$7130  = ~ ahead_choice;
-  assign \$7131  = pending_4 & \$7130 ;
-  assign \$7132  = { group_4, bank_4 } == { ahead_group, ahead_bank };
+  assign \$7131  = pending_8 & \$7130 ;
+  assign \$7132  = { group_8, bank_8 } == { ahead_group, ahead_bank };
   assign \$7133  = ahead_opens & \$7132 ;
   assign \$7134  = ~ ahead_choice;
-  assign \$7135  = pending_5 & \$7134 ;
-  assign \$7136  = { group_5, bank_5 } == { ahead_group, ahead_bank };
+  assign \$7135  = pending_9 & \$7134 ;
+  assign \$7136  = { group_9, bank_9 } == { ahead_group, ahead_bank };
   assign \$7137  = ahead_opens & \$7136 ;
   assign \$7138  = ~ ahead_choice;
-  assign \$7139  = pending_6 & \$7138 ;
-  assign \$7140  = { group_6, bank_6 } == { ahead_group, ahead_bank };
+  assign \$7139  = pending_10 & \$7138 ;
+  assign \$7140  = { group_10, bank_10 } == { ahead_group, ahead_bank };
   assign \$7141  = ahead_opens & \$7140 ;
   assign \$7142  = ~ ahead_choice;
-  assign \$7143  = pending_7 & \$7142 ;
-  assign \$7144  = { group_7, bank_7 } == { ahead_group, ahead_bank };
+  assign \$7143  = pending_11 & \$7142 ;
+  assign \$7144  = { group_11, bank_11 } == { ahead_group, ahead_bank };
   assign \$7145  = ahead_opens & \$7144 ;
   assign \$7146  = ~ ahead_choice;
-  assign \$7147  = pending_8 & \$7146 ;
-  assign \$7148  = { group_8, bank_8 } == { ahead_group, ahead_bank };
+  assign \$7147  = pending_12 & \$7146 ;
+  assign \$7148  = { group_12, bank_12 } == { ahead_group, ahead_bank };
   assign \$7149  = ahead_opens & \$7148 ;
   assign \$7150  = ~ ahead_choice;
-  assign \$7151  = pending_9 & \$7150 ;
-  assign \$7152  = { group_9, bank_9 } == { ahead_group, ahead_bank };
+  assign \$7151  = pending_13 & \$7150 ;
+  assign \$7152  = { group_13, bank_13 } == { ahead_group, ahead_bank };
   assign \$7153  = ahead_opens & \$7152 ;
   assign \$7154  = ~ ahead_choice;
-  assign \$7155  = pending_10 & \$7154 ;
-  assign \$7156  = { group_10, bank_10 } == { ahead_group, ahead_bank };
+  assign \$7155  = pending_14 & \$7154 ;
+  assign \$7156  = { group_14, bank_14 } == { ahead_group, ahead_bank };
   assign \$7157  = ahead_opens & \$7156 ;
   assign \$7158  = ~ ahead_choice;
-  assign \$7159  = pending_11 & \$7158 ;
-  assign \$7160  = { group_11, bank_11 } == { ahead_group, ahead_bank };
+  assign \$7159  = pending_15 & \$7158 ;
+  assign \$7160  = { group_15, bank_15 } == { ahead_group, ahead_bank };
   assign \$7161  = ahead_opens & \$7160 ;
-  assign \$7162  = ~ ahead_choice;
-  assign \$7163  = pending_12 & \$7162 ;
-  assign \$7164  = { group_12, bank_12 } == { ahead_group, ahead_bank };
-  assign \$7165  = ahead_opens & \$7164 ;
-  assign \$7166  = ~ ahead_choice;
-  assign \$7167  = pending_13 & \$7166 ;
-  assign \$7168  = { group_13, bank_13 } == { ahead_group, ahead_bank };
-  assign \$7169  = ahead_opens & \$7168 ;
-  assign \$7170  = ~ ahead_choice;
-  assign \$7171  = pending_14 & \$7170 ;
-  assign \$7172  = { group_14, bank_14 } == { ahead_group, ahead_bank };
-  assign \$7173  = ahead_opens & \$7172 ;
-  assign \$7174  = ~ ahead_choice;
-  assign \$7175  = pending_15 & \$7174 ;
-  assign \$7176  = { group_15, bank_15 } == { ahead_group, ahead_bank };
-  assign \$7177  = ahead_opens & \$7176 ;
-  assign \$7178  = ! { ahead_group, ahead_bank };
-  assign \$7179  = { ahead_group, ahead_bank } == 1'h1;
-  assign \$7180  = { ahead_group, ahead_bank } == 2'h2;
-  assign \$7181  = { ahead_group, ahead_bank } == 2'h3;
-  assign \$7182  = { ahead_group, ahead_bank } == 3'h4;
-  assign \$7183  = { ahead_group, ahead_bank } == 3'h5;
-  assign \$7184  = { ahead_group, ahead_bank } == 3'h6;
-  assign \$7185  = { ahead_group, ahead_bank } == 3'h7;
-  assign \$7186  = { ahead_group, ahead_bank } == 4'h8;
-  assign \$7187  = { ahead_group, ahead_bank } == 4'h9;
-  assign \$7188  = { ahead_group, ahead_bank } == 4'ha;
-  assign \$7189  = { ahead_group, ahead_bank } == 4'hb;
-  assign \$7190  = { ahead_group, ahead_bank } == 4'hc;
-  assign \$7191  = { ahead_group, ahead_bank } == 4'hd;
-  assign \$7192  = { ahead_group, ahead_bank } == 4'he;
-  assign \$7193  = { ahead_group, ahead_bank } == 4'hf;
-  assign \$7194  = ! ahead_group[1];
-  assign \$7195  = ! window_0_0;
-  assign \$7196  = window_0_0 - 1'h1;
+  assign \$7162  = ! { ahead_group, ahead_bank };
+  assign \$7163  = { ahead_group, ahead_bank } == 1'h1;
+  assign \$7164  = { ahead_group, ahead_bank } == 2'h2;
+  assign \$7165  = { ahead_group, ahead_bank } == 2'h3;
+  assign \$7166  = { ahead_group, ahead_bank } == 3'h4;
+  assign \$7167  = { ahead_group, ahead_bank } == 3'h5;
+  assign \$7168  = { ahead_group, ahead_bank } == 3'h6;
+  assign \$7169  = { ahead_group, ahead_bank } == 3'h7;
+  assign \$7170  = { ahead_group, ahead_bank } == 4'h8;
+  assign \$7171  = { ahead_group, ahead_bank } == 4'h9;
+  assign \$7172  = { ahead_group, ahead_bank } == 4'ha;
+  assign \$7173  = { ahead_group, ahead_bank } == 4'hb;
+  assign \$7174  = { ahead_group, ahead_bank } == 4'hc;
+  assign \$7175  = { ahead_group, ahead_bank } == 4'hd;
+  assign \$7176  = { ahead_group, ahead_bank } == 4'he;
+  assign \$7177  = { ahead_group, ahead_bank } == 4'hf;
+  assign \$7178  = ! ahead_group[1];
+  assign \$7179  = ! window_0_0;
+  assign \$7180  = window_0_0 - 1'h1;
+  assign \$7181  = \$7179  ? 5'h00 : \$7180 ;
+  assign \$7182  = ! window_0_1;
+  assign \$7183  = window_0_1 - 1'h1;
+  assign \$7184  = \$7182  ? 5'h00 : \$7183 ;
+  assign \$7185  = ! window_0_2;
+  assign \$7186  = window_0_2 - 1'h1;
+  assign \$7187  = \$7185  ? 5'h00 : \$7186 ;
+  assign \$7189  = ! window_1_0;
+  assign \$7190  = window_1_0 - 1'h1;
+  assign \$7191  = \$7189  ? 5'h00 : \$7190 ;
+  assign \$7192  = ! window_1_1;
+  assign \$7193  = window_1_1 - 1'h1;
+  assign \$7194  = \$7192  ? 5'h00 : \$7193 ;
+  assign \$7195  = ! window_1_2;
+  assign \$7196  = window_1_2 - 1'h1;
   assign \$7197  = \$7195  ? 5'h00 : \$7196 ;
-  assign \$7198  = ! window_0_1;
-  assign \$7199  = window_0_1 - 1'h1;
-  assign \$7200  = \$7198  ? 5'h00 : \$7199 ;
-  assign \$7201  = ! window_0_2;
-  assign \$7202  = window_0_2 - 1'h1;
-  assign \$7203  = \$7201  ? 5'h00 : \$7202 ;
-  assign \$7205  = ! window_1_0;
-  assign \$7206  = window_1_0 - 1'h1;
-  assign \$7207  = \$7205  ? 5'h00 : \$7206 ;
-  assign \$7208  = ! window_1_1;
-  assign \$7209  = window_1_1 - 1'h1;
-  assign \$7210  = \$7208  ? 5'h00 : \$7209 ;
-  assign \$7211  = ! window_1_2;
-  assign \$7212  = window_1_2 - 1'h1;
-  assign \$7213  = \$7211  ? 5'h00 : \$7212 ;
-  assign \$7214  = i__valid & place_found_3_0;
-  assign \$7215  = ! { \$6775 , \$6773  };
-  assign \$7216  = \$7214  & \$7215 ;
-  assign \$7218  = go & ahead_opens;
-  assign \$7219  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7220  = \$7218  & \$7219 ;
-  assign \$7221  = \$7217  | \$7220 ;
-  assign \$7222  = go & ahead_opens;
-  assign \$7223  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7224  = \$7222  & \$7223 ;
-  assign \$7226  = \$7224  ? { the_first[5], \$6670 [23:7] } : \$7225 ;
-  assign \$7227  = i__valid & place_found_3_0;
-  assign \$7228  = { \$6775 , \$6773  } == 1'h1;
-  assign \$7229  = \$7227  & \$7228 ;
-  assign \$7231  = go & ahead_opens;
-  assign \$7232  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7233  = \$7231  & \$7232 ;
-  assign \$7234  = \$7230  | \$7233 ;
-  assign \$7235  = go & ahead_opens;
-  assign \$7236  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7237  = \$7235  & \$7236 ;
-  assign \$7239  = \$7237  ? { the_first[5], \$6670 [23:7] } : \$7238 ;
-  assign \$7240  = i__valid & place_found_3_0;
-  assign \$7241  = { \$6775 , \$6773  } == 2'h2;
-  assign \$7242  = \$7240  & \$7241 ;
-  assign \$7244  = go & ahead_opens;
-  assign \$7245  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7246  = \$7244  & \$7245 ;
-  assign \$7247  = \$7243  | \$7246 ;
-  assign \$7248  = go & ahead_opens;
-  assign \$7249  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7250  = \$7248  & \$7249 ;
-  assign \$7252  = \$7250  ? { the_first[5], \$6670 [23:7] } : \$7251 ;
-  assign \$7253  = i__valid & place_found_3_0;
-  assign \$7254  = { \$6775 , \$6773  } == 2'h3;
-  assign \$7255  = \$7253  & \$7254 ;
-  assign \$7257  = go & ahead_opens;
-  assign \$7258  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7259  = \$7257  & \$7258 ;
-  assign \$7260  = \$7256  | \$7259 ;
-  assign \$7261  = go & ahead_opens;
-  assign \$7262  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7263  = \$7261  & \$7262 ;
-  assign \$7265  = \$7263  ? { the_first[5], \$6670 [23:7] } : \$7264 ;
-  assign \$7266  = i__valid & place_found_3_0;
-  assign \$7267  = { \$6775 , \$6773  } == 3'h4;
-  assign \$7268  = \$7266  & \$7267 ;
-  assign \$7270  = go & ahead_opens;
-  assign \$7271  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7272  = \$7270  & \$7271 ;
-  assign \$7273  = \$7269  | \$7272 ;
-  assign \$7274  = go & ahead_opens;
-  assign \$7275  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7276  = \$7274  & \$7275 ;
-  assign \$7278  = \$7276  ? { the_first[5], \$6670 [23:7] } : \$7277 ;
-  assign \$7279  = i__valid & place_found_3_0;
-  assign \$7280  = { \$6775 , \$6773  } == 3'h5;
-  assign \$7281  = \$7279  & \$7280 ;
-  assign \$7283  = go & ahead_opens;
-  assign \$7284  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7285  = \$7283  & \$7284 ;
-  assign \$7286  = \$7282  | \$7285 ;
-  assign \$7287  = go & ahead_opens;
-  assign \$7288  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7289  = \$7287  & \$7288 ;
-  assign \$7291  = \$7289  ? { the_first[5], \$6670 [23:7] } : \$7290 ;
-  assign \$7292  = i__valid & place_found_3_0;
-  assign \$7293  = { \$6775 , \$6773  } == 3'h6;
-  assign \$7294  = \$7292  & \$7293 ;
-  assign \$7296  = go & ahead_opens;
-  assign \$7297  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7298  = \$7296  & \$7297 ;
-  assign \$7299  = \$7295  | \$7298 ;
-  assign \$7300  = go & ahead_opens;
-  assign \$7301  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7302  = \$7300  & \$7301 ;
-  assign \$7304  = \$7302  ? { the_first[5], \$6670 [23:7] } : \$7303 ;
-  assign \$7305  = i__valid & place_found_3_0;
-  assign \$7306  = { \$6775 , \$6773  } == 3'h7;
-  assign \$7307  = \$7305  & \$7306 ;
-  assign \$7309  = go & ahead_opens;
-  assign \$7310  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7311  = \$7309  & \$7310 ;
-  assign \$7312  = \$7308  | \$7311 ;
-  assign \$7313  = go & ahead_opens;
-  assign \$7314  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7315  = \$7313  & \$7314 ;
-  assign \$7317  = \$7315  ? { the_first[5], \$6670 [23:7] } : \$7316 ;
-  assign \$7318  = i__valid & place_found_3_0;
-  assign \$7319  = { \$6775 , \$6773  } == 4'h8;
-  assign \$7320  = \$7318  & \$7319 ;
-  assign \$7322  = go & ahead_opens;
-  assign \$7323  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7324  = \$7322  & \$7323 ;
-  assign \$7325  = \$7321  | \$7324 ;
-  assign \$7326  = go & ahead_opens;
-  assign \$7327  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7328  = \$7326  & \$7327 ;
-  assign \$7330  = \$7328  ? { the_first[5], \$6670 [23:7] } : \$7329 ;
-  assign \$7331  = i__valid & place_found_3_0;
-  assign \$7332  = { \$6775 , \$6773  } == 4'h9;
-  assign \$7333  = \$7331  & \$7332 ;
-  assign \$7335  = go & ahead_opens;
-  assign \$7336  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7337  = \$7335  & \$7336 ;
-  assign \$7338  = \$7334  | \$7337 ;
-  assign \$7339  = go & ahead_opens;
-  assign \$7340  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7341  = \$7339  & \$7340 ;
-  assign \$7343  = \$7341  ? { the_first[5], \$6670 [23:7] } : \$7342 ;
-  assign \$7344  = i__valid & place_found_3_0;
-  assign \$7345  = { \$6775 , \$6773  } == 4'ha;
-  assign \$7346  = \$7344  & \$7345 ;
-  assign \$7348  = go & ahead_opens;
-  assign \$7349  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7350  = \$7348  & \$7349 ;
-  assign \$7351  = \$7347  | \$7350 ;
-  assign \$7352  = go & ahead_opens;
-  assign \$7353  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7354  = \$7352  & \$7353 ;
-  assign \$7356  = \$7354  ? { the_first[5], \$6670 [23:7] } : \$7355 ;
-  assign \$7357  = i__valid & place_found_3_0;
-  assign \$7358  = { \$6775 , \$6773  } == 4'hb;
-  assign \$7359  = \$7357  & \$7358 ;
-  assign \$7361  = go & ahead_opens;
-  assign \$7362  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7363  = \$7361  & \$7362 ;
-  assign \$7364  = \$7360  | \$7363 ;
-  assign \$7365  = go & ahead_opens;
-  assign \$7366  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7367  = \$7365  & \$7366 ;
-  assign \$7369  = \$7367  ? { the_first[5], \$6670 [23:7] } : \$7368 ;
-  assign \$7370  = i__valid & place_found_3_0;
-  assign \$7371  = { \$6775 , \$6773  } == 4'hc;
-  assign \$7372  = \$7370  & \$7371 ;
-  assign \$7374  = go & ahead_opens;
-  assign \$7375  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7376  = \$7374  & \$7375 ;
-  assign \$7377  = \$7373  | \$7376 ;
-  assign \$7378  = go & ahead_opens;
-  assign \$7379  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7380  = \$7378  & \$7379 ;
-  assign \$7382  = \$7380  ? { the_first[5], \$6670 [23:7] } : \$7381 ;
-  assign \$7383  = i__valid & place_found_3_0;
-  assign \$7384  = { \$6775 , \$6773  } == 4'hd;
-  assign \$7385  = \$7383  & \$7384 ;
-  assign \$7387  = go & ahead_opens;
-  assign \$7388  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7389  = \$7387  & \$7388 ;
-  assign \$7390  = \$7386  | \$7389 ;
-  assign \$7391  = go & ahead_opens;
-  assign \$7392  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7393  = \$7391  & \$7392 ;
-  assign \$7395  = \$7393  ? { the_first[5], \$6670 [23:7] } : \$7394 ;
-  assign \$7396  = i__valid & place_found_3_0;
-  assign \$7397  = { \$6775 , \$6773  } == 4'he;
-  assign \$7398  = \$7396  & \$7397 ;
-  assign \$7400  = go & ahead_opens;
-  assign \$7401  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7402  = \$7400  & \$7401 ;
-  assign \$7403  = \$7399  | \$7402 ;
-  assign \$7404  = go & ahead_opens;
-  assign \$7405  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7406  = \$7404  & \$7405 ;
-  assign \$7408  = \$7406  ? { the_first[5], \$6670 [23:7] } : \$7407 ;
-  assign \$7409  = i__valid & place_found_3_0;
-  assign \$7410  = { \$6775 , \$6773  } == 4'hf;
-  assign \$7411  = \$7409  & \$7410 ;
-  assign \$7413  = go & ahead_opens;
-  assign \$7414  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7415  = \$7413  & \$7414 ;
-  assign \$7416  = \$7412  | \$7415 ;
-  assign \$7417  = go & ahead_opens;
-  assign \$7418  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
-  assign \$7419  = \$7417  & \$7418 ;
-  assign \$7421  = \$7419  ? { the_first[5], \$6670 [23:7] } : \$7420 ;
+  assign \$7198  = i__valid & place_found_3_0;
+  assign \$7199  = ! { \$6759 , \$6757  };
+  assign \$7200  = \$7198  & \$7199 ;
+  assign \$7202  = go & ahead_opens;
+  assign \$7203  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7204  = \$7202  & \$7203 ;
+  assign \$7205  = \$7201  | \$7204 ;
+  assign \$7206  = go & ahead_opens;
+  assign \$7207  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7208  = \$7206  & \$7207 ;
+  assign \$7210  = \$7208  ? { the_first[5], \$6670 [23:7] } : \$7209 ;
+  assign \$7211  = i__valid & place_found_3_0;
+  assign \$7212  = { \$6759 , \$6757  } == 1'h1;
+  assign \$7213  = \$7211  & \$7212 ;
+  assign \$7215  = go & ahead_opens;
+  assign \$7216  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7217  = \$7215  & \$7216 ;
+  assign \$7218  = \$7214  | \$7217 ;
+  assign \$7219  = go & ahead_opens;
+  assign \$7220  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7221  = \$7219  & \$7220 ;
+  assign \$7223  = \$7221  ? { the_first[5], \$6670 [23:7] } : \$7222 ;
+  assign \$7224  = i__valid & place_found_3_0;
+  assign \$7225  = { \$6759 , \$6757  } == 2'h2;
+  assign \$7226  = \$7224  & \$7225 ;
+  assign \$7228  = go & ahead_opens;
+  assign \$7229  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7230  = \$7228  & \$7229 ;
+  assign \$7231  = \$7227  | \$7230 ;
+  assign \$7232  = go & ahead_opens;
+  assign \$7233  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7234  = \$7232  & \$7233 ;
+  assign \$7236  = \$7234  ? { the_first[5], \$6670 [23:7] } : \$7235 ;
+  assign \$7237  = i__valid & place_found_3_0;
+  assign \$7238  = { \$6759 , \$6757  } == 2'h3;
+  assign \$7239  = \$7237  & \$7238 ;
+  assign \$7241  = go & ahead_opens;
+  assign \$7242  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7243  = \$7241  & \$7242 ;
+  assign \$7244  = \$7240  | \$7243 ;
+  assign \$7245  = go & ahead_opens;
+  assign \$7246  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7247  = \$7245  & \$7246 ;
+  assign \$7249  = \$7247  ? { the_first[5], \$6670 [23:7] } : \$7248 ;
+  assign \$7250  = i__valid & place_found_3_0;
+  assign \$7251  = { \$6759 , \$6757  } == 3'h4;
+  assign \$7252  = \$7250  & \$7251 ;
+  assign \$7254  = go & ahead_opens;
+  assign \$7255  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7256  = \$7254  & \$7255 ;
+  assign \$7257  = \$7253  | \$7256 ;
+  assign \$7258  = go & ahead_opens;
+  assign \$7259  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7260  = \$7258  & \$7259 ;
+  assign \$7262  = \$7260  ? { the_first[5], \$6670 [23:7] } : \$7261 ;
+  assign \$7263  = i__valid & place_found_3_0;
+  assign \$7264  = { \$6759 , \$6757  } == 3'h5;
+  assign \$7265  = \$7263  & \$7264 ;
+  assign \$7267  = go & ahead_opens;
+  assign \$7268  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7269  = \$7267  & \$7268 ;
+  assign \$7270  = \$7266  | \$7269 ;
+  assign \$7271  = go & ahead_opens;
+  assign \$7272  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7273  = \$7271  & \$7272 ;
+  assign \$7275  = \$7273  ? { the_first[5], \$6670 [23:7] } : \$7274 ;
+  assign \$7276  = i__valid & place_found_3_0;
+  assign \$7277  = { \$6759 , \$6757  } == 3'h6;
+  assign \$7278  = \$7276  & \$7277 ;
+  assign \$7280  = go & ahead_opens;
+  assign \$7281  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7282  = \$7280  & \$7281 ;
+  assign \$7283  = \$7279  | \$7282 ;
+  assign \$7284  = go & ahead_opens;
+  assign \$7285  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7286  = \$7284  & \$7285 ;
+  assign \$7288  = \$7286  ? { the_first[5], \$6670 [23:7] } : \$7287 ;
+  assign \$7289  = i__valid & place_found_3_0;
+  assign \$7290  = { \$6759 , \$6757  } == 3'h7;
+  assign \$7291  = \$7289  & \$7290 ;
+  assign \$7293  = go & ahead_opens;
+  assign \$7294  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7295  = \$7293  & \$7294 ;
+  assign \$7296  = \$7292  | \$7295 ;
+  assign \$7297  = go & ahead_opens;
+  assign \$7298  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7299  = \$7297  & \$7298 ;
+  assign \$7301  = \$7299  ? { the_first[5], \$6670 [23:7] } : \$7300 ;
+  assign \$7302  = i__valid & place_found_3_0;
+  assign \$7303  = { \$6759 , \$6757  } == 4'h8;
+  assign \$7304  = \$7302  & \$7303 ;
+  assign \$7306  = go & ahead_opens;
+  assign \$7307  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7308  = \$7306  & \$7307 ;
+  assign \$7309  = \$7305  | \$7308 ;
+  assign \$7310  = go & ahead_opens;
+  assign \$7311  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7312  = \$7310  & \$7311 ;
+  assign \$7314  = \$7312  ? { the_first[5], \$6670 [23:7] } : \$7313 ;
+  assign \$7315  = i__valid & place_found_3_0;
+  assign \$7316  = { \$6759 , \$6757  } == 4'h9;
+  assign \$7317  = \$7315  & \$7316 ;
+  assign \$7319  = go & ahead_opens;
+  assign \$7320  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7321  = \$7319  & \$7320 ;
+  assign \$7322  = \$7318  | \$7321 ;
+  assign \$7323  = go & ahead_opens;
+  assign \$7324  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7325  = \$7323  & \$7324 ;
+  assign \$7327  = \$7325  ? { the_first[5], \$6670 [23:7] } : \$7326 ;
+  assign \$7328  = i__valid & place_found_3_0;
+  assign \$7329  = { \$6759 , \$6757  } == 4'ha;
+  assign \$7330  = \$7328  & \$7329 ;
+  assign \$7332  = go & ahead_opens;
+  assign \$7333  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7334  = \$7332  & \$7333 ;
+  assign \$7335  = \$7331  | \$7334 ;
+  assign \$7336  = go & ahead_opens;
+  assign \$7337  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7338  = \$7336  & \$7337 ;
+  assign \$7340  = \$7338  ? { the_first[5], \$6670 [23:7] } : \$7339 ;
+  assign \$7341  = i__valid & place_found_3_0;
+  assign \$7342  = { \$6759 , \$6757  } == 4'hb;
+  assign \$7343  = \$7341  & \$7342 ;
+  assign \$7345  = go & ahead_opens;
+  assign \$7346  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7347  = \$7345  & \$7346 ;
+  assign \$7348  = \$7344  | \$7347 ;
+  assign \$7349  = go & ahead_opens;
+  assign \$7350  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7351  = \$7349  & \$7350 ;
+  assign \$7353  = \$7351  ? { the_first[5], \$6670 [23:7] } : \$7352 ;
+  assign \$7354  = i__valid & place_found_3_0;
+  assign \$7355  = { \$6759 , \$6757  } == 4'hc;
+  assign \$7356  = \$7354  & \$7355 ;
+  assign \$7358  = go & ahead_opens;
+  assign \$7359  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7360  = \$7358  & \$7359 ;
+  assign \$7361  = \$7357  | \$7360 ;
+  assign \$7362  = go & ahead_opens;
+  assign \$7363  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7364  = \$7362  & \$7363 ;
+  assign \$7366  = \$7364  ? { the_first[5], \$6670 [23:7] } : \$7365 ;
+  assign \$7367  = i__valid & place_found_3_0;
+  assign \$7368  = { \$6759 , \$6757  } == 4'hd;
+  assign \$7369  = \$7367  & \$7368 ;
+  assign \$7371  = go & ahead_opens;
+  assign \$7372  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7373  = \$7371  & \$7372 ;
+  assign \$7374  = \$7370  | \$7373 ;
+  assign \$7375  = go & ahead_opens;
+  assign \$7376  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7377  = \$7375  & \$7376 ;
+  assign \$7379  = \$7377  ? { the_first[5], \$6670 [23:7] } : \$7378 ;
+  assign \$7380  = i__valid & place_found_3_0;
+  assign \$7381  = { \$6759 , \$6757  } == 4'he;
+  assign \$7382  = \$7380  & \$7381 ;
+  assign \$7384  = go & ahead_opens;
+  assign \$7385  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7386  = \$7384  & \$7385 ;
+  assign \$7387  = \$7383  | \$7386 ;
+  assign \$7388  = go & ahead_opens;
+  assign \$7389  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7390  = \$7388  & \$7389 ;
+  assign \$7392  = \$7390  ? { the_first[5], \$6670 [23:7] } : \$7391 ;
+  assign \$7393  = i__valid & place_found_3_0;
+  assign \$7394  = { \$6759 , \$6757  } == 4'hf;
+  assign \$7395  = \$7393  & \$7394 ;
+  assign \$7397  = go & ahead_opens;
+  assign \$7398  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7399  = \$7397  & \$7398 ;
+  assign \$7400  = \$7396  | \$7399 ;
+  assign \$7401  = go & ahead_opens;
+  assign \$7402  = { ahead_group, ahead_bank } == { i__payload[1:0], i__payload[3:2] };
+  assign \$7403  = \$7401  & \$7402 ;
+  assign \$7405  = \$7403  ? { the_first[5], \$6670 [23:7] } : \$7404 ;
   always @(posedge clk)
-    bank_wait_0 <= \$7422 ;
+    bank_wait_0 <= \$7406 ;
   always @(posedge clk)
-    bank_wait_1 <= \$7423 ;
+    bank_wait_1 <= \$7407 ;
   always @(posedge clk)
-    bank_wait_2 <= \$7424 ;
+    bank_wait_2 <= \$7408 ;
   always @(posedge clk)
-    bank_wait_3 <= \$7425 ;
+    bank_wait_3 <= \$7409 ;
   always @(posedge clk)
-    bank_wait_4 <= \$7426 ;
+    bank_wait_4 <= \$7410 ;
   always @(posedge clk)
-    bank_wait_5 <= \$7427 ;
+    bank_wait_5 <= \$7411 ;
   always @(posedge clk)
-    bank_wait_6 <= \$7428 ;
+    bank_wait_6 <= \$7412 ;
   always @(posedge clk)
-    bank_wait_7 <= \$7429 ;
+    bank_wait_7 <= \$7413 ;
   always @(posedge clk)
-    bank_wait_8 <= \$7430 ;
+    bank_wait_8 <= \$7414 ;
   always @(posedge clk)
-    bank_wait_9 <= \$7431 ;
+    bank_wait_9 <= \$7415 ;
   always @(posedge clk)
-    bank_wait_10 <= \$7432 ;
+    bank_wait_10 <= \$7416 ;
   always @(posedge clk)
-    bank_wait_11 <= \$7433 ;
+    bank_wait_11 <= \$7417 ;
   always @(posedge clk)
-    bank_wait_12 <= \$7434 ;
+    bank_wait_12 <= \$7418 ;
   always @(posedge clk)
-    bank_wait_13 <= \$7435 ;
+    bank_wait_13 <= \$7419 ;
   always @(posedge clk)
-    bank_wait_14 <= \$7436 ;
+    bank_wait_14 <= \$7420 ;
   always @(posedge clk)
-    bank_wait_15 <= \$7437 ;
+    bank_wait_15 <= \$7421 ;
   always @(posedge clk)
-    gap_0 <= \$7438 ;
+    gap_0 <= \$7422 ;
   always @(posedge clk)
-    gap_1 <= \$7439 ;
+    gap_1 <= \$7423 ;
   always @(posedge clk)
-    window_0_0 <= \$7440 ;
+    window_0_0 <= \$7424 ;
   always @(posedge clk)
-    window_0_1 <= \$7441 ;
+    window_0_1 <= \$7425 ;
   always @(posedge clk)
-    window_0_2 <= \$7442 ;
+    window_0_2 <= \$7426 ;
   always @(posedge clk)
-    window_0_3 <= \$7443 ;
+    window_0_3 <= \$7427 ;
   always @(posedge clk)
-    window_1_0 <= \$7444 ;
+    window_1_0 <= \$7428 ;
   always @(posedge clk)
-    window_1_1 <= \$7445 ;
+    window_1_1 <= \$7429 ;
   always @(posedge clk)
-    window_1_2 <= \$7446 ;
+    window_1_2 <= \$7430 ;
   always @(posedge clk)
-    window_1_3 <= \$7447 ;
+    window_1_3 <= \$7431 ;
   always @(posedge clk)
-    turn <= \$7448 ;
+    turn <= \$7432 ;
   always @(posedge clk)
-    ahead <= \$7449 ;
+    ahead <= \$7433 ;
   always @(posedge clk)
-    ahead_opens <= \$7450 ;
+    ahead_opens <= \$7434 ;
   always @(posedge clk)
-    ahead_lane <= \$7451 ;
+    ahead_lane <= \$7435 ;
   always @(posedge clk)
-    chosen <= \$7452 ;
+    chosen <= \$7436 ;
   always @(posedge clk)
-    ahead_group <= \$7453 ;
+    ahead_group <= \$7437 ;
   always @(posedge clk)
-    ahead_bank <= \$7454 ;
+    ahead_bank <= \$7438 ;
   always @(posedge clk)
-    ahead_choice <= \$7455 ;
+    ahead_choice <= \$7439 ;
   always @(posedge clk)
-    run <= \$7456 ;
+    run <= \$7440 ;
   always @(posedge clk)
-    step_0 <= \$7457 ;
+    step_0 <= \$7441 ;
   always @(posedge clk)
-    left_0 <= \$7458 ;
+    left_0 <= \$7442 ;
   always @(posedge clk)
-    busy_0 <= \$7459 ;
+    busy_0 <= \$7443 ;
   always @(posedge clk)
-    first_0 <= \$7460 ;
+    first_0 <= \$7444 ;
   always @(posedge clk)
-    now_index_0 <= \$7461 ;
+    now_index_0 <= \$7445 ;
   always @(posedge clk)
-    now_0 <= \$7462 ;
+    now_0 <= \$7446 ;
   always @(posedge clk)
-    step_1 <= \$7463 ;
+    step_1 <= \$7447 ;
   always @(posedge clk)
-    left_1 <= \$7464 ;
+    left_1 <= \$7448 ;
   always @(posedge clk)
-    busy_1 <= \$7465 ;
+    busy_1 <= \$7449 ;
   always @(posedge clk)
-    first_1 <= \$7466 ;
+    first_1 <= \$7450 ;
   always @(posedge clk)
-    now_index_1 <= \$7467 ;
+    now_index_1 <= \$7451 ;
   always @(posedge clk)
-    now_1 <= \$7468 ;
+    now_1 <= \$7452 ;
   always @(posedge clk)
-    pending_0 <= \$7469 ;
+    pending_0 <= \$7453 ;
   always @(posedge clk)
-    opened_0 <= \$7470 ;
+    opened_0 <= \$7454 ;
   always @(posedge clk)
-    row_0 <= \$7471 ;
+    row_0 <= \$7455 ;
   always @(posedge clk)
-    pending_1 <= \$7472 ;
+    pending_1 <= \$7456 ;
   always @(posedge clk)
-    opened_1 <= \$7473 ;
+    opened_1 <= \$7457 ;
   always @(posedge clk)
-    row_1 <= \$7474 ;
+    row_1 <= \$7458 ;
   always @(posedge clk)
-    pending_2 <= \$7475 ;
+    pending_2 <= \$7459 ;
   always @(posedge clk)
-    opened_2 <= \$7476 ;
+    opened_2 <= \$7460 ;
   always @(posedge clk)
-    row_2 <= \$7477 ;
+    row_2 <= \$7461 ;
   always @(posedge clk)
-    pending_3 <= \$7478 ;
+    pending_3 <= \$7462 ;
   always @(posedge clk)
-    opened_3 <= \$7479 ;
+    opened_3 <= \$7463 ;
   always @(posedge clk)
-    row_3 <= \$7480 ;
+    row_3 <= \$7464 ;
   always @(posedge clk)
-    pending_4 <= \$7481 ;
+    pending_4 <= \$7465 ;
   always @(posedge clk)
-    opened_4 <= \$7482 ;
+    opened_4 <= \$7466 ;
   always @(posedge clk)
-    row_4 <= \$7483 ;
+    row_4 <= \$7467 ;
   always @(posedge clk)
-    pending_5 <= \$7484 ;
+    pending_5 <= \$7468 ;
   always @(posedge clk)
-    opened_5 <= \$7485 ;
+    opened_5 <= \$7469 ;
   always @(posedge clk)
-    row_5 <= \$7486 ;
+    row_5 <= \$7470 ;
   always @(posedge clk)
-    pending_6 <= \$7487 ;
+    pending_6 <= \$7471 ;
   always @(posedge clk)
-    opened_6 <= \$7488 ;
+    opened_6 <= \$7472 ;
   always @(posedge clk)
-    row_6 <= \$7489 ;
+    row_6 <= \$7473 ;
   always @(posedge clk)
-    pending_7 <= \$7490 ;
+    pending_7 <= \$7474 ;
   always @(posedge clk)
-    opened_7 <= \$7491 ;
+    opened_7 <= \$7475 ;
   always @(posedge clk)
-    row_7 <= \$7492 ;
+    row_7 <= \$7476 ;
   always @(posedge clk)
-    pending_8 <= \$7493 ;
+    pending_8 <= \$7477 ;
   always @(posedge clk)
-    opened_8 <= \$7494 ;
+    opened_8 <= \$7478 ;
   always @(posedge clk)
-    row_8 <= \$7495 ;
+    row_8 <= \$7479 ;
   always @(posedge clk)
-    pending_9 <= \$7496 ;
+    pending_9 <= \$7480 ;
   always @(posedge clk)
-    opened_9 <= \$7497 ;
+    opened_9 <= \$7481 ;
   always @(posedge clk)
-    row_9 <= \$7498 ;
+    row_9 <= \$7482 ;
   always @(posedge clk)
-    pending_10 <= \$7499 ;
+    pending_10 <= \$7483 ;
   always @(posedge clk)
-    opened_10 <= \$7500 ;
+    opened_10 <= \$7484 ;
   always @(posedge clk)
-    row_10 <= \$7501 ;
+    row_10 <= \$7485 ;
   always @(posedge clk)
-    pending_11 <= \$7502 ;
+    pending_11 <= \$7486 ;
   always @(posedge clk)
-    opened_11 <= \$7503 ;
+    opened_11 <= \$7487 ;
   always @(posedge clk)
-    row_11 <= \$7504 ;
+    row_11 <= \$7488 ;
   always @(posedge clk)
-    pending_12 <= \$7505 ;
+    pending_12 <= \$7489 ;
   always @(posedge clk)
-    opened_12 <= \$7506 ;
+    opened_12 <= \$7490 ;
   always @(posedge clk)
-    row_12 <= \$7507 ;
+    row_12 <= \$7491 ;
   always @(posedge clk)
-    pending_13 <= \$7508 ;
+    pending_13 <= \$7492 ;
   always @(posedge clk)
-    opened_13 <= \$7509 ;
+    opened_13 <= \$7493 ;
   always @(posedge clk)
-    row_13 <= \$7510 ;
+    row_13 <= \$7494 ;
   always @(posedge clk)
-    pending_14 <= \$7511 ;
+    pending_14 <= \$7495 ;
   always @(posedge clk)
-    opened_14 <= \$7512 ;
+    opened_14 <= \$7496 ;
   always @(posedge clk)
-    row_14 <= \$7513 ;
+    row_14 <= \$7497 ;
   always @(posedge clk)
-    pending_15 <= \$7514 ;
+    pending_15 <= \$7498 ;
   always @(posedge clk)
-    opened_15 <= \$7515 ;
+    opened_15 <= \$7499 ;
   always @(posedge clk)
-    row_15 <= \$7516 ;
+    row_15 <= \$7500 ;
   always @(posedge clk)
-    bank_open_0 <= \$7517 ;
+    bank_open_0 <= \$7501 ;
   always @(posedge clk)
-    bank_row_0 <= \$7518 ;
+    bank_row_0 <= \$7502 ;
   always @(posedge clk)
-    bank_open_1 <= \$7519 ;
+    bank_open_1 <= \$7503 ;
   always @(posedge clk)
-    bank_row_1 <= \$7520 ;
+    bank_row_1 <= \$7504 ;
   always @(posedge clk)
-    bank_open_2 <= \$7521 ;
+    bank_open_2 <= \$7505 ;
   always @(posedge clk)
-    bank_row_2 <= \$7522 ;
+    bank_row_2 <= \$7506 ;
   always @(posedge clk)
-    bank_open_3 <= \$7523 ;
+    bank_open_3 <= \$7507 ;
   always @(posedge clk)
-    bank_row_3 <= \$7524 ;
+    bank_row_3 <= \$7508 ;
   always @(posedge clk)
-    bank_open_4 <= \$7525 ;
+    bank_open_4 <= \$7509 ;
   always @(posedge clk)
-    bank_row_4 <= \$7526 ;
+    bank_row_4 <= \$7510 ;
   always @(posedge clk)
-    bank_open_5 <= \$7527 ;
+    bank_open_5 <= \$7511 ;
   always @(posedge clk)
-    bank_row_5 <= \$7528 ;
+    bank_row_5 <= \$7512 ;
   always @(posedge clk)
-    bank_open_6 <= \$7529 ;
+    bank_open_6 <= \$7513 ;
   always @(posedge clk)
-    bank_row_6 <= \$7530 ;
+    bank_row_6 <= \$7514 ;
   always @(posedge clk)
-    bank_open_7 <= \$7531 ;
+    bank_open_7 <= \$7515 ;
   always @(posedge clk)
-    bank_row_7 <= \$7532 ;
+    bank_row_7 <= \$7516 ;
   always @(posedge clk)
-    bank_open_8 <= \$7533 ;
+    bank_open_8 <= \$7517 ;
   always @(posedge clk)
-    bank_row_8 <= \$7534 ;
+    bank_row_8 <= \$7518 ;
   always @(posedge clk)
-    bank_open_9 <= \$7535 ;
+    bank_open_9 <= \$7519 ;
   always @(posedge clk)
-    bank_row_9 <= \$7536 ;
+    bank_row_9 <= \$7520 ;
   always @(posedge clk)
-    bank_open_10 <= \$7537 ;
+    bank_open_10 <= \$7521 ;
   always @(posedge clk)
-    bank_row_10 <= \$7538 ;
+    bank_row_10 <= \$7522 ;
   always @(posedge clk)
-    bank_open_11 <= \$7539 ;
+    bank_open_11 <= \$7523 ;
   always @(posedge clk)
-    bank_row_11 <= \$7540 ;
+    bank_row_11 <= \$7524 ;
   always @(posedge clk)
-    bank_open_12 <= \$7541 ;
+    bank_open_12 <= \$7525 ;
   always @(posedge clk)
-    bank_row_12 <= \$7542 ;
+    bank_row_12 <= \$7526 ;
   always @(posedge clk)
-    bank_open_13 <= \$7543 ;
+    bank_open_13 <= \$7527 ;
   always @(posedge clk)
-    bank_row_13 <= \$7544 ;
+    bank_row_13 <= \$7528 ;
   always @(posedge clk)
-    bank_open_14 <= \$7545 ;
+    bank_open_14 <= \$7529 ;
   always @(posedge clk)
-    bank_row_14 <= \$7546 ;
+    bank_row_14 <= \$7530 ;
   always @(posedge clk)
-    bank_open_15 <= \$7547 ;
+    bank_open_15 <= \$7531 ;
   always @(posedge clk)
-    bank_row_15 <= \$7548 ;
+    bank_row_15 <= \$7532 ;
   always @(posedge clk)
-    group_0 <= \$7549 ;
+    group_0 <= \$7533 ;
   always @(posedge clk)
-    bank_0 <= \$7550 ;
+    bank_0 <= \$7534 ;
   always @(posedge clk)
-    index_0 <= \$7551 ;
+    index_0 <= \$7535 ;
   always @(posedge clk)
-    ref_0 <= \$7552 ;
+    ref_0 <= \$7536 ;
   always @(posedge clk)
-    older_0 <= \$7553 ;
+    older_0 <= \$7537 ;
   always @(posedge clk)
-    older_1 <= \$7554 ;
+    older_1 <= \$7538 ;
   always @(posedge clk)
-    older_2 <= \$7555 ;
+    older_2 <= \$7539 ;
   always @(posedge clk)
-    older_3 <= \$7556 ;
+    older_3 <= \$7540 ;
   always @(posedge clk)
-    older_4 <= \$7557 ;
+    older_4 <= \$7541 ;
   always @(posedge clk)
-    older_5 <= \$7558 ;
+    older_5 <= \$7542 ;
   always @(posedge clk)
-    older_6 <= \$7559 ;
+    older_6 <= \$7543 ;
   always @(posedge clk)
-    older_7 <= \$7560 ;
+    older_7 <= \$7544 ;
   always @(posedge clk)
-    older_8 <= \$7561 ;
+    older_8 <= \$7545 ;
   always @(posedge clk)
-    older_9 <= \$7562 ;
+    older_9 <= \$7546 ;
   always @(posedge clk)
-    older_10 <= \$7563 ;
+    older_10 <= \$7547 ;
   always @(posedge clk)
-    older_11 <= \$7564 ;
+    older_11 <= \$7548 ;
   always @(posedge clk)
-    older_12 <= \$7565 ;
+    older_12 <= \$7549 ;
   always @(posedge clk)
-    older_13 <= \$7566 ;
+    older_13 <= \$7550 ;
   always @(posedge clk)
-    older_14 <= \$7567 ;
+    older_14 <= \$7551 ;
   always @(posedge clk)
-    older_15 <= \$7568 ;
+    older_15 <= \$7552 ;
   always @(posedge clk)
-    group_1 <= \$7569 ;
+    group_1 <= \$7553 ;
   always @(posedge clk)
-    bank_1 <= \$7570 ;
+    bank_1 <= \$7554 ;
   always @(posedge clk)
-    index_1 <= \$7571 ;
+    index_1 <= \$7555 ;
   always @(posedge clk)
-    ref_1 <= \$7572 ;
+    ref_1 <= \$7556 ;
   always @(posedge clk)
-    group_2 <= \$7573 ;
+    group_2 <= \$7557 ;
   always @(posedge clk)
-    bank_2 <= \$7574 ;
+    bank_2 <= \$7558 ;
   always @(posedge clk)
-    index_2 <= \$7575 ;
+    index_2 <= \$7559 ;
   always @(posedge clk)
-    ref_2 <= \$7576 ;
+    ref_2 <= \$7560 ;
   always @(posedge clk)
-    group_3 <= \$7577 ;
+    group_3 <= \$7561 ;
   always @(posedge clk)
-    bank_3 <= \$7578 ;
+    bank_3 <= \$7562 ;
   always @(posedge clk)
-    index_3 <= \$7579 ;
+    index_3 <= \$7563 ;
   always @(posedge clk)
-    ref_3 <= \$7580 ;
+    ref_3 <= \$7564 ;
   always @(posedge clk)
-    group_4 <= \$7581 ;
+    group_4 <= \$7565 ;
   always @(posedge clk)
-    bank_4 <= \$7582 ;
+    bank_4 <= \$7566 ;
   always @(posedge clk)
-    index_4 <= \$7583 ;
+    index_4 <= \$7567 ;
   always @(posedge clk)
-    ref_4 <= \$7584 ;
+    ref_4 <= \$7568 ;
   always @(posedge clk)
-    group_5 <= \$7585 ;
+    group_5 <= \$7569 ;
   always @(posedge clk)
-    bank_5 <= \$7586 ;
+    bank_5 <= \$7570 ;
   always @(posedge clk)
-    index_5 <= \$7587 ;
+    index_5 <= \$7571 ;
   always @(posedge clk)
-    ref_5 <= \$7588 ;
+    ref_5 <= \$7572 ;
   always @(posedge clk)
-    group_6 <= \$7589 ;
+    group_6 <= \$7573 ;
   always @(posedge clk)
-    bank_6 <= \$7590 ;
+    bank_6 <= \$7574 ;
   always @(posedge clk)
-    index_6 <= \$7591 ;
+    index_6 <= \$7575 ;
   always @(posedge clk)
-    ref_6 <= \$7592 ;
+    ref_6 <= \$7576 ;
   always @(posedge clk)
-    group_7 <= \$7593 ;
+    group_7 <= \$7577 ;
   always @(posedge clk)
-    bank_7 <= \$7594 ;
+    bank_7 <= \$7578 ;
   always @(posedge clk)
-    index_7 <= \$7595 ;
+    index_7 <= \$7579 ;
   always @(posedge clk)
-    ref_7 <= \$7596 ;
+    ref_7 <= \$7580 ;
   always @(posedge clk)
-    group_8 <= \$7597 ;
+    group_8 <= \$7581 ;
   always @(posedge clk)
-    bank_8 <= \$7598 ;
+    bank_8 <= \$7582 ;
   always @(posedge clk)
-    index_8 <= \$7599 ;
+    index_8 <= \$7583 ;
   always @(posedge clk)
-    ref_8 <= \$7600 ;
+    ref_8 <= \$7584 ;
   always @(posedge clk)
-    group_9 <= \$7601 ;
+    group_9 <= \$7585 ;
   always @(posedge clk)
-    bank_9 <= \$7602 ;
+    bank_9 <= \$7586 ;
   always @(posedge clk)
-    index_9 <= \$7603 ;
+    index_9 <= \$7587 ;
   always @(posedge clk)
-    ref_9 <= \$7604 ;
+    ref_9 <= \$7588 ;
   always @(posedge clk)
-    group_10 <= \$7605 ;
+    group_10 <= \$7589 ;
   always @(posedge clk)
-    bank_10 <= \$7606 ;
+    bank_10 <= \$7590 ;
   always @(posedge clk)
-    index_10 <= \$7607 ;
+    index_10 <= \$7591 ;
   always @(posedge clk)
-    ref_10 <= \$7608 ;
+    ref_10 <= \$7592 ;
   always @(posedge clk)
-    group_11 <= \$7609 ;
+    group_11 <= \$7593 ;
   always @(posedge clk)
-    bank_11 <= \$7610 ;
+    bank_11 <= \$7594 ;
   always @(posedge clk)
-    index_11 <= \$7611 ;
+    index_11 <= \$7595 ;
   always @(posedge clk)
-    ref_11 <= \$7612 ;
+    ref_11 <= \$7596 ;
   always @(posedge clk)
-    group_12 <= \$7613 ;
+    group_12 <= \$7597 ;
   always @(posedge clk)
-    bank_12 <= \$7614 ;
+    bank_12 <= \$7598 ;
   always @(posedge clk)
-    index_12 <= \$7615 ;
+    index_12 <= \$7599 ;
   always @(posedge clk)
-    ref_12 <= \$7616 ;
+    ref_12 <= \$7600 ;
   always @(posedge clk)
-    group_13 <= \$7617 ;
+    group_13 <= \$7601 ;
   always @(posedge clk)
-    bank_13 <= \$7618 ;
+    bank_13 <= \$7602 ;
   always @(posedge clk)
-    index_13 <= \$7619 ;
+    index_13 <= \$7603 ;
   always @(posedge clk)
-    ref_13 <= \$7620 ;
+    ref_13 <= \$7604 ;
   always @(posedge clk)
-    group_14 <= \$7621 ;
+    group_14 <= \$7605 ;
   always @(posedge clk)
-    bank_14 <= \$7622 ;
+    bank_14 <= \$7606 ;
   always @(posedge clk)
-    index_14 <= \$7623 ;
+    index_14 <= \$7607 ;
   always @(posedge clk)
-    ref_14 <= \$7624 ;
+    ref_14 <= \$7608 ;
   always @(posedge clk)
-    group_15 <= \$7625 ;
+    group_15 <= \$7609 ;
   always @(posedge clk)
-    bank_15 <= \$7626 ;
+    bank_15 <= \$7610 ;
   always @(posedge clk)
-    index_15 <= \$7627 ;
+    index_15 <= \$7611 ;
   always @(posedge clk)
-    ref_15 <= \$7628 ;
+    ref_15 <= \$7612 ;
   assign \$1  = | pending_0;
   assign \$2  = | pending_1;
   assign \$3  = | pending_2;
@@ -40229,6 +39619,20 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   assign \$2361  = ~ \$2360 ;
   assign \$2362  = ! ahead_lane;
   assign \$2363  = ahead & \$2362 ;
+  assign \$2364  = busy_0 | \$2363 ;
+  assign \$2365  = ! ahead_lane;
+  assign \$2366  = ahead & \$2365 ;
+  assign \$2367  = \$2366  ? ahead_group : now_0[1:0];
+  assign \$2368  = group_5 == \$2367 ;
+  assign \$2369  = \$2364  & \$2368 ;
+  assign \$2371  = ahead & \$2370 ;
+  assign \$2372  = busy_1 | \$2371 ;
+  assign \$2374  = ahead & \$2373 ;
+  assign \$2375  = \$2374  ? ahead_group : now_1[1:0];
+  assign \$2376  = group_5 == \$2375 ;
+  assign \$2377  = \$2372  & \$2376 ;
+  assign \$2378  = lane_next ? \$2369  : \$2377 ;
+  assign \$2379  = ~ \$2378 ;
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
     (* full_case = 32'd1 *)
@@ -40762,37 +40166,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7217  = bank_open_0;
+          \$7201  = bank_open_0;
       4'h1:
-          \$7217  = bank_open_1;
+          \$7201  = bank_open_1;
       4'h2:
-          \$7217  = bank_open_2;
+          \$7201  = bank_open_2;
       4'h3:
-          \$7217  = bank_open_3;
+          \$7201  = bank_open_3;
       4'h4:
-          \$7217  = bank_open_4;
+          \$7201  = bank_open_4;
       4'h5:
-          \$7217  = bank_open_5;
+          \$7201  = bank_open_5;
       4'h6:
-          \$7217  = bank_open_6;
+          \$7201  = bank_open_6;
       4'h7:
-          \$7217  = bank_open_7;
+          \$7201  = bank_open_7;
       4'h8:
-          \$7217  = bank_open_8;
+          \$7201  = bank_open_8;
       4'h9:
-          \$7217  = bank_open_9;
+          \$7201  = bank_open_9;
       4'ha:
-          \$7217  = bank_open_10;
+          \$7201  = bank_open_10;
       4'hb:
-          \$7217  = bank_open_11;
+          \$7201  = bank_open_11;
       4'hc:
-          \$7217  = bank_open_12;
+          \$7201  = bank_open_12;
       4'hd:
-          \$7217  = bank_open_13;
+          \$7201  = bank_open_13;
       4'he:
-          \$7217  = bank_open_14;
+          \$7201  = bank_open_14;
       4'hf:
-          \$7217  = bank_open_15;
+          \$7201  = bank_open_15;
     endcase
   end
   always @* begin
@@ -40800,37 +40204,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7225  = bank_row_0;
+          \$7209  = bank_row_0;
       4'h1:
-          \$7225  = bank_row_1;
+          \$7209  = bank_row_1;
       4'h2:
-          \$7225  = bank_row_2;
+          \$7209  = bank_row_2;
       4'h3:
-          \$7225  = bank_row_3;
+          \$7209  = bank_row_3;
       4'h4:
-          \$7225  = bank_row_4;
+          \$7209  = bank_row_4;
       4'h5:
-          \$7225  = bank_row_5;
+          \$7209  = bank_row_5;
       4'h6:
-          \$7225  = bank_row_6;
+          \$7209  = bank_row_6;
       4'h7:
-          \$7225  = bank_row_7;
+          \$7209  = bank_row_7;
       4'h8:
-          \$7225  = bank_row_8;
+          \$7209  = bank_row_8;
       4'h9:
-          \$7225  = bank_row_9;
+          \$7209  = bank_row_9;
       4'ha:
-          \$7225  = bank_row_10;
+          \$7209  = bank_row_10;
       4'hb:
-          \$7225  = bank_row_11;
+          \$7209  = bank_row_11;
       4'hc:
-          \$7225  = bank_row_12;
+          \$7209  = bank_row_12;
       4'hd:
-          \$7225  = bank_row_13;
+          \$7209  = bank_row_13;
       4'he:
-          \$7225  = bank_row_14;
+          \$7209  = bank_row_14;
       4'hf:
-          \$7225  = bank_row_15;
+          \$7209  = bank_row_15;
     endcase
   end
   always @* begin
@@ -40838,37 +40242,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7230  = bank_open_0;
+          \$7214  = bank_open_0;
       4'h1:
-          \$7230  = bank_open_1;
+          \$7214  = bank_open_1;
       4'h2:
-          \$7230  = bank_open_2;
+          \$7214  = bank_open_2;
       4'h3:
-          \$7230  = bank_open_3;
+          \$7214  = bank_open_3;
       4'h4:
-          \$7230  = bank_open_4;
+          \$7214  = bank_open_4;
       4'h5:
-          \$7230  = bank_open_5;
+          \$7214  = bank_open_5;
       4'h6:
-          \$7230  = bank_open_6;
+          \$7214  = bank_open_6;
       4'h7:
-          \$7230  = bank_open_7;
+          \$7214  = bank_open_7;
       4'h8:
-          \$7230  = bank_open_8;
+          \$7214  = bank_open_8;
       4'h9:
-          \$7230  = bank_open_9;
+          \$7214  = bank_open_9;
       4'ha:
-          \$7230  = bank_open_10;
+          \$7214  = bank_open_10;
       4'hb:
-          \$7230  = bank_open_11;
+          \$7214  = bank_open_11;
       4'hc:
-          \$7230  = bank_open_12;
+          \$7214  = bank_open_12;
       4'hd:
-          \$7230  = bank_open_13;
+          \$7214  = bank_open_13;
       4'he:
-          \$7230  = bank_open_14;
+          \$7214  = bank_open_14;
       4'hf:
-          \$7230  = bank_open_15;
+          \$7214  = bank_open_15;
     endcase
   end
   always @* begin
@@ -40876,37 +40280,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7238  = bank_row_0;
+          \$7222  = bank_row_0;
       4'h1:
-          \$7238  = bank_row_1;
+          \$7222  = bank_row_1;
       4'h2:
-          \$7238  = bank_row_2;
+          \$7222  = bank_row_2;
       4'h3:
-          \$7238  = bank_row_3;
+          \$7222  = bank_row_3;
       4'h4:
-          \$7238  = bank_row_4;
+          \$7222  = bank_row_4;
       4'h5:
-          \$7238  = bank_row_5;
+          \$7222  = bank_row_5;
       4'h6:
-          \$7238  = bank_row_6;
+          \$7222  = bank_row_6;
       4'h7:
-          \$7238  = bank_row_7;
+          \$7222  = bank_row_7;
       4'h8:
-          \$7238  = bank_row_8;
+          \$7222  = bank_row_8;
       4'h9:
-          \$7238  = bank_row_9;
+          \$7222  = bank_row_9;
       4'ha:
-          \$7238  = bank_row_10;
+          \$7222  = bank_row_10;
       4'hb:
-          \$7238  = bank_row_11;
+          \$7222  = bank_row_11;
       4'hc:
-          \$7238  = bank_row_12;
+          \$7222  = bank_row_12;
       4'hd:
-          \$7238  = bank_row_13;
+          \$7222  = bank_row_13;
       4'he:
-          \$7238  = bank_row_14;
+          \$7222  = bank_row_14;
       4'hf:
-          \$7238  = bank_row_15;
+          \$7222  = bank_row_15;
     endcase
   end
   always @* begin
@@ -40914,37 +40318,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7243  = bank_open_0;
+          \$7227  = bank_open_0;
       4'h1:
-          \$7243  = bank_open_1;
+          \$7227  = bank_open_1;
       4'h2:
-          \$7243  = bank_open_2;
+          \$7227  = bank_open_2;
       4'h3:
-          \$7243  = bank_open_3;
+          \$7227  = bank_open_3;
       4'h4:
-          \$7243  = bank_open_4;
+          \$7227  = bank_open_4;
       4'h5:
-          \$7243  = bank_open_5;
+          \$7227  = bank_open_5;
       4'h6:
-          \$7243  = bank_open_6;
+          \$7227  = bank_open_6;
       4'h7:
-          \$7243  = bank_open_7;
+          \$7227  = bank_open_7;
       4'h8:
-          \$7243  = bank_open_8;
+          \$7227  = bank_open_8;
       4'h9:
-          \$7243  = bank_open_9;
+          \$7227  = bank_open_9;
       4'ha:
-          \$7243  = bank_open_10;
+          \$7227  = bank_open_10;
       4'hb:
-          \$7243  = bank_open_11;
+          \$7227  = bank_open_11;
       4'hc:
-          \$7243  = bank_open_12;
+          \$7227  = bank_open_12;
       4'hd:
-          \$7243  = bank_open_13;
+          \$7227  = bank_open_13;
       4'he:
-          \$7243  = bank_open_14;
+          \$7227  = bank_open_14;
       4'hf:
-          \$7243  = bank_open_15;
+          \$7227  = bank_open_15;
     endcase
   end
   always @* begin
@@ -40952,37 +40356,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7251  = bank_row_0;
+          \$7235  = bank_row_0;
       4'h1:
-          \$7251  = bank_row_1;
+          \$7235  = bank_row_1;
       4'h2:
-          \$7251  = bank_row_2;
+          \$7235  = bank_row_2;
       4'h3:
-          \$7251  = bank_row_3;
+          \$7235  = bank_row_3;
       4'h4:
-          \$7251  = bank_row_4;
+          \$7235  = bank_row_4;
       4'h5:
-          \$7251  = bank_row_5;
+          \$7235  = bank_row_5;
       4'h6:
-          \$7251  = bank_row_6;
+          \$7235  = bank_row_6;
       4'h7:
-          \$7251  = bank_row_7;
+          \$7235  = bank_row_7;
       4'h8:
-          \$7251  = bank_row_8;
+          \$7235  = bank_row_8;
       4'h9:
-          \$7251  = bank_row_9;
+          \$7235  = bank_row_9;
       4'ha:
-          \$7251  = bank_row_10;
+          \$7235  = bank_row_10;
       4'hb:
-          \$7251  = bank_row_11;
+          \$7235  = bank_row_11;
       4'hc:
-          \$7251  = bank_row_12;
+          \$7235  = bank_row_12;
       4'hd:
-          \$7251  = bank_row_13;
+          \$7235  = bank_row_13;
       4'he:
-          \$7251  = bank_row_14;
+          \$7235  = bank_row_14;
       4'hf:
-          \$7251  = bank_row_15;
+          \$7235  = bank_row_15;
     endcase
   end
   always @* begin
@@ -40990,37 +40394,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7256  = bank_open_0;
+          \$7240  = bank_open_0;
       4'h1:
-          \$7256  = bank_open_1;
+          \$7240  = bank_open_1;
       4'h2:
-          \$7256  = bank_open_2;
+          \$7240  = bank_open_2;
       4'h3:
-          \$7256  = bank_open_3;
+          \$7240  = bank_open_3;
       4'h4:
-          \$7256  = bank_open_4;
+          \$7240  = bank_open_4;
       4'h5:
-          \$7256  = bank_open_5;
+          \$7240  = bank_open_5;
       4'h6:
-          \$7256  = bank_open_6;
+          \$7240  = bank_open_6;
       4'h7:
-          \$7256  = bank_open_7;
+          \$7240  = bank_open_7;
       4'h8:
-          \$7256  = bank_open_8;
+          \$7240  = bank_open_8;
       4'h9:
-          \$7256  = bank_open_9;
+          \$7240  = bank_open_9;
       4'ha:
-          \$7256  = bank_open_10;
+          \$7240  = bank_open_10;
       4'hb:
-          \$7256  = bank_open_11;
+          \$7240  = bank_open_11;
       4'hc:
-          \$7256  = bank_open_12;
+          \$7240  = bank_open_12;
       4'hd:
-          \$7256  = bank_open_13;
+          \$7240  = bank_open_13;
       4'he:
-          \$7256  = bank_open_14;
+          \$7240  = bank_open_14;
       4'hf:
-          \$7256  = bank_open_15;
+          \$7240  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41028,37 +40432,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7264  = bank_row_0;
+          \$7248  = bank_row_0;
       4'h1:
-          \$7264  = bank_row_1;
+          \$7248  = bank_row_1;
       4'h2:
-          \$7264  = bank_row_2;
+          \$7248  = bank_row_2;
       4'h3:
-          \$7264  = bank_row_3;
+          \$7248  = bank_row_3;
       4'h4:
-          \$7264  = bank_row_4;
+          \$7248  = bank_row_4;
       4'h5:
-          \$7264  = bank_row_5;
+          \$7248  = bank_row_5;
       4'h6:
-          \$7264  = bank_row_6;
+          \$7248  = bank_row_6;
       4'h7:
-          \$7264  = bank_row_7;
+          \$7248  = bank_row_7;
       4'h8:
-          \$7264  = bank_row_8;
+          \$7248  = bank_row_8;
       4'h9:
-          \$7264  = bank_row_9;
+          \$7248  = bank_row_9;
       4'ha:
-          \$7264  = bank_row_10;
+          \$7248  = bank_row_10;
       4'hb:
-          \$7264  = bank_row_11;
+          \$7248  = bank_row_11;
       4'hc:
-          \$7264  = bank_row_12;
+          \$7248  = bank_row_12;
       4'hd:
-          \$7264  = bank_row_13;
+          \$7248  = bank_row_13;
       4'he:
-          \$7264  = bank_row_14;
+          \$7248  = bank_row_14;
       4'hf:
-          \$7264  = bank_row_15;
+          \$7248  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41066,37 +40470,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7269  = bank_open_0;
+          \$7253  = bank_open_0;
       4'h1:
-          \$7269  = bank_open_1;
+          \$7253  = bank_open_1;
       4'h2:
-          \$7269  = bank_open_2;
+          \$7253  = bank_open_2;
       4'h3:
-          \$7269  = bank_open_3;
+          \$7253  = bank_open_3;
       4'h4:
-          \$7269  = bank_open_4;
+          \$7253  = bank_open_4;
       4'h5:
-          \$7269  = bank_open_5;
+          \$7253  = bank_open_5;
       4'h6:
-          \$7269  = bank_open_6;
+          \$7253  = bank_open_6;
       4'h7:
-          \$7269  = bank_open_7;
+          \$7253  = bank_open_7;
       4'h8:
-          \$7269  = bank_open_8;
+          \$7253  = bank_open_8;
       4'h9:
-          \$7269  = bank_open_9;
+          \$7253  = bank_open_9;
       4'ha:
-          \$7269  = bank_open_10;
+          \$7253  = bank_open_10;
       4'hb:
-          \$7269  = bank_open_11;
+          \$7253  = bank_open_11;
       4'hc:
-          \$7269  = bank_open_12;
+          \$7253  = bank_open_12;
       4'hd:
-          \$7269  = bank_open_13;
+          \$7253  = bank_open_13;
       4'he:
-          \$7269  = bank_open_14;
+          \$7253  = bank_open_14;
       4'hf:
-          \$7269  = bank_open_15;
+          \$7253  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41104,37 +40508,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7277  = bank_row_0;
+          \$7261  = bank_row_0;
       4'h1:
-          \$7277  = bank_row_1;
+          \$7261  = bank_row_1;
       4'h2:
-          \$7277  = bank_row_2;
+          \$7261  = bank_row_2;
       4'h3:
-          \$7277  = bank_row_3;
+          \$7261  = bank_row_3;
       4'h4:
-          \$7277  = bank_row_4;
+          \$7261  = bank_row_4;
       4'h5:
-          \$7277  = bank_row_5;
+          \$7261  = bank_row_5;
       4'h6:
-          \$7277  = bank_row_6;
+          \$7261  = bank_row_6;
       4'h7:
-          \$7277  = bank_row_7;
+          \$7261  = bank_row_7;
       4'h8:
-          \$7277  = bank_row_8;
+          \$7261  = bank_row_8;
       4'h9:
-          \$7277  = bank_row_9;
+          \$7261  = bank_row_9;
       4'ha:
-          \$7277  = bank_row_10;
+          \$7261  = bank_row_10;
       4'hb:
-          \$7277  = bank_row_11;
+          \$7261  = bank_row_11;
       4'hc:
-          \$7277  = bank_row_12;
+          \$7261  = bank_row_12;
       4'hd:
-          \$7277  = bank_row_13;
+          \$7261  = bank_row_13;
       4'he:
-          \$7277  = bank_row_14;
+          \$7261  = bank_row_14;
       4'hf:
-          \$7277  = bank_row_15;
+          \$7261  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41142,37 +40546,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7282  = bank_open_0;
+          \$7266  = bank_open_0;
       4'h1:
-          \$7282  = bank_open_1;
+          \$7266  = bank_open_1;
       4'h2:
-          \$7282  = bank_open_2;
+          \$7266  = bank_open_2;
       4'h3:
-          \$7282  = bank_open_3;
+          \$7266  = bank_open_3;
       4'h4:
-          \$7282  = bank_open_4;
+          \$7266  = bank_open_4;
       4'h5:
-          \$7282  = bank_open_5;
+          \$7266  = bank_open_5;
       4'h6:
-          \$7282  = bank_open_6;
+          \$7266  = bank_open_6;
       4'h7:
-          \$7282  = bank_open_7;
+          \$7266  = bank_open_7;
       4'h8:
-          \$7282  = bank_open_8;
+          \$7266  = bank_open_8;
       4'h9:
-          \$7282  = bank_open_9;
+          \$7266  = bank_open_9;
       4'ha:
-          \$7282  = bank_open_10;
+          \$7266  = bank_open_10;
       4'hb:
-          \$7282  = bank_open_11;
+          \$7266  = bank_open_11;
       4'hc:
-          \$7282  = bank_open_12;
+          \$7266  = bank_open_12;
       4'hd:
-          \$7282  = bank_open_13;
+          \$7266  = bank_open_13;
       4'he:
-          \$7282  = bank_open_14;
+          \$7266  = bank_open_14;
       4'hf:
-          \$7282  = bank_open_15;
+          \$7266  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41180,37 +40584,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7290  = bank_row_0;
+          \$7274  = bank_row_0;
       4'h1:
-          \$7290  = bank_row_1;
+          \$7274  = bank_row_1;
       4'h2:
-          \$7290  = bank_row_2;
+          \$7274  = bank_row_2;
       4'h3:
-          \$7290  = bank_row_3;
+          \$7274  = bank_row_3;
       4'h4:
-          \$7290  = bank_row_4;
+          \$7274  = bank_row_4;
       4'h5:
-          \$7290  = bank_row_5;
+          \$7274  = bank_row_5;
       4'h6:
-          \$7290  = bank_row_6;
+          \$7274  = bank_row_6;
       4'h7:
-          \$7290  = bank_row_7;
+          \$7274  = bank_row_7;
       4'h8:
-          \$7290  = bank_row_8;
+          \$7274  = bank_row_8;
       4'h9:
-          \$7290  = bank_row_9;
+          \$7274  = bank_row_9;
       4'ha:
-          \$7290  = bank_row_10;
+          \$7274  = bank_row_10;
       4'hb:
-          \$7290  = bank_row_11;
+          \$7274  = bank_row_11;
       4'hc:
-          \$7290  = bank_row_12;
+          \$7274  = bank_row_12;
       4'hd:
-          \$7290  = bank_row_13;
+          \$7274  = bank_row_13;
       4'he:
-          \$7290  = bank_row_14;
+          \$7274  = bank_row_14;
       4'hf:
-          \$7290  = bank_row_15;
+          \$7274  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41218,37 +40622,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7295  = bank_open_0;
+          \$7279  = bank_open_0;
       4'h1:
-          \$7295  = bank_open_1;
+          \$7279  = bank_open_1;
       4'h2:
-          \$7295  = bank_open_2;
+          \$7279  = bank_open_2;
       4'h3:
-          \$7295  = bank_open_3;
+          \$7279  = bank_open_3;
       4'h4:
-          \$7295  = bank_open_4;
+          \$7279  = bank_open_4;
       4'h5:
-          \$7295  = bank_open_5;
+          \$7279  = bank_open_5;
       4'h6:
-          \$7295  = bank_open_6;
+          \$7279  = bank_open_6;
       4'h7:
-          \$7295  = bank_open_7;
+          \$7279  = bank_open_7;
       4'h8:
-          \$7295  = bank_open_8;
+          \$7279  = bank_open_8;
       4'h9:
-          \$7295  = bank_open_9;
+          \$7279  = bank_open_9;
       4'ha:
-          \$7295  = bank_open_10;
+          \$7279  = bank_open_10;
       4'hb:
-          \$7295  = bank_open_11;
+          \$7279  = bank_open_11;
       4'hc:
-          \$7295  = bank_open_12;
+          \$7279  = bank_open_12;
       4'hd:
-          \$7295  = bank_open_13;
+          \$7279  = bank_open_13;
       4'he:
-          \$7295  = bank_open_14;
+          \$7279  = bank_open_14;
       4'hf:
-          \$7295  = bank_open_15;
+          \$7279  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41256,37 +40660,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7303  = bank_row_0;
+          \$7287  = bank_row_0;
       4'h1:
-          \$7303  = bank_row_1;
+          \$7287  = bank_row_1;
       4'h2:
-          \$7303  = bank_row_2;
+          \$7287  = bank_row_2;
       4'h3:
-          \$7303  = bank_row_3;
+          \$7287  = bank_row_3;
       4'h4:
-          \$7303  = bank_row_4;
+          \$7287  = bank_row_4;
       4'h5:
-          \$7303  = bank_row_5;
+          \$7287  = bank_row_5;
       4'h6:
-          \$7303  = bank_row_6;
+          \$7287  = bank_row_6;
       4'h7:
-          \$7303  = bank_row_7;
+          \$7287  = bank_row_7;
       4'h8:
-          \$7303  = bank_row_8;
+          \$7287  = bank_row_8;
       4'h9:
-          \$7303  = bank_row_9;
+          \$7287  = bank_row_9;
       4'ha:
-          \$7303  = bank_row_10;
+          \$7287  = bank_row_10;
       4'hb:
-          \$7303  = bank_row_11;
+          \$7287  = bank_row_11;
       4'hc:
-          \$7303  = bank_row_12;
+          \$7287  = bank_row_12;
       4'hd:
-          \$7303  = bank_row_13;
+          \$7287  = bank_row_13;
       4'he:
-          \$7303  = bank_row_14;
+          \$7287  = bank_row_14;
       4'hf:
-          \$7303  = bank_row_15;
+          \$7287  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41294,37 +40698,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7308  = bank_open_0;
+          \$7292  = bank_open_0;
       4'h1:
-          \$7308  = bank_open_1;
+          \$7292  = bank_open_1;
       4'h2:
-          \$7308  = bank_open_2;
+          \$7292  = bank_open_2;
       4'h3:
-          \$7308  = bank_open_3;
+          \$7292  = bank_open_3;
       4'h4:
-          \$7308  = bank_open_4;
+          \$7292  = bank_open_4;
       4'h5:
-          \$7308  = bank_open_5;
+          \$7292  = bank_open_5;
       4'h6:
-          \$7308  = bank_open_6;
+          \$7292  = bank_open_6;
       4'h7:
-          \$7308  = bank_open_7;
+          \$7292  = bank_open_7;
       4'h8:
-          \$7308  = bank_open_8;
+          \$7292  = bank_open_8;
       4'h9:
-          \$7308  = bank_open_9;
+          \$7292  = bank_open_9;
       4'ha:
-          \$7308  = bank_open_10;
+          \$7292  = bank_open_10;
       4'hb:
-          \$7308  = bank_open_11;
+          \$7292  = bank_open_11;
       4'hc:
-          \$7308  = bank_open_12;
+          \$7292  = bank_open_12;
       4'hd:
-          \$7308  = bank_open_13;
+          \$7292  = bank_open_13;
       4'he:
-          \$7308  = bank_open_14;
+          \$7292  = bank_open_14;
       4'hf:
-          \$7308  = bank_open_15;
+          \$7292  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41332,37 +40736,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7316  = bank_row_0;
+          \$7300  = bank_row_0;
       4'h1:
-          \$7316  = bank_row_1;
+          \$7300  = bank_row_1;
       4'h2:
-          \$7316  = bank_row_2;
+          \$7300  = bank_row_2;
       4'h3:
-          \$7316  = bank_row_3;
+          \$7300  = bank_row_3;
       4'h4:
-          \$7316  = bank_row_4;
+          \$7300  = bank_row_4;
       4'h5:
-          \$7316  = bank_row_5;
+          \$7300  = bank_row_5;
       4'h6:
-          \$7316  = bank_row_6;
+          \$7300  = bank_row_6;
       4'h7:
-          \$7316  = bank_row_7;
+          \$7300  = bank_row_7;
       4'h8:
-          \$7316  = bank_row_8;
+          \$7300  = bank_row_8;
       4'h9:
-          \$7316  = bank_row_9;
+          \$7300  = bank_row_9;
       4'ha:
-          \$7316  = bank_row_10;
+          \$7300  = bank_row_10;
       4'hb:
-          \$7316  = bank_row_11;
+          \$7300  = bank_row_11;
       4'hc:
-          \$7316  = bank_row_12;
+          \$7300  = bank_row_12;
       4'hd:
-          \$7316  = bank_row_13;
+          \$7300  = bank_row_13;
       4'he:
-          \$7316  = bank_row_14;
+          \$7300  = bank_row_14;
       4'hf:
-          \$7316  = bank_row_15;
+          \$7300  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41370,37 +40774,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7321  = bank_open_0;
+          \$7305  = bank_open_0;
       4'h1:
-          \$7321  = bank_open_1;
+          \$7305  = bank_open_1;
       4'h2:
-          \$7321  = bank_open_2;
+          \$7305  = bank_open_2;
       4'h3:
-          \$7321  = bank_open_3;
+          \$7305  = bank_open_3;
       4'h4:
-          \$7321  = bank_open_4;
+          \$7305  = bank_open_4;
       4'h5:
-          \$7321  = bank_open_5;
+          \$7305  = bank_open_5;
       4'h6:
-          \$7321  = bank_open_6;
+          \$7305  = bank_open_6;
       4'h7:
-          \$7321  = bank_open_7;
+          \$7305  = bank_open_7;
       4'h8:
-          \$7321  = bank_open_8;
+          \$7305  = bank_open_8;
       4'h9:
-          \$7321  = bank_open_9;
+          \$7305  = bank_open_9;
       4'ha:
-          \$7321  = bank_open_10;
+          \$7305  = bank_open_10;
       4'hb:
-          \$7321  = bank_open_11;
+          \$7305  = bank_open_11;
       4'hc:
-          \$7321  = bank_open_12;
+          \$7305  = bank_open_12;
       4'hd:
-          \$7321  = bank_open_13;
+          \$7305  = bank_open_13;
       4'he:
-          \$7321  = bank_open_14;
+          \$7305  = bank_open_14;
       4'hf:
-          \$7321  = bank_open_15;
+          \$7305  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41408,37 +40812,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7329  = bank_row_0;
+          \$7313  = bank_row_0;
       4'h1:
-          \$7329  = bank_row_1;
+          \$7313  = bank_row_1;
       4'h2:
-          \$7329  = bank_row_2;
+          \$7313  = bank_row_2;
       4'h3:
-          \$7329  = bank_row_3;
+          \$7313  = bank_row_3;
       4'h4:
-          \$7329  = bank_row_4;
+          \$7313  = bank_row_4;
       4'h5:
-          \$7329  = bank_row_5;
+          \$7313  = bank_row_5;
       4'h6:
-          \$7329  = bank_row_6;
+          \$7313  = bank_row_6;
       4'h7:
-          \$7329  = bank_row_7;
+          \$7313  = bank_row_7;
       4'h8:
-          \$7329  = bank_row_8;
+          \$7313  = bank_row_8;
       4'h9:
-          \$7329  = bank_row_9;
+          \$7313  = bank_row_9;
       4'ha:
-          \$7329  = bank_row_10;
+          \$7313  = bank_row_10;
       4'hb:
-          \$7329  = bank_row_11;
+          \$7313  = bank_row_11;
       4'hc:
-          \$7329  = bank_row_12;
+          \$7313  = bank_row_12;
       4'hd:
-          \$7329  = bank_row_13;
+          \$7313  = bank_row_13;
       4'he:
-          \$7329  = bank_row_14;
+          \$7313  = bank_row_14;
       4'hf:
-          \$7329  = bank_row_15;
+          \$7313  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41446,37 +40850,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7334  = bank_open_0;
+          \$7318  = bank_open_0;
       4'h1:
-          \$7334  = bank_open_1;
+          \$7318  = bank_open_1;
       4'h2:
-          \$7334  = bank_open_2;
+          \$7318  = bank_open_2;
       4'h3:
-          \$7334  = bank_open_3;
+          \$7318  = bank_open_3;
       4'h4:
-          \$7334  = bank_open_4;
+          \$7318  = bank_open_4;
       4'h5:
-          \$7334  = bank_open_5;
+          \$7318  = bank_open_5;
       4'h6:
-          \$7334  = bank_open_6;
+          \$7318  = bank_open_6;
       4'h7:
-          \$7334  = bank_open_7;
+          \$7318  = bank_open_7;
       4'h8:
-          \$7334  = bank_open_8;
+          \$7318  = bank_open_8;
       4'h9:
-          \$7334  = bank_open_9;
+          \$7318  = bank_open_9;
       4'ha:
-          \$7334  = bank_open_10;
+          \$7318  = bank_open_10;
       4'hb:
-          \$7334  = bank_open_11;
+          \$7318  = bank_open_11;
       4'hc:
-          \$7334  = bank_open_12;
+          \$7318  = bank_open_12;
       4'hd:
-          \$7334  = bank_open_13;
+          \$7318  = bank_open_13;
       4'he:
-          \$7334  = bank_open_14;
+          \$7318  = bank_open_14;
       4'hf:
-          \$7334  = bank_open_15;
+          \$7318  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41484,37 +40888,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7342  = bank_row_0;
+          \$7326  = bank_row_0;
       4'h1:
-          \$7342  = bank_row_1;
+          \$7326  = bank_row_1;
       4'h2:
-          \$7342  = bank_row_2;
+          \$7326  = bank_row_2;
       4'h3:
-          \$7342  = bank_row_3;
+          \$7326  = bank_row_3;
       4'h4:
-          \$7342  = bank_row_4;
+          \$7326  = bank_row_4;
       4'h5:
-          \$7342  = bank_row_5;
+          \$7326  = bank_row_5;
       4'h6:
-          \$7342  = bank_row_6;
+          \$7326  = bank_row_6;
       4'h7:
-          \$7342  = bank_row_7;
+          \$7326  = bank_row_7;
       4'h8:
-          \$7342  = bank_row_8;
+          \$7326  = bank_row_8;
       4'h9:
-          \$7342  = bank_row_9;
+          \$7326  = bank_row_9;
       4'ha:
-          \$7342  = bank_row_10;
+          \$7326  = bank_row_10;
       4'hb:
-          \$7342  = bank_row_11;
+          \$7326  = bank_row_11;
       4'hc:
-          \$7342  = bank_row_12;
+          \$7326  = bank_row_12;
       4'hd:
-          \$7342  = bank_row_13;
+          \$7326  = bank_row_13;
       4'he:
-          \$7342  = bank_row_14;
+          \$7326  = bank_row_14;
       4'hf:
-          \$7342  = bank_row_15;
+          \$7326  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41522,37 +40926,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7347  = bank_open_0;
+          \$7331  = bank_open_0;
       4'h1:
-          \$7347  = bank_open_1;
+          \$7331  = bank_open_1;
       4'h2:
-          \$7347  = bank_open_2;
+          \$7331  = bank_open_2;
       4'h3:
-          \$7347  = bank_open_3;
+          \$7331  = bank_open_3;
       4'h4:
-          \$7347  = bank_open_4;
+          \$7331  = bank_open_4;
       4'h5:
-          \$7347  = bank_open_5;
+          \$7331  = bank_open_5;
       4'h6:
-          \$7347  = bank_open_6;
+          \$7331  = bank_open_6;
       4'h7:
-          \$7347  = bank_open_7;
+          \$7331  = bank_open_7;
       4'h8:
-          \$7347  = bank_open_8;
+          \$7331  = bank_open_8;
       4'h9:
-          \$7347  = bank_open_9;
+          \$7331  = bank_open_9;
       4'ha:
-          \$7347  = bank_open_10;
+          \$7331  = bank_open_10;
       4'hb:
-          \$7347  = bank_open_11;
+          \$7331  = bank_open_11;
       4'hc:
-          \$7347  = bank_open_12;
+          \$7331  = bank_open_12;
       4'hd:
-          \$7347  = bank_open_13;
+          \$7331  = bank_open_13;
       4'he:
-          \$7347  = bank_open_14;
+          \$7331  = bank_open_14;
       4'hf:
-          \$7347  = bank_open_15;
+          \$7331  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41560,37 +40964,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7355  = bank_row_0;
+          \$7339  = bank_row_0;
       4'h1:
-          \$7355  = bank_row_1;
+          \$7339  = bank_row_1;
       4'h2:
-          \$7355  = bank_row_2;
+          \$7339  = bank_row_2;
       4'h3:
-          \$7355  = bank_row_3;
+          \$7339  = bank_row_3;
       4'h4:
-          \$7355  = bank_row_4;
+          \$7339  = bank_row_4;
       4'h5:
-          \$7355  = bank_row_5;
+          \$7339  = bank_row_5;
       4'h6:
-          \$7355  = bank_row_6;
+          \$7339  = bank_row_6;
       4'h7:
-          \$7355  = bank_row_7;
+          \$7339  = bank_row_7;
       4'h8:
-          \$7355  = bank_row_8;
+          \$7339  = bank_row_8;
       4'h9:
-          \$7355  = bank_row_9;
+          \$7339  = bank_row_9;
       4'ha:
-          \$7355  = bank_row_10;
+          \$7339  = bank_row_10;
       4'hb:
-          \$7355  = bank_row_11;
+          \$7339  = bank_row_11;
       4'hc:
-          \$7355  = bank_row_12;
+          \$7339  = bank_row_12;
       4'hd:
-          \$7355  = bank_row_13;
+          \$7339  = bank_row_13;
       4'he:
-          \$7355  = bank_row_14;
+          \$7339  = bank_row_14;
       4'hf:
-          \$7355  = bank_row_15;
+          \$7339  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41598,37 +41002,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7360  = bank_open_0;
+          \$7344  = bank_open_0;
       4'h1:
-          \$7360  = bank_open_1;
+          \$7344  = bank_open_1;
       4'h2:
-          \$7360  = bank_open_2;
+          \$7344  = bank_open_2;
       4'h3:
-          \$7360  = bank_open_3;
+          \$7344  = bank_open_3;
       4'h4:
-          \$7360  = bank_open_4;
+          \$7344  = bank_open_4;
       4'h5:
-          \$7360  = bank_open_5;
+          \$7344  = bank_open_5;
       4'h6:
-          \$7360  = bank_open_6;
+          \$7344  = bank_open_6;
       4'h7:
-          \$7360  = bank_open_7;
+          \$7344  = bank_open_7;
       4'h8:
-          \$7360  = bank_open_8;
+          \$7344  = bank_open_8;
       4'h9:
-          \$7360  = bank_open_9;
+          \$7344  = bank_open_9;
       4'ha:
-          \$7360  = bank_open_10;
+          \$7344  = bank_open_10;
       4'hb:
-          \$7360  = bank_open_11;
+          \$7344  = bank_open_11;
       4'hc:
-          \$7360  = bank_open_12;
+          \$7344  = bank_open_12;
       4'hd:
-          \$7360  = bank_open_13;
+          \$7344  = bank_open_13;
       4'he:
-          \$7360  = bank_open_14;
+          \$7344  = bank_open_14;
       4'hf:
-          \$7360  = bank_open_15;
+          \$7344  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41636,37 +41040,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7368  = bank_row_0;
+          \$7352  = bank_row_0;
       4'h1:
-          \$7368  = bank_row_1;
+          \$7352  = bank_row_1;
       4'h2:
-          \$7368  = bank_row_2;
+          \$7352  = bank_row_2;
       4'h3:
-          \$7368  = bank_row_3;
+          \$7352  = bank_row_3;
       4'h4:
-          \$7368  = bank_row_4;
+          \$7352  = bank_row_4;
       4'h5:
-          \$7368  = bank_row_5;
+          \$7352  = bank_row_5;
       4'h6:
-          \$7368  = bank_row_6;
+          \$7352  = bank_row_6;
       4'h7:
-          \$7368  = bank_row_7;
+          \$7352  = bank_row_7;
       4'h8:
-          \$7368  = bank_row_8;
+          \$7352  = bank_row_8;
       4'h9:
-          \$7368  = bank_row_9;
+          \$7352  = bank_row_9;
       4'ha:
-          \$7368  = bank_row_10;
+          \$7352  = bank_row_10;
       4'hb:
-          \$7368  = bank_row_11;
+          \$7352  = bank_row_11;
       4'hc:
-          \$7368  = bank_row_12;
+          \$7352  = bank_row_12;
       4'hd:
-          \$7368  = bank_row_13;
+          \$7352  = bank_row_13;
       4'he:
-          \$7368  = bank_row_14;
+          \$7352  = bank_row_14;
       4'hf:
-          \$7368  = bank_row_15;
+          \$7352  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41674,37 +41078,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7373  = bank_open_0;
+          \$7357  = bank_open_0;
       4'h1:
-          \$7373  = bank_open_1;
+          \$7357  = bank_open_1;
       4'h2:
-          \$7373  = bank_open_2;
+          \$7357  = bank_open_2;
       4'h3:
-          \$7373  = bank_open_3;
+          \$7357  = bank_open_3;
       4'h4:
-          \$7373  = bank_open_4;
+          \$7357  = bank_open_4;
       4'h5:
-          \$7373  = bank_open_5;
+          \$7357  = bank_open_5;
       4'h6:
-          \$7373  = bank_open_6;
+          \$7357  = bank_open_6;
       4'h7:
-          \$7373  = bank_open_7;
+          \$7357  = bank_open_7;
       4'h8:
-          \$7373  = bank_open_8;
+          \$7357  = bank_open_8;
       4'h9:
-          \$7373  = bank_open_9;
+          \$7357  = bank_open_9;
       4'ha:
-          \$7373  = bank_open_10;
+          \$7357  = bank_open_10;
       4'hb:
-          \$7373  = bank_open_11;
+          \$7357  = bank_open_11;
       4'hc:
-          \$7373  = bank_open_12;
+          \$7357  = bank_open_12;
       4'hd:
-          \$7373  = bank_open_13;
+          \$7357  = bank_open_13;
       4'he:
-          \$7373  = bank_open_14;
+          \$7357  = bank_open_14;
       4'hf:
-          \$7373  = bank_open_15;
+          \$7357  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41712,37 +41116,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7381  = bank_row_0;
+          \$7365  = bank_row_0;
       4'h1:
-          \$7381  = bank_row_1;
+          \$7365  = bank_row_1;
       4'h2:
-          \$7381  = bank_row_2;
+          \$7365  = bank_row_2;
       4'h3:
-          \$7381  = bank_row_3;
+          \$7365  = bank_row_3;
       4'h4:
-          \$7381  = bank_row_4;
+          \$7365  = bank_row_4;
       4'h5:
-          \$7381  = bank_row_5;
+          \$7365  = bank_row_5;
       4'h6:
-          \$7381  = bank_row_6;
+          \$7365  = bank_row_6;
       4'h7:
-          \$7381  = bank_row_7;
+          \$7365  = bank_row_7;
       4'h8:
-          \$7381  = bank_row_8;
+          \$7365  = bank_row_8;
       4'h9:
-          \$7381  = bank_row_9;
+          \$7365  = bank_row_9;
       4'ha:
-          \$7381  = bank_row_10;
+          \$7365  = bank_row_10;
       4'hb:
-          \$7381  = bank_row_11;
+          \$7365  = bank_row_11;
       4'hc:
-          \$7381  = bank_row_12;
+          \$7365  = bank_row_12;
       4'hd:
-          \$7381  = bank_row_13;
+          \$7365  = bank_row_13;
       4'he:
-          \$7381  = bank_row_14;
+          \$7365  = bank_row_14;
       4'hf:
-          \$7381  = bank_row_15;
+          \$7365  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41750,37 +41154,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7386  = bank_open_0;
+          \$7370  = bank_open_0;
       4'h1:
-          \$7386  = bank_open_1;
+          \$7370  = bank_open_1;
       4'h2:
-          \$7386  = bank_open_2;
+          \$7370  = bank_open_2;
       4'h3:
-          \$7386  = bank_open_3;
+          \$7370  = bank_open_3;
       4'h4:
-          \$7386  = bank_open_4;
+          \$7370  = bank_open_4;
       4'h5:
-          \$7386  = bank_open_5;
+          \$7370  = bank_open_5;
       4'h6:
-          \$7386  = bank_open_6;
+          \$7370  = bank_open_6;
       4'h7:
-          \$7386  = bank_open_7;
+          \$7370  = bank_open_7;
       4'h8:
-          \$7386  = bank_open_8;
+          \$7370  = bank_open_8;
       4'h9:
-          \$7386  = bank_open_9;
+          \$7370  = bank_open_9;
       4'ha:
-          \$7386  = bank_open_10;
+          \$7370  = bank_open_10;
       4'hb:
-          \$7386  = bank_open_11;
+          \$7370  = bank_open_11;
       4'hc:
-          \$7386  = bank_open_12;
+          \$7370  = bank_open_12;
       4'hd:
-          \$7386  = bank_open_13;
+          \$7370  = bank_open_13;
       4'he:
-          \$7386  = bank_open_14;
+          \$7370  = bank_open_14;
       4'hf:
-          \$7386  = bank_open_15;
+          \$7370  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41788,37 +41192,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7394  = bank_row_0;
+          \$7378  = bank_row_0;
       4'h1:
-          \$7394  = bank_row_1;
+          \$7378  = bank_row_1;
       4'h2:
-          \$7394  = bank_row_2;
+          \$7378  = bank_row_2;
       4'h3:
-          \$7394  = bank_row_3;
+          \$7378  = bank_row_3;
       4'h4:
-          \$7394  = bank_row_4;
+          \$7378  = bank_row_4;
       4'h5:
-          \$7394  = bank_row_5;
+          \$7378  = bank_row_5;
       4'h6:
-          \$7394  = bank_row_6;
+          \$7378  = bank_row_6;
       4'h7:
-          \$7394  = bank_row_7;
+          \$7378  = bank_row_7;
       4'h8:
-          \$7394  = bank_row_8;
+          \$7378  = bank_row_8;
       4'h9:
-          \$7394  = bank_row_9;
+          \$7378  = bank_row_9;
       4'ha:
-          \$7394  = bank_row_10;
+          \$7378  = bank_row_10;
       4'hb:
-          \$7394  = bank_row_11;
+          \$7378  = bank_row_11;
       4'hc:
-          \$7394  = bank_row_12;
+          \$7378  = bank_row_12;
       4'hd:
-          \$7394  = bank_row_13;
+          \$7378  = bank_row_13;
       4'he:
-          \$7394  = bank_row_14;
+          \$7378  = bank_row_14;
       4'hf:
-          \$7394  = bank_row_15;
+          \$7378  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41826,37 +41230,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7399  = bank_open_0;
+          \$7383  = bank_open_0;
       4'h1:
-          \$7399  = bank_open_1;
+          \$7383  = bank_open_1;
       4'h2:
-          \$7399  = bank_open_2;
+          \$7383  = bank_open_2;
       4'h3:
-          \$7399  = bank_open_3;
+          \$7383  = bank_open_3;
       4'h4:
-          \$7399  = bank_open_4;
+          \$7383  = bank_open_4;
       4'h5:
-          \$7399  = bank_open_5;
+          \$7383  = bank_open_5;
       4'h6:
-          \$7399  = bank_open_6;
+          \$7383  = bank_open_6;
       4'h7:
-          \$7399  = bank_open_7;
+          \$7383  = bank_open_7;
       4'h8:
-          \$7399  = bank_open_8;
+          \$7383  = bank_open_8;
       4'h9:
-          \$7399  = bank_open_9;
+          \$7383  = bank_open_9;
       4'ha:
-          \$7399  = bank_open_10;
+          \$7383  = bank_open_10;
       4'hb:
-          \$7399  = bank_open_11;
+          \$7383  = bank_open_11;
       4'hc:
-          \$7399  = bank_open_12;
+          \$7383  = bank_open_12;
       4'hd:
-          \$7399  = bank_open_13;
+          \$7383  = bank_open_13;
       4'he:
-          \$7399  = bank_open_14;
+          \$7383  = bank_open_14;
       4'hf:
-          \$7399  = bank_open_15;
+          \$7383  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41864,37 +41268,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7407  = bank_row_0;
+          \$7391  = bank_row_0;
       4'h1:
-          \$7407  = bank_row_1;
+          \$7391  = bank_row_1;
       4'h2:
-          \$7407  = bank_row_2;
+          \$7391  = bank_row_2;
       4'h3:
-          \$7407  = bank_row_3;
+          \$7391  = bank_row_3;
       4'h4:
-          \$7407  = bank_row_4;
+          \$7391  = bank_row_4;
       4'h5:
-          \$7407  = bank_row_5;
+          \$7391  = bank_row_5;
       4'h6:
-          \$7407  = bank_row_6;
+          \$7391  = bank_row_6;
       4'h7:
-          \$7407  = bank_row_7;
+          \$7391  = bank_row_7;
       4'h8:
-          \$7407  = bank_row_8;
+          \$7391  = bank_row_8;
       4'h9:
-          \$7407  = bank_row_9;
+          \$7391  = bank_row_9;
       4'ha:
-          \$7407  = bank_row_10;
+          \$7391  = bank_row_10;
       4'hb:
-          \$7407  = bank_row_11;
+          \$7391  = bank_row_11;
       4'hc:
-          \$7407  = bank_row_12;
+          \$7391  = bank_row_12;
       4'hd:
-          \$7407  = bank_row_13;
+          \$7391  = bank_row_13;
       4'he:
-          \$7407  = bank_row_14;
+          \$7391  = bank_row_14;
       4'hf:
-          \$7407  = bank_row_15;
+          \$7391  = bank_row_15;
     endcase
   end
   always @* begin
@@ -41902,37 +41306,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7412  = bank_open_0;
+          \$7396  = bank_open_0;
       4'h1:
-          \$7412  = bank_open_1;
+          \$7396  = bank_open_1;
       4'h2:
-          \$7412  = bank_open_2;
+          \$7396  = bank_open_2;
       4'h3:
-          \$7412  = bank_open_3;
+          \$7396  = bank_open_3;
       4'h4:
-          \$7412  = bank_open_4;
+          \$7396  = bank_open_4;
       4'h5:
-          \$7412  = bank_open_5;
+          \$7396  = bank_open_5;
       4'h6:
-          \$7412  = bank_open_6;
+          \$7396  = bank_open_6;
       4'h7:
-          \$7412  = bank_open_7;
+          \$7396  = bank_open_7;
       4'h8:
-          \$7412  = bank_open_8;
+          \$7396  = bank_open_8;
       4'h9:
-          \$7412  = bank_open_9;
+          \$7396  = bank_open_9;
       4'ha:
-          \$7412  = bank_open_10;
+          \$7396  = bank_open_10;
       4'hb:
-          \$7412  = bank_open_11;
+          \$7396  = bank_open_11;
       4'hc:
-          \$7412  = bank_open_12;
+          \$7396  = bank_open_12;
       4'hd:
-          \$7412  = bank_open_13;
+          \$7396  = bank_open_13;
       4'he:
-          \$7412  = bank_open_14;
+          \$7396  = bank_open_14;
       4'hf:
-          \$7412  = bank_open_15;
+          \$7396  = bank_open_15;
     endcase
   end
   always @* begin
@@ -41940,37 +41344,37 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
     (* full_case = 32'd1 *)
     casez ({ i__payload[1:0], i__payload[3:2] })
       4'h0:
-          \$7420  = bank_row_0;
+          \$7404  = bank_row_0;
       4'h1:
-          \$7420  = bank_row_1;
+          \$7404  = bank_row_1;
       4'h2:
-          \$7420  = bank_row_2;
+          \$7404  = bank_row_2;
       4'h3:
-          \$7420  = bank_row_3;
+          \$7404  = bank_row_3;
       4'h4:
-          \$7420  = bank_row_4;
+          \$7404  = bank_row_4;
       4'h5:
-          \$7420  = bank_row_5;
+          \$7404  = bank_row_5;
       4'h6:
-          \$7420  = bank_row_6;
+          \$7404  = bank_row_6;
       4'h7:
-          \$7420  = bank_row_7;
+          \$7404  = bank_row_7;
       4'h8:
-          \$7420  = bank_row_8;
+          \$7404  = bank_row_8;
       4'h9:
-          \$7420  = bank_row_9;
+          \$7404  = bank_row_9;
       4'ha:
-          \$7420  = bank_row_10;
+          \$7404  = bank_row_10;
       4'hb:
-          \$7420  = bank_row_11;
+          \$7404  = bank_row_11;
       4'hc:
-          \$7420  = bank_row_12;
+          \$7404  = bank_row_12;
       4'hd:
-          \$7420  = bank_row_13;
+          \$7404  = bank_row_13;
       4'he:
-          \$7420  = bank_row_14;
+          \$7404  = bank_row_14;
       4'hf:
-          \$7420  = bank_row_15;
+          \$7404  = bank_row_15;
     endcase
   end
   always @* begin
@@ -42013,1464 +41417,1664 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7422  = bank_wait_0;
-    if (\$6776 ) begin
-      \$7422  = \$6777 [5:0];
+    \$7406  = bank_wait_0;
+    if (\$6760 ) begin
+      \$7406  = \$6761 [5:0];
     end
     if (done_0) begin
-      if (\$6939 ) begin
-        \$7422  = 6'h15;
+      if (\$6923 ) begin
+        \$7406  = 6'h15;
       end
     end
     if (done_1) begin
-      if (\$7030 ) begin
-        \$7422  = 6'h15;
+      if (\$7014 ) begin
+        \$7406  = 6'h15;
       end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7162 ) begin
+          \$7406  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7406  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7407  = bank_wait_1;
+    if (\$6762 ) begin
+      \$7407  = \$6763 [5:0];
+    end
+    if (done_0) begin
+      if (\$6926 ) begin
+        \$7407  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7017 ) begin
+        \$7407  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7163 ) begin
+          \$7407  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7407  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7408  = bank_wait_2;
+    if (\$6764 ) begin
+      \$7408  = \$6765 [5:0];
+    end
+    if (done_0) begin
+      if (\$6929 ) begin
+        \$7408  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7020 ) begin
+        \$7408  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7164 ) begin
+          \$7408  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7408  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7409  = bank_wait_3;
+    if (\$6766 ) begin
+      \$7409  = \$6767 [5:0];
+    end
+    if (done_0) begin
+      if (\$6932 ) begin
+        \$7409  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7023 ) begin
+        \$7409  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7165 ) begin
+          \$7409  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7409  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7410  = bank_wait_4;
+    if (\$6768 ) begin
+      \$7410  = \$6769 [5:0];
+    end
+    if (done_0) begin
+      if (\$6935 ) begin
+        \$7410  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7026 ) begin
+        \$7410  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7166 ) begin
+          \$7410  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7410  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7411  = bank_wait_5;
+    if (\$6770 ) begin
+      \$7411  = \$6771 [5:0];
+    end
+    if (done_0) begin
+      if (\$6938 ) begin
+        \$7411  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7029 ) begin
+        \$7411  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7167 ) begin
+          \$7411  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7411  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7412  = bank_wait_6;
+    if (\$6772 ) begin
+      \$7412  = \$6773 [5:0];
+    end
+    if (done_0) begin
+      if (\$6941 ) begin
+        \$7412  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7032 ) begin
+        \$7412  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7168 ) begin
+          \$7412  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7412  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7413  = bank_wait_7;
+    if (\$6774 ) begin
+      \$7413  = \$6775 [5:0];
+    end
+    if (done_0) begin
+      if (\$6944 ) begin
+        \$7413  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7035 ) begin
+        \$7413  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7169 ) begin
+          \$7413  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7413  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7414  = bank_wait_8;
+    if (\$6776 ) begin
+      \$7414  = \$6777 [5:0];
+    end
+    if (done_0) begin
+      if (\$6947 ) begin
+        \$7414  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7038 ) begin
+        \$7414  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7170 ) begin
+          \$7414  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7414  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7415  = bank_wait_9;
+    if (\$6778 ) begin
+      \$7415  = \$6779 [5:0];
+    end
+    if (done_0) begin
+      if (\$6950 ) begin
+        \$7415  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7041 ) begin
+        \$7415  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7171 ) begin
+          \$7415  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7415  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7416  = bank_wait_10;
+    if (\$6780 ) begin
+      \$7416  = \$6781 [5:0];
+    end
+    if (done_0) begin
+      if (\$6953 ) begin
+        \$7416  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7044 ) begin
+        \$7416  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7172 ) begin
+          \$7416  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7416  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7417  = bank_wait_11;
+    if (\$6782 ) begin
+      \$7417  = \$6783 [5:0];
+    end
+    if (done_0) begin
+      if (\$6956 ) begin
+        \$7417  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7047 ) begin
+        \$7417  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7173 ) begin
+          \$7417  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7417  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7418  = bank_wait_12;
+    if (\$6784 ) begin
+      \$7418  = \$6785 [5:0];
+    end
+    if (done_0) begin
+      if (\$6959 ) begin
+        \$7418  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7050 ) begin
+        \$7418  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7174 ) begin
+          \$7418  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7418  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7419  = bank_wait_13;
+    if (\$6786 ) begin
+      \$7419  = \$6787 [5:0];
+    end
+    if (done_0) begin
+      if (\$6962 ) begin
+        \$7419  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7053 ) begin
+        \$7419  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7175 ) begin
+          \$7419  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7419  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7420  = bank_wait_14;
+    if (\$6788 ) begin
+      \$7420  = \$6789 [5:0];
+    end
+    if (done_0) begin
+      if (\$6965 ) begin
+        \$7420  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7056 ) begin
+        \$7420  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7176 ) begin
+          \$7420  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7420  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7421  = bank_wait_15;
+    if (\$6790 ) begin
+      \$7421  = \$6791 [5:0];
+    end
+    if (done_0) begin
+      if (\$6968 ) begin
+        \$7421  = 6'h15;
+      end
+    end
+    if (done_1) begin
+      if (\$7059 ) begin
+        \$7421  = 6'h15;
+      end
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7177 ) begin
+          \$7421  = 6'h2e;
+        end
+      end
+    end
+    if (rst) begin
+      \$7421  = 6'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7422  = gap_0;
+    if (\$6792 ) begin
+      \$7422  = \$6793 [0];
     end
     if (go) begin
       if (ahead_opens) begin
         if (\$7178 ) begin
-          \$7422  = 6'h2e;
+          \$7422  = 1'h1;
         end
       end
     end
     if (rst) begin
-      \$7422  = 6'h00;
+      \$7422  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7423  = bank_wait_1;
-    if (\$6778 ) begin
-      \$7423  = \$6779 [5:0];
-    end
-    if (done_0) begin
-      if (\$6942 ) begin
-        \$7423  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7033 ) begin
-        \$7423  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7179 ) begin
-          \$7423  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7423  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7424  = bank_wait_2;
-    if (\$6780 ) begin
-      \$7424  = \$6781 [5:0];
-    end
-    if (done_0) begin
-      if (\$6945 ) begin
-        \$7424  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7036 ) begin
-        \$7424  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7180 ) begin
-          \$7424  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7424  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7425  = bank_wait_3;
-    if (\$6782 ) begin
-      \$7425  = \$6783 [5:0];
-    end
-    if (done_0) begin
-      if (\$6948 ) begin
-        \$7425  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7039 ) begin
-        \$7425  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7181 ) begin
-          \$7425  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7425  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7426  = bank_wait_4;
-    if (\$6784 ) begin
-      \$7426  = \$6785 [5:0];
-    end
-    if (done_0) begin
-      if (\$6951 ) begin
-        \$7426  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7042 ) begin
-        \$7426  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7182 ) begin
-          \$7426  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7426  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7427  = bank_wait_5;
-    if (\$6786 ) begin
-      \$7427  = \$6787 [5:0];
-    end
-    if (done_0) begin
-      if (\$6954 ) begin
-        \$7427  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7045 ) begin
-        \$7427  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7183 ) begin
-          \$7427  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7427  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7428  = bank_wait_6;
-    if (\$6788 ) begin
-      \$7428  = \$6789 [5:0];
-    end
-    if (done_0) begin
-      if (\$6957 ) begin
-        \$7428  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7048 ) begin
-        \$7428  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7184 ) begin
-          \$7428  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7428  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7429  = bank_wait_7;
-    if (\$6790 ) begin
-      \$7429  = \$6791 [5:0];
-    end
-    if (done_0) begin
-      if (\$6960 ) begin
-        \$7429  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7051 ) begin
-        \$7429  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7185 ) begin
-          \$7429  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7429  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7430  = bank_wait_8;
-    if (\$6792 ) begin
-      \$7430  = \$6793 [5:0];
-    end
-    if (done_0) begin
-      if (\$6963 ) begin
-        \$7430  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7054 ) begin
-        \$7430  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7186 ) begin
-          \$7430  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7430  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7431  = bank_wait_9;
+    \$7423  = gap_1;
     if (\$6794 ) begin
-      \$7431  = \$6795 [5:0];
-    end
-    if (done_0) begin
-      if (\$6966 ) begin
-        \$7431  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7057 ) begin
-        \$7431  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7187 ) begin
-          \$7431  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7431  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7432  = bank_wait_10;
-    if (\$6796 ) begin
-      \$7432  = \$6797 [5:0];
-    end
-    if (done_0) begin
-      if (\$6969 ) begin
-        \$7432  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7060 ) begin
-        \$7432  = 6'h15;
-      end
+      \$7423  = \$6795 [0];
     end
     if (go) begin
       if (ahead_opens) begin
         if (\$7188 ) begin
-          \$7432  = 6'h2e;
+          \$7423  = 1'h1;
         end
       end
     end
     if (rst) begin
-      \$7432  = 6'h00;
+      \$7423  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7433  = bank_wait_11;
-    if (\$6798 ) begin
-      \$7433  = \$6799 [5:0];
+    \$7424  = window_0_0;
+    if (\$6796 ) begin
+      \$7424  = \$6797 [3:0];
     end
-    if (done_0) begin
-      if (\$6972 ) begin
-        \$7433  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7063 ) begin
-        \$7433  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7189 ) begin
-          \$7433  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7433  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7434  = bank_wait_12;
-    if (\$6800 ) begin
-      \$7434  = \$6801 [5:0];
-    end
-    if (done_0) begin
-      if (\$6975 ) begin
-        \$7434  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7066 ) begin
-        \$7434  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7190 ) begin
-          \$7434  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7434  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7435  = bank_wait_13;
-    if (\$6802 ) begin
-      \$7435  = \$6803 [5:0];
-    end
-    if (done_0) begin
-      if (\$6978 ) begin
-        \$7435  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7069 ) begin
-        \$7435  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7191 ) begin
-          \$7435  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7435  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7436  = bank_wait_14;
-    if (\$6804 ) begin
-      \$7436  = \$6805 [5:0];
-    end
-    if (done_0) begin
-      if (\$6981 ) begin
-        \$7436  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7072 ) begin
-        \$7436  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7192 ) begin
-          \$7436  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7436  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7437  = bank_wait_15;
-    if (\$6806 ) begin
-      \$7437  = \$6807 [5:0];
-    end
-    if (done_0) begin
-      if (\$6984 ) begin
-        \$7437  = 6'h15;
-      end
-    end
-    if (done_1) begin
-      if (\$7075 ) begin
-        \$7437  = 6'h15;
-      end
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7193 ) begin
-          \$7437  = 6'h2e;
-        end
-      end
-    end
-    if (rst) begin
-      \$7437  = 6'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7438  = gap_0;
-    if (\$6808 ) begin
-      \$7438  = \$6809 [0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7194 ) begin
-          \$7438  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$7438  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7439  = gap_1;
-    if (\$6810 ) begin
-      \$7439  = \$6811 [0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7204 ) begin
-          \$7439  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$7439  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7440  = window_0_0;
-    if (\$6812 ) begin
-      \$7440  = \$6813 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7194 ) begin
-          \$7440  = 4'hf;
-        end
-      end
-    end
-    if (rst) begin
-      \$7440  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7441  = window_0_1;
-    if (\$6814 ) begin
-      \$7441  = \$6815 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7194 ) begin
-          \$7441  = \$7197 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7441  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7442  = window_0_2;
-    if (\$6816 ) begin
-      \$7442  = \$6817 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7194 ) begin
-          \$7442  = \$7200 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7442  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7443  = window_0_3;
-    if (\$6818 ) begin
-      \$7443  = \$6819 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7194 ) begin
-          \$7443  = \$7203 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7443  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7444  = window_1_0;
-    if (\$6820 ) begin
-      \$7444  = \$6821 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7204 ) begin
-          \$7444  = 4'hf;
-        end
-      end
-    end
-    if (rst) begin
-      \$7444  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7445  = window_1_1;
-    if (\$6822 ) begin
-      \$7445  = \$6823 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7204 ) begin
-          \$7445  = \$7207 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7445  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7446  = window_1_2;
-    if (\$6824 ) begin
-      \$7446  = \$6825 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7204 ) begin
-          \$7446  = \$7210 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7446  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7447  = window_1_3;
-    if (\$6826 ) begin
-      \$7447  = \$6827 [3:0];
-    end
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7204 ) begin
-          \$7447  = \$7213 [3:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7447  = 4'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7448  = turn;
-    if (o__valid) begin
-      \$7448  = \$6828 ;
-    end
-    if (rst) begin
-      \$7448  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7449  = ahead;
-    if (\$6830 ) begin
-      \$7449  = 1'h0;
-      if (\$6836 ) begin
-        \$7449  = 1'h1;
-      end
-    end
-    if (rst) begin
-      \$7449  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7450  = ahead_opens;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7450  = opens;
-      end
-    end
-    if (rst) begin
-      \$7450  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7451  = ahead_lane;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7451  = lane_next;
-      end
-    end
-    if (rst) begin
-      \$7451  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7452  = chosen;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7452  = oldest;
-      end
-    end
-    if (rst) begin
-      \$7452  = 16'h0000;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7453  = ahead_group;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7453  = \$6867 ;
-      end
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7454  = ahead_bank;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7454  = \$6898 ;
-      end
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7455  = ahead_choice;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        \$7455  = \$6929 ;
-      end
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7456  = run;
-    if (\$6830 ) begin
-      if (\$6836 ) begin
-        if (opens) begin
-          \$7456  = 7'h00;
-        end else if (\$6930 ) begin
-          \$7456  = \$6931 [6:0];
-        end
-      end
-    end
-    if (rst) begin
-      \$7456  = 7'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7457  = step_0;
-    if (\$6934 ) begin
-      \$7457  = \$6935 [2:0];
-    end
-    if (\$6987 ) begin
-      \$7457  = 3'h0;
-    end
-    if (rst) begin
-      \$7457  = 3'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7458  = left_0;
-    if (\$6934 ) begin
-      \$7458  = \$6936 [2:0];
-    end
-    if (\$6987 ) begin
-      \$7458  = ahead_left;
-    end
-    if (rst) begin
-      \$7458  = 3'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7459  = busy_0;
-    if (done_0) begin
-      \$7459  = 1'h0;
-    end
-    if (\$6987 ) begin
-      \$7459  = 1'h1;
-    end
-    if (rst) begin
-      \$7459  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7460  = first_0;
-    if (\$6987 ) begin
-      \$7460  = the_first;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7461  = now_index_0;
-    if (\$6987 ) begin
-      \$7461  = the_index;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    { \$7462 [42:35], \$7462 [3:0] } = { now_0[42:35], now_0[3:0] };
-    if (\$6987 ) begin
-      \$7462 [35] = \$6991 ;
-      \$7462 [1:0] = ahead_group;
-      \$7462 [3:2] = ahead_bank;
-      \$7462 [42:36] = \$7022 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7463  = step_1;
-    if (\$7025 ) begin
-      \$7463  = \$7026 [2:0];
-    end
-    if (\$7078 ) begin
-      \$7463  = 3'h0;
-    end
-    if (rst) begin
-      \$7463  = 3'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7464  = left_1;
-    if (\$7025 ) begin
-      \$7464  = \$7027 [2:0];
-    end
-    if (\$7078 ) begin
-      \$7464  = ahead_left;
-    end
-    if (rst) begin
-      \$7464  = 3'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7465  = busy_1;
-    if (done_1) begin
-      \$7465  = 1'h0;
-    end
-    if (\$7078 ) begin
-      \$7465  = 1'h1;
-    end
-    if (rst) begin
-      \$7465  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7466  = first_1;
-    if (\$7078 ) begin
-      \$7466  = the_first;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7467  = now_index_1;
-    if (\$7078 ) begin
-      \$7467  = the_index;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    { \$7468 [42:35], \$7468 [3:0] } = { now_1[42:35], now_1[3:0] };
-    if (\$7078 ) begin
-      \$7468 [35] = \$7082 ;
-      \$7468 [1:0] = ahead_group;
-      \$7468 [3:2] = ahead_bank;
-      \$7468 [42:36] = \$7113 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7469  = pending_0;
-    if (go) begin
-      if (chosen[0]) begin
-        \$7469  = \$7115 ;
-      end
-    end
-    if (\$7216 ) begin
-      \$7469  = 8'hff;
-    end
-    if (rst) begin
-      \$7469  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7470  = opened_0;
-    if (go) begin
-      if (\$7117 ) begin
-        \$7470  = 1'h1;
-      end
-    end
-    if (\$7216 ) begin
-      \$7470  = \$7221 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7471  = row_0;
-    if (go) begin
-      if (\$7117 ) begin
-        \$7471  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7216 ) begin
-      \$7471  = \$7226 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7472  = pending_1;
-    if (go) begin
-      if (chosen[1]) begin
-        \$7472  = \$7119 ;
-      end
-    end
-    if (\$7229 ) begin
-      \$7472  = 8'hff;
-    end
-    if (rst) begin
-      \$7472  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7473  = opened_1;
-    if (go) begin
-      if (\$7121 ) begin
-        \$7473  = 1'h1;
-      end
-    end
-    if (\$7229 ) begin
-      \$7473  = \$7234 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7474  = row_1;
-    if (go) begin
-      if (\$7121 ) begin
-        \$7474  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7229 ) begin
-      \$7474  = \$7239 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7475  = pending_2;
-    if (go) begin
-      if (chosen[2]) begin
-        \$7475  = \$7123 ;
-      end
-    end
-    if (\$7242 ) begin
-      \$7475  = 8'hff;
-    end
-    if (rst) begin
-      \$7475  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7476  = opened_2;
-    if (go) begin
-      if (\$7125 ) begin
-        \$7476  = 1'h1;
-      end
-    end
-    if (\$7242 ) begin
-      \$7476  = \$7247 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7477  = row_2;
-    if (go) begin
-      if (\$7125 ) begin
-        \$7477  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7242 ) begin
-      \$7477  = \$7252 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7478  = pending_3;
-    if (go) begin
-      if (chosen[3]) begin
-        \$7478  = \$7127 ;
-      end
-    end
-    if (\$7255 ) begin
-      \$7478  = 8'hff;
-    end
-    if (rst) begin
-      \$7478  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7479  = opened_3;
-    if (go) begin
-      if (\$7129 ) begin
-        \$7479  = 1'h1;
-      end
-    end
-    if (\$7255 ) begin
-      \$7479  = \$7260 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7480  = row_3;
-    if (go) begin
-      if (\$7129 ) begin
-        \$7480  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7255 ) begin
-      \$7480  = \$7265 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7481  = pending_4;
-    if (go) begin
-      if (chosen[4]) begin
-        \$7481  = \$7131 ;
-      end
-    end
-    if (\$7268 ) begin
-      \$7481  = 8'hff;
-    end
-    if (rst) begin
-      \$7481  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7482  = opened_4;
-    if (go) begin
-      if (\$7133 ) begin
-        \$7482  = 1'h1;
-      end
-    end
-    if (\$7268 ) begin
-      \$7482  = \$7273 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7483  = row_4;
-    if (go) begin
-      if (\$7133 ) begin
-        \$7483  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7268 ) begin
-      \$7483  = \$7278 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7484  = pending_5;
-    if (go) begin
-      if (chosen[5]) begin
-        \$7484  = \$7135 ;
-      end
-    end
-    if (\$7281 ) begin
-      \$7484  = 8'hff;
-    end
-    if (rst) begin
-      \$7484  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7485  = opened_5;
-    if (go) begin
-      if (\$7137 ) begin
-        \$7485  = 1'h1;
-      end
-    end
-    if (\$7281 ) begin
-      \$7485  = \$7286 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7486  = row_5;
-    if (go) begin
-      if (\$7137 ) begin
-        \$7486  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7281 ) begin
-      \$7486  = \$7291 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7487  = pending_6;
-    if (go) begin
-      if (chosen[6]) begin
-        \$7487  = \$7139 ;
-      end
-    end
-    if (\$7294 ) begin
-      \$7487  = 8'hff;
-    end
-    if (rst) begin
-      \$7487  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7488  = opened_6;
-    if (go) begin
-      if (\$7141 ) begin
-        \$7488  = 1'h1;
-      end
-    end
-    if (\$7294 ) begin
-      \$7488  = \$7299 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7489  = row_6;
-    if (go) begin
-      if (\$7141 ) begin
-        \$7489  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7294 ) begin
-      \$7489  = \$7304 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7490  = pending_7;
-    if (go) begin
-      if (chosen[7]) begin
-        \$7490  = \$7143 ;
-      end
-    end
-    if (\$7307 ) begin
-      \$7490  = 8'hff;
-    end
-    if (rst) begin
-      \$7490  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7491  = opened_7;
-    if (go) begin
-      if (\$7145 ) begin
-        \$7491  = 1'h1;
-      end
-    end
-    if (\$7307 ) begin
-      \$7491  = \$7312 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7492  = row_7;
-    if (go) begin
-      if (\$7145 ) begin
-        \$7492  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7307 ) begin
-      \$7492  = \$7317 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7493  = pending_8;
-    if (go) begin
-      if (chosen[8]) begin
-        \$7493  = \$7147 ;
-      end
-    end
-    if (\$7320 ) begin
-      \$7493  = 8'hff;
-    end
-    if (rst) begin
-      \$7493  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7494  = opened_8;
-    if (go) begin
-      if (\$7149 ) begin
-        \$7494  = 1'h1;
-      end
-    end
-    if (\$7320 ) begin
-      \$7494  = \$7325 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7495  = row_8;
-    if (go) begin
-      if (\$7149 ) begin
-        \$7495  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7320 ) begin
-      \$7495  = \$7330 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7496  = pending_9;
-    if (go) begin
-      if (chosen[9]) begin
-        \$7496  = \$7151 ;
-      end
-    end
-    if (\$7333 ) begin
-      \$7496  = 8'hff;
-    end
-    if (rst) begin
-      \$7496  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7497  = opened_9;
-    if (go) begin
-      if (\$7153 ) begin
-        \$7497  = 1'h1;
-      end
-    end
-    if (\$7333 ) begin
-      \$7497  = \$7338 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7498  = row_9;
-    if (go) begin
-      if (\$7153 ) begin
-        \$7498  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7333 ) begin
-      \$7498  = \$7343 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7499  = pending_10;
-    if (go) begin
-      if (chosen[10]) begin
-        \$7499  = \$7155 ;
-      end
-    end
-    if (\$7346 ) begin
-      \$7499  = 8'hff;
-    end
-    if (rst) begin
-      \$7499  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7500  = opened_10;
-    if (go) begin
-      if (\$7157 ) begin
-        \$7500  = 1'h1;
-      end
-    end
-    if (\$7346 ) begin
-      \$7500  = \$7351 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7501  = row_10;
-    if (go) begin
-      if (\$7157 ) begin
-        \$7501  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7346 ) begin
-      \$7501  = \$7356 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7502  = pending_11;
-    if (go) begin
-      if (chosen[11]) begin
-        \$7502  = \$7159 ;
-      end
-    end
-    if (\$7359 ) begin
-      \$7502  = 8'hff;
-    end
-    if (rst) begin
-      \$7502  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7503  = opened_11;
-    if (go) begin
-      if (\$7161 ) begin
-        \$7503  = 1'h1;
-      end
-    end
-    if (\$7359 ) begin
-      \$7503  = \$7364 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7504  = row_11;
-    if (go) begin
-      if (\$7161 ) begin
-        \$7504  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7359 ) begin
-      \$7504  = \$7369 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7505  = pending_12;
-    if (go) begin
-      if (chosen[12]) begin
-        \$7505  = \$7163 ;
-      end
-    end
-    if (\$7372 ) begin
-      \$7505  = 8'hff;
-    end
-    if (rst) begin
-      \$7505  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7506  = opened_12;
-    if (go) begin
-      if (\$7165 ) begin
-        \$7506  = 1'h1;
-      end
-    end
-    if (\$7372 ) begin
-      \$7506  = \$7377 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7507  = row_12;
-    if (go) begin
-      if (\$7165 ) begin
-        \$7507  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7372 ) begin
-      \$7507  = \$7382 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7508  = pending_13;
-    if (go) begin
-      if (chosen[13]) begin
-        \$7508  = \$7167 ;
-      end
-    end
-    if (\$7385 ) begin
-      \$7508  = 8'hff;
-    end
-    if (rst) begin
-      \$7508  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7509  = opened_13;
-    if (go) begin
-      if (\$7169 ) begin
-        \$7509  = 1'h1;
-      end
-    end
-    if (\$7385 ) begin
-      \$7509  = \$7390 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7510  = row_13;
-    if (go) begin
-      if (\$7169 ) begin
-        \$7510  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7385 ) begin
-      \$7510  = \$7395 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7511  = pending_14;
-    if (go) begin
-      if (chosen[14]) begin
-        \$7511  = \$7171 ;
-      end
-    end
-    if (\$7398 ) begin
-      \$7511  = 8'hff;
-    end
-    if (rst) begin
-      \$7511  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7512  = opened_14;
-    if (go) begin
-      if (\$7173 ) begin
-        \$7512  = 1'h1;
-      end
-    end
-    if (\$7398 ) begin
-      \$7512  = \$7403 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7513  = row_14;
-    if (go) begin
-      if (\$7173 ) begin
-        \$7513  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7398 ) begin
-      \$7513  = \$7408 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7514  = pending_15;
-    if (go) begin
-      if (chosen[15]) begin
-        \$7514  = \$7175 ;
-      end
-    end
-    if (\$7411 ) begin
-      \$7514  = 8'hff;
-    end
-    if (rst) begin
-      \$7514  = 8'h00;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7515  = opened_15;
-    if (go) begin
-      if (\$7177 ) begin
-        \$7515  = 1'h1;
-      end
-    end
-    if (\$7411 ) begin
-      \$7515  = \$7416 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7516  = row_15;
-    if (go) begin
-      if (\$7177 ) begin
-        \$7516  = { the_first[5], \$6670 [23:7] };
-      end
-    end
-    if (\$7411 ) begin
-      \$7516  = \$7421 ;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7517  = bank_open_0;
     if (go) begin
       if (ahead_opens) begin
         if (\$7178 ) begin
+          \$7424  = 4'hf;
+        end
+      end
+    end
+    if (rst) begin
+      \$7424  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7425  = window_0_1;
+    if (\$6798 ) begin
+      \$7425  = \$6799 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7178 ) begin
+          \$7425  = \$7181 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7425  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7426  = window_0_2;
+    if (\$6800 ) begin
+      \$7426  = \$6801 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7178 ) begin
+          \$7426  = \$7184 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7426  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7427  = window_0_3;
+    if (\$6802 ) begin
+      \$7427  = \$6803 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7178 ) begin
+          \$7427  = \$7187 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7427  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7428  = window_1_0;
+    if (\$6804 ) begin
+      \$7428  = \$6805 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7188 ) begin
+          \$7428  = 4'hf;
+        end
+      end
+    end
+    if (rst) begin
+      \$7428  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7429  = window_1_1;
+    if (\$6806 ) begin
+      \$7429  = \$6807 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7188 ) begin
+          \$7429  = \$7191 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7429  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7430  = window_1_2;
+    if (\$6808 ) begin
+      \$7430  = \$6809 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7188 ) begin
+          \$7430  = \$7194 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7430  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7431  = window_1_3;
+    if (\$6810 ) begin
+      \$7431  = \$6811 [3:0];
+    end
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7188 ) begin
+          \$7431  = \$7197 [3:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7431  = 4'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7432  = turn;
+    if (o__valid) begin
+      \$7432  = \$6812 ;
+    end
+    if (rst) begin
+      \$7432  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7433  = ahead;
+    if (\$6814 ) begin
+      \$7433  = 1'h0;
+      if (\$6820 ) begin
+        \$7433  = 1'h1;
+      end
+    end
+    if (rst) begin
+      \$7433  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7434  = ahead_opens;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7434  = opens;
+      end
+    end
+    if (rst) begin
+      \$7434  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7435  = ahead_lane;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7435  = lane_next;
+      end
+    end
+    if (rst) begin
+      \$7435  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7436  = chosen;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7436  = oldest;
+      end
+    end
+    if (rst) begin
+      \$7436  = 16'h0000;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7437  = ahead_group;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7437  = \$6851 ;
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7438  = ahead_bank;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7438  = \$6882 ;
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7439  = ahead_choice;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        \$7439  = \$6913 ;
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7440  = run;
+    if (\$6814 ) begin
+      if (\$6820 ) begin
+        if (opens) begin
+          \$7440  = 7'h00;
+        end else if (\$6914 ) begin
+          \$7440  = \$6915 [6:0];
+        end
+      end
+    end
+    if (rst) begin
+      \$7440  = 7'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7441  = step_0;
+    if (\$6918 ) begin
+      \$7441  = \$6919 [2:0];
+    end
+    if (\$6971 ) begin
+      \$7441  = 3'h0;
+    end
+    if (rst) begin
+      \$7441  = 3'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7442  = left_0;
+    if (\$6918 ) begin
+      \$7442  = \$6920 [2:0];
+    end
+    if (\$6971 ) begin
+      \$7442  = ahead_left;
+    end
+    if (rst) begin
+      \$7442  = 3'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7443  = busy_0;
+    if (done_0) begin
+      \$7443  = 1'h0;
+    end
+    if (\$6971 ) begin
+      \$7443  = 1'h1;
+    end
+    if (rst) begin
+      \$7443  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7444  = first_0;
+    if (\$6971 ) begin
+      \$7444  = the_first;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7445  = now_index_0;
+    if (\$6971 ) begin
+      \$7445  = the_index;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    { \$7446 [42:35], \$7446 [3:0] } = { now_0[42:35], now_0[3:0] };
+    if (\$6971 ) begin
+      \$7446 [35] = \$6975 ;
+      \$7446 [1:0] = ahead_group;
+      \$7446 [3:2] = ahead_bank;
+      \$7446 [42:36] = \$7006 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7447  = step_1;
+    if (\$7009 ) begin
+      \$7447  = \$7010 [2:0];
+    end
+    if (\$7062 ) begin
+      \$7447  = 3'h0;
+    end
+    if (rst) begin
+      \$7447  = 3'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7448  = left_1;
+    if (\$7009 ) begin
+      \$7448  = \$7011 [2:0];
+    end
+    if (\$7062 ) begin
+      \$7448  = ahead_left;
+    end
+    if (rst) begin
+      \$7448  = 3'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7449  = busy_1;
+    if (done_1) begin
+      \$7449  = 1'h0;
+    end
+    if (\$7062 ) begin
+      \$7449  = 1'h1;
+    end
+    if (rst) begin
+      \$7449  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7450  = first_1;
+    if (\$7062 ) begin
+      \$7450  = the_first;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7451  = now_index_1;
+    if (\$7062 ) begin
+      \$7451  = the_index;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    { \$7452 [42:35], \$7452 [3:0] } = { now_1[42:35], now_1[3:0] };
+    if (\$7062 ) begin
+      \$7452 [35] = \$7066 ;
+      \$7452 [1:0] = ahead_group;
+      \$7452 [3:2] = ahead_bank;
+      \$7452 [42:36] = \$7097 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7453  = pending_0;
+    if (go) begin
+      if (chosen[0]) begin
+        \$7453  = \$7099 ;
+      end
+    end
+    if (\$7200 ) begin
+      \$7453  = 8'hff;
+    end
+    if (rst) begin
+      \$7453  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7454  = opened_0;
+    if (go) begin
+      if (\$7101 ) begin
+        \$7454  = 1'h1;
+      end
+    end
+    if (\$7200 ) begin
+      \$7454  = \$7205 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7455  = row_0;
+    if (go) begin
+      if (\$7101 ) begin
+        \$7455  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7200 ) begin
+      \$7455  = \$7210 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7456  = pending_1;
+    if (go) begin
+      if (chosen[1]) begin
+        \$7456  = \$7103 ;
+      end
+    end
+    if (\$7213 ) begin
+      \$7456  = 8'hff;
+    end
+    if (rst) begin
+      \$7456  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7457  = opened_1;
+    if (go) begin
+      if (\$7105 ) begin
+        \$7457  = 1'h1;
+      end
+    end
+    if (\$7213 ) begin
+      \$7457  = \$7218 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7458  = row_1;
+    if (go) begin
+      if (\$7105 ) begin
+        \$7458  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7213 ) begin
+      \$7458  = \$7223 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7459  = pending_2;
+    if (go) begin
+      if (chosen[2]) begin
+        \$7459  = \$7107 ;
+      end
+    end
+    if (\$7226 ) begin
+      \$7459  = 8'hff;
+    end
+    if (rst) begin
+      \$7459  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7460  = opened_2;
+    if (go) begin
+      if (\$7109 ) begin
+        \$7460  = 1'h1;
+      end
+    end
+    if (\$7226 ) begin
+      \$7460  = \$7231 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7461  = row_2;
+    if (go) begin
+      if (\$7109 ) begin
+        \$7461  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7226 ) begin
+      \$7461  = \$7236 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7462  = pending_3;
+    if (go) begin
+      if (chosen[3]) begin
+        \$7462  = \$7111 ;
+      end
+    end
+    if (\$7239 ) begin
+      \$7462  = 8'hff;
+    end
+    if (rst) begin
+      \$7462  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7463  = opened_3;
+    if (go) begin
+      if (\$7113 ) begin
+        \$7463  = 1'h1;
+      end
+    end
+    if (\$7239 ) begin
+      \$7463  = \$7244 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7464  = row_3;
+    if (go) begin
+      if (\$7113 ) begin
+        \$7464  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7239 ) begin
+      \$7464  = \$7249 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7465  = pending_4;
+    if (go) begin
+      if (chosen[4]) begin
+        \$7465  = \$7115 ;
+      end
+    end
+    if (\$7252 ) begin
+      \$7465  = 8'hff;
+    end
+    if (rst) begin
+      \$7465  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7466  = opened_4;
+    if (go) begin
+      if (\$7117 ) begin
+        \$7466  = 1'h1;
+      end
+    end
+    if (\$7252 ) begin
+      \$7466  = \$7257 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7467  = row_4;
+    if (go) begin
+      if (\$7117 ) begin
+        \$7467  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7252 ) begin
+      \$7467  = \$7262 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7468  = pending_5;
+    if (go) begin
+      if (chosen[5]) begin
+        \$7468  = \$7119 ;
+      end
+    end
+    if (\$7265 ) begin
+      \$7468  = 8'hff;
+    end
+    if (rst) begin
+      \$7468  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7469  = opened_5;
+    if (go) begin
+      if (\$7121 ) begin
+        \$7469  = 1'h1;
+      end
+    end
+    if (\$7265 ) begin
+      \$7469  = \$7270 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7470  = row_5;
+    if (go) begin
+      if (\$7121 ) begin
+        \$7470  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7265 ) begin
+      \$7470  = \$7275 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7471  = pending_6;
+    if (go) begin
+      if (chosen[6]) begin
+        \$7471  = \$7123 ;
+      end
+    end
+    if (\$7278 ) begin
+      \$7471  = 8'hff;
+    end
+    if (rst) begin
+      \$7471  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7472  = opened_6;
+    if (go) begin
+      if (\$7125 ) begin
+        \$7472  = 1'h1;
+      end
+    end
+    if (\$7278 ) begin
+      \$7472  = \$7283 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7473  = row_6;
+    if (go) begin
+      if (\$7125 ) begin
+        \$7473  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7278 ) begin
+      \$7473  = \$7288 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7474  = pending_7;
+    if (go) begin
+      if (chosen[7]) begin
+        \$7474  = \$7127 ;
+      end
+    end
+    if (\$7291 ) begin
+      \$7474  = 8'hff;
+    end
+    if (rst) begin
+      \$7474  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7475  = opened_7;
+    if (go) begin
+      if (\$7129 ) begin
+        \$7475  = 1'h1;
+      end
+    end
+    if (\$7291 ) begin
+      \$7475  = \$7296 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7476  = row_7;
+    if (go) begin
+      if (\$7129 ) begin
+        \$7476  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7291 ) begin
+      \$7476  = \$7301 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7477  = pending_8;
+    if (go) begin
+      if (chosen[8]) begin
+        \$7477  = \$7131 ;
+      end
+    end
+    if (\$7304 ) begin
+      \$7477  = 8'hff;
+    end
+    if (rst) begin
+      \$7477  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7478  = opened_8;
+    if (go) begin
+      if (\$7133 ) begin
+        \$7478  = 1'h1;
+      end
+    end
+    if (\$7304 ) begin
+      \$7478  = \$7309 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7479  = row_8;
+    if (go) begin
+      if (\$7133 ) begin
+        \$7479  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7304 ) begin
+      \$7479  = \$7314 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7480  = pending_9;
+    if (go) begin
+      if (chosen[9]) begin
+        \$7480  = \$7135 ;
+      end
+    end
+    if (\$7317 ) begin
+      \$7480  = 8'hff;
+    end
+    if (rst) begin
+      \$7480  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7481  = opened_9;
+    if (go) begin
+      if (\$7137 ) begin
+        \$7481  = 1'h1;
+      end
+    end
+    if (\$7317 ) begin
+      \$7481  = \$7322 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7482  = row_9;
+    if (go) begin
+      if (\$7137 ) begin
+        \$7482  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7317 ) begin
+      \$7482  = \$7327 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7483  = pending_10;
+    if (go) begin
+      if (chosen[10]) begin
+        \$7483  = \$7139 ;
+      end
+    end
+    if (\$7330 ) begin
+      \$7483  = 8'hff;
+    end
+    if (rst) begin
+      \$7483  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7484  = opened_10;
+    if (go) begin
+      if (\$7141 ) begin
+        \$7484  = 1'h1;
+      end
+    end
+    if (\$7330 ) begin
+      \$7484  = \$7335 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7485  = row_10;
+    if (go) begin
+      if (\$7141 ) begin
+        \$7485  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7330 ) begin
+      \$7485  = \$7340 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7486  = pending_11;
+    if (go) begin
+      if (chosen[11]) begin
+        \$7486  = \$7143 ;
+      end
+    end
+    if (\$7343 ) begin
+      \$7486  = 8'hff;
+    end
+    if (rst) begin
+      \$7486  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7487  = opened_11;
+    if (go) begin
+      if (\$7145 ) begin
+        \$7487  = 1'h1;
+      end
+    end
+    if (\$7343 ) begin
+      \$7487  = \$7348 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7488  = row_11;
+    if (go) begin
+      if (\$7145 ) begin
+        \$7488  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7343 ) begin
+      \$7488  = \$7353 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7489  = pending_12;
+    if (go) begin
+      if (chosen[12]) begin
+        \$7489  = \$7147 ;
+      end
+    end
+    if (\$7356 ) begin
+      \$7489  = 8'hff;
+    end
+    if (rst) begin
+      \$7489  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7490  = opened_12;
+    if (go) begin
+      if (\$7149 ) begin
+        \$7490  = 1'h1;
+      end
+    end
+    if (\$7356 ) begin
+      \$7490  = \$7361 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7491  = row_12;
+    if (go) begin
+      if (\$7149 ) begin
+        \$7491  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7356 ) begin
+      \$7491  = \$7366 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7492  = pending_13;
+    if (go) begin
+      if (chosen[13]) begin
+        \$7492  = \$7151 ;
+      end
+    end
+    if (\$7369 ) begin
+      \$7492  = 8'hff;
+    end
+    if (rst) begin
+      \$7492  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7493  = opened_13;
+    if (go) begin
+      if (\$7153 ) begin
+        \$7493  = 1'h1;
+      end
+    end
+    if (\$7369 ) begin
+      \$7493  = \$7374 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7494  = row_13;
+    if (go) begin
+      if (\$7153 ) begin
+        \$7494  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7369 ) begin
+      \$7494  = \$7379 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7495  = pending_14;
+    if (go) begin
+      if (chosen[14]) begin
+        \$7495  = \$7155 ;
+      end
+    end
+    if (\$7382 ) begin
+      \$7495  = 8'hff;
+    end
+    if (rst) begin
+      \$7495  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7496  = opened_14;
+    if (go) begin
+      if (\$7157 ) begin
+        \$7496  = 1'h1;
+      end
+    end
+    if (\$7382 ) begin
+      \$7496  = \$7387 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7497  = row_14;
+    if (go) begin
+      if (\$7157 ) begin
+        \$7497  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7382 ) begin
+      \$7497  = \$7392 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7498  = pending_15;
+    if (go) begin
+      if (chosen[15]) begin
+        \$7498  = \$7159 ;
+      end
+    end
+    if (\$7395 ) begin
+      \$7498  = 8'hff;
+    end
+    if (rst) begin
+      \$7498  = 8'h00;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7499  = opened_15;
+    if (go) begin
+      if (\$7161 ) begin
+        \$7499  = 1'h1;
+      end
+    end
+    if (\$7395 ) begin
+      \$7499  = \$7400 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7500  = row_15;
+    if (go) begin
+      if (\$7161 ) begin
+        \$7500  = { the_first[5], \$6670 [23:7] };
+      end
+    end
+    if (\$7395 ) begin
+      \$7500  = \$7405 ;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7501  = bank_open_0;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7162 ) begin
+          \$7501  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7501  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7502  = bank_row_0;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7162 ) begin
+          \$7502  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7503  = bank_open_1;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7163 ) begin
+          \$7503  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7503  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7504  = bank_row_1;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7163 ) begin
+          \$7504  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7505  = bank_open_2;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7164 ) begin
+          \$7505  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7505  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7506  = bank_row_2;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7164 ) begin
+          \$7506  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7507  = bank_open_3;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7165 ) begin
+          \$7507  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7507  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7508  = bank_row_3;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7165 ) begin
+          \$7508  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7509  = bank_open_4;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7166 ) begin
+          \$7509  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7509  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7510  = bank_row_4;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7166 ) begin
+          \$7510  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7511  = bank_open_5;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7167 ) begin
+          \$7511  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7511  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7512  = bank_row_5;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7167 ) begin
+          \$7512  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7513  = bank_open_6;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7168 ) begin
+          \$7513  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7513  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7514  = bank_row_6;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7168 ) begin
+          \$7514  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7515  = bank_open_7;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7169 ) begin
+          \$7515  = 1'h1;
+        end
+      end
+    end
+    if (rst) begin
+      \$7515  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7516  = bank_row_7;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7169 ) begin
+          \$7516  = { the_first[5], \$6670 [23:7] };
+        end
+      end
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7517  = bank_open_8;
+    if (go) begin
+      if (ahead_opens) begin
+        if (\$7170 ) begin
           \$7517  = 1'h1;
         end
       end
@@ -43481,10 +43085,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7518  = bank_row_0;
+    \$7518  = bank_row_8;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7178 ) begin
+        if (\$7170 ) begin
           \$7518  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43492,10 +43096,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7519  = bank_open_1;
+    \$7519  = bank_open_9;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7179 ) begin
+        if (\$7171 ) begin
           \$7519  = 1'h1;
         end
       end
@@ -43506,10 +43110,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7520  = bank_row_1;
+    \$7520  = bank_row_9;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7179 ) begin
+        if (\$7171 ) begin
           \$7520  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43517,10 +43121,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7521  = bank_open_2;
+    \$7521  = bank_open_10;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7180 ) begin
+        if (\$7172 ) begin
           \$7521  = 1'h1;
         end
       end
@@ -43531,10 +43135,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7522  = bank_row_2;
+    \$7522  = bank_row_10;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7180 ) begin
+        if (\$7172 ) begin
           \$7522  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43542,10 +43146,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7523  = bank_open_3;
+    \$7523  = bank_open_11;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7181 ) begin
+        if (\$7173 ) begin
           \$7523  = 1'h1;
         end
       end
@@ -43556,10 +43160,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7524  = bank_row_3;
+    \$7524  = bank_row_11;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7181 ) begin
+        if (\$7173 ) begin
           \$7524  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43567,10 +43171,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7525  = bank_open_4;
+    \$7525  = bank_open_12;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7182 ) begin
+        if (\$7174 ) begin
           \$7525  = 1'h1;
         end
       end
@@ -43581,10 +43185,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7526  = bank_row_4;
+    \$7526  = bank_row_12;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7182 ) begin
+        if (\$7174 ) begin
           \$7526  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43592,10 +43196,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7527  = bank_open_5;
+    \$7527  = bank_open_13;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7183 ) begin
+        if (\$7175 ) begin
           \$7527  = 1'h1;
         end
       end
@@ -43606,10 +43210,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7528  = bank_row_5;
+    \$7528  = bank_row_13;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7183 ) begin
+        if (\$7175 ) begin
           \$7528  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43617,10 +43221,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7529  = bank_open_6;
+    \$7529  = bank_open_14;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7184 ) begin
+        if (\$7176 ) begin
           \$7529  = 1'h1;
         end
       end
@@ -43631,10 +43235,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7530  = bank_row_6;
+    \$7530  = bank_row_14;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7184 ) begin
+        if (\$7176 ) begin
           \$7530  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43642,10 +43246,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7531  = bank_open_7;
+    \$7531  = bank_open_15;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7185 ) begin
+        if (\$7177 ) begin
           \$7531  = 1'h1;
         end
       end
@@ -43656,10 +43260,10 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7532  = bank_row_7;
+    \$7532  = bank_row_15;
     if (go) begin
       if (ahead_opens) begin
-        if (\$7185 ) begin
+        if (\$7177 ) begin
           \$7532  = { the_first[5], \$6670 [23:7] };
         end
       end
@@ -43667,1482 +43271,1282 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7533  = bank_open_8;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7186 ) begin
-          \$7533  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$7533  = 1'h0;
+    \$7533  = group_0;
+    if (\$7200 ) begin
+      \$7533  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7534  = bank_row_8;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7186 ) begin
-          \$7534  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    \$7534  = bank_0;
+    if (\$7200 ) begin
+      \$7534  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7535  = bank_open_9;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7187 ) begin
-          \$7535  = 1'h1;
-        end
-      end
-    end
-    if (rst) begin
-      \$7535  = 1'h0;
+    \$7535  = index_0;
+    if (\$7200 ) begin
+      \$7535  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7536  = bank_row_9;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7187 ) begin
-          \$7536  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    \$7536  = ref_0;
+    if (\$7200 ) begin
+      \$7536  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7537  = bank_open_10;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7188 ) begin
-          \$7537  = 1'h1;
-        end
-      end
+    \$7537  = older_0;
+    if (\$7200 ) begin
+      \$7537  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (rst) begin
-      \$7537  = 1'h0;
+    if (\$7213 ) begin
+      \$7537 [1] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7538  = bank_row_10;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7188 ) begin
-          \$7538  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    if (\$7226 ) begin
+      \$7537 [2] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7539  = bank_open_11;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7189 ) begin
-          \$7539  = 1'h1;
-        end
-      end
+    if (\$7239 ) begin
+      \$7537 [3] = 1'h0;
     end
-    if (rst) begin
-      \$7539  = 1'h0;
+    if (\$7252 ) begin
+      \$7537 [4] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7540  = bank_row_11;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7189 ) begin
-          \$7540  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    if (\$7265 ) begin
+      \$7537 [5] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7541  = bank_open_12;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7190 ) begin
-          \$7541  = 1'h1;
-        end
-      end
+    if (\$7278 ) begin
+      \$7537 [6] = 1'h0;
     end
-    if (rst) begin
-      \$7541  = 1'h0;
+    if (\$7291 ) begin
+      \$7537 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7537 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7537 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7537 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7537 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7537 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7537 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7537 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7537 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7542  = bank_row_12;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7190 ) begin
-          \$7542  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    \$7538  = older_1;
+    if (\$7200 ) begin
+      \$7538 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7538  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7226 ) begin
+      \$7538 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7538 [3] = 1'h0;
+    end
+    if (\$7252 ) begin
+      \$7538 [4] = 1'h0;
+    end
+    if (\$7265 ) begin
+      \$7538 [5] = 1'h0;
+    end
+    if (\$7278 ) begin
+      \$7538 [6] = 1'h0;
+    end
+    if (\$7291 ) begin
+      \$7538 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7538 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7538 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7538 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7538 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7538 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7538 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7538 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7538 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7543  = bank_open_13;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7191 ) begin
-          \$7543  = 1'h1;
-        end
-      end
+    \$7539  = older_2;
+    if (\$7200 ) begin
+      \$7539 [0] = 1'h0;
     end
-    if (rst) begin
-      \$7543  = 1'h0;
+    if (\$7213 ) begin
+      \$7539 [1] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7544  = bank_row_13;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7191 ) begin
-          \$7544  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    if (\$7226 ) begin
+      \$7539  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7545  = bank_open_14;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7192 ) begin
-          \$7545  = 1'h1;
-        end
-      end
+    if (\$7239 ) begin
+      \$7539 [3] = 1'h0;
     end
-    if (rst) begin
-      \$7545  = 1'h0;
+    if (\$7252 ) begin
+      \$7539 [4] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7546  = bank_row_14;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7192 ) begin
-          \$7546  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    if (\$7265 ) begin
+      \$7539 [5] = 1'h0;
     end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7547  = bank_open_15;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7193 ) begin
-          \$7547  = 1'h1;
-        end
-      end
+    if (\$7278 ) begin
+      \$7539 [6] = 1'h0;
     end
-    if (rst) begin
-      \$7547  = 1'h0;
+    if (\$7291 ) begin
+      \$7539 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7539 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7539 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7539 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7539 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7539 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7539 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7539 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7539 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7548  = bank_row_15;
-    if (go) begin
-      if (ahead_opens) begin
-        if (\$7193 ) begin
-          \$7548  = { the_first[5], \$6670 [23:7] };
-        end
-      end
+    \$7540  = older_3;
+    if (\$7200 ) begin
+      \$7540 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7540 [1] = 1'h0;
+    end
+    if (\$7226 ) begin
+      \$7540 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7540  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7252 ) begin
+      \$7540 [4] = 1'h0;
+    end
+    if (\$7265 ) begin
+      \$7540 [5] = 1'h0;
+    end
+    if (\$7278 ) begin
+      \$7540 [6] = 1'h0;
+    end
+    if (\$7291 ) begin
+      \$7540 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7540 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7540 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7540 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7540 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7540 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7540 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7540 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7540 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7549  = group_0;
-    if (\$7216 ) begin
-      \$7549  = i__payload[1:0];
+    \$7541  = older_4;
+    if (\$7200 ) begin
+      \$7541 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7541 [1] = 1'h0;
+    end
+    if (\$7226 ) begin
+      \$7541 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7541 [3] = 1'h0;
+    end
+    if (\$7252 ) begin
+      \$7541  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7265 ) begin
+      \$7541 [5] = 1'h0;
+    end
+    if (\$7278 ) begin
+      \$7541 [6] = 1'h0;
+    end
+    if (\$7291 ) begin
+      \$7541 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7541 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7541 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7541 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7541 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7541 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7541 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7541 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7541 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7550  = bank_0;
-    if (\$7216 ) begin
-      \$7550  = i__payload[3:2];
+    \$7542  = older_5;
+    if (\$7200 ) begin
+      \$7542 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7542 [1] = 1'h0;
+    end
+    if (\$7226 ) begin
+      \$7542 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7542 [3] = 1'h0;
+    end
+    if (\$7252 ) begin
+      \$7542 [4] = 1'h0;
+    end
+    if (\$7265 ) begin
+      \$7542  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7278 ) begin
+      \$7542 [6] = 1'h0;
+    end
+    if (\$7291 ) begin
+      \$7542 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7542 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7542 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7542 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7542 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7542 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7542 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7542 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7542 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7551  = index_0;
-    if (\$7216 ) begin
-      \$7551  = i__payload[22:4];
+    \$7543  = older_6;
+    if (\$7200 ) begin
+      \$7543 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7543 [1] = 1'h0;
+    end
+    if (\$7226 ) begin
+      \$7543 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7543 [3] = 1'h0;
+    end
+    if (\$7252 ) begin
+      \$7543 [4] = 1'h0;
+    end
+    if (\$7265 ) begin
+      \$7543 [5] = 1'h0;
+    end
+    if (\$7278 ) begin
+      \$7543  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7291 ) begin
+      \$7543 [7] = 1'h0;
+    end
+    if (\$7304 ) begin
+      \$7543 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7543 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7543 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7543 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7543 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7543 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7543 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7543 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7552  = ref_0;
-    if (\$7216 ) begin
-      \$7552  = i__payload[29:23];
+    \$7544  = older_7;
+    if (\$7200 ) begin
+      \$7544 [0] = 1'h0;
+    end
+    if (\$7213 ) begin
+      \$7544 [1] = 1'h0;
+    end
+    if (\$7226 ) begin
+      \$7544 [2] = 1'h0;
+    end
+    if (\$7239 ) begin
+      \$7544 [3] = 1'h0;
+    end
+    if (\$7252 ) begin
+      \$7544 [4] = 1'h0;
+    end
+    if (\$7265 ) begin
+      \$7544 [5] = 1'h0;
+    end
+    if (\$7278 ) begin
+      \$7544 [6] = 1'h0;
+    end
+    if (\$7291 ) begin
+      \$7544  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    end
+    if (\$7304 ) begin
+      \$7544 [8] = 1'h0;
+    end
+    if (\$7317 ) begin
+      \$7544 [9] = 1'h0;
+    end
+    if (\$7330 ) begin
+      \$7544 [10] = 1'h0;
+    end
+    if (\$7343 ) begin
+      \$7544 [11] = 1'h0;
+    end
+    if (\$7356 ) begin
+      \$7544 [12] = 1'h0;
+    end
+    if (\$7369 ) begin
+      \$7544 [13] = 1'h0;
+    end
+    if (\$7382 ) begin
+      \$7544 [14] = 1'h0;
+    end
+    if (\$7395 ) begin
+      \$7544 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7553  = older_0;
-    if (\$7216 ) begin
-      \$7553  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    \$7545  = older_8;
+    if (\$7200 ) begin
+      \$7545 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7553 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7545 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7553 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7545 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7553 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7545 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7553 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7545 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7553 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7545 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7553 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7545 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7553 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7545 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7553 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7545  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7333 ) begin
-      \$7553 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7545 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7553 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7545 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7553 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7545 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7553 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7545 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7553 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7545 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7553 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7545 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7553 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7554  = older_1;
-    if (\$7216 ) begin
-      \$7554 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7554  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7242 ) begin
-      \$7554 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7554 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7554 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7554 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7554 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7554 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7554 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7554 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7554 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7554 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7554 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7554 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7554 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7554 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7545 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7555  = older_2;
-    if (\$7216 ) begin
-      \$7555 [0] = 1'h0;
+    \$7546  = older_9;
+    if (\$7200 ) begin
+      \$7546 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7555 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7546 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7555  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7226 ) begin
+      \$7546 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7555 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7546 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7555 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7546 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7555 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7546 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7555 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7546 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7555 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7546 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7555 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7546 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7555 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7546  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7346 ) begin
-      \$7555 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7546 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7555 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7546 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7555 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7546 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7555 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7546 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7555 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7546 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7555 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7556  = older_3;
-    if (\$7216 ) begin
-      \$7556 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7556 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7556 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7556  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7268 ) begin
-      \$7556 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7556 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7556 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7556 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7556 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7556 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7556 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7556 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7556 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7556 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7556 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7556 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7546 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7557  = older_4;
-    if (\$7216 ) begin
-      \$7557 [0] = 1'h0;
+    \$7547  = older_10;
+    if (\$7200 ) begin
+      \$7547 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7557 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7547 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7557 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7547 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7557 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7547 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7557  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7252 ) begin
+      \$7547 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7557 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7547 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7557 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7547 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7557 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7547 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7557 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7547 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7557 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7547 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7557 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7547  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7359 ) begin
-      \$7557 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7547 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7557 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7547 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7557 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7547 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7557 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7547 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7557 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7558  = older_5;
-    if (\$7216 ) begin
-      \$7558 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7558 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7558 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7558 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7558 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7558  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7294 ) begin
-      \$7558 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7558 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7558 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7558 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7558 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7558 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7558 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7558 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7558 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7558 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7547 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7559  = older_6;
-    if (\$7216 ) begin
-      \$7559 [0] = 1'h0;
+    \$7548  = older_11;
+    if (\$7200 ) begin
+      \$7548 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7559 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7548 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7559 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7548 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7559 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7548 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7559 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7548 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7559 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7548 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7559  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7278 ) begin
+      \$7548 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7559 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7548 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7559 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7548 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7559 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7548 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7559 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7548 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7559 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7548  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7372 ) begin
-      \$7559 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7548 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7559 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7548 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7559 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7548 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7559 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7560  = older_7;
-    if (\$7216 ) begin
-      \$7560 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7560 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7560 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7560 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7560 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7560 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7560 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7560  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7320 ) begin
-      \$7560 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7560 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7560 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7560 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7560 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7560 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7560 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7560 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7548 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7561  = older_8;
-    if (\$7216 ) begin
-      \$7561 [0] = 1'h0;
+    \$7549  = older_12;
+    if (\$7200 ) begin
+      \$7549 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7561 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7549 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7561 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7549 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7561 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7549 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7561 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7549 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7561 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7549 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7561 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7549 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7561 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7549 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7561  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7304 ) begin
+      \$7549 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7561 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7549 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7561 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7549 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7561 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7549 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7561 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7549  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7385 ) begin
-      \$7561 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7549 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7561 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7549 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7561 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7562  = older_9;
-    if (\$7216 ) begin
-      \$7562 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7562 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7562 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7562 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7562 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7562 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7562 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7562 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7562 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7562  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7346 ) begin
-      \$7562 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7562 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7562 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7562 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7562 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7562 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7549 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7563  = older_10;
-    if (\$7216 ) begin
-      \$7563 [0] = 1'h0;
+    \$7550  = older_13;
+    if (\$7200 ) begin
+      \$7550 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7563 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7550 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7563 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7550 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7563 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7550 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7563 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7550 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7563 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7550 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7563 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7550 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7563 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7550 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7563 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7550 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7563 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7550 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7563  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7330 ) begin
+      \$7550 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7563 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7550 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7563 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7550 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7563 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7550  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7398 ) begin
-      \$7563 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7550 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7563 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7564  = older_11;
-    if (\$7216 ) begin
-      \$7564 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7564 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7564 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7564 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7564 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7564 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7564 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7564 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7564 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7564 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7564 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7564  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7372 ) begin
-      \$7564 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7564 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7564 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7564 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7550 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7565  = older_12;
-    if (\$7216 ) begin
-      \$7565 [0] = 1'h0;
+    \$7551  = older_14;
+    if (\$7200 ) begin
+      \$7551 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7565 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7551 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7565 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7551 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7565 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7551 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7565 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7551 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7565 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7551 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7565 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7551 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7565 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7551 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7565 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7551 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7565 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7551 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7565 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7551 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7565 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7551 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7565  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7356 ) begin
+      \$7551 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7565 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7551 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7565 [14] = 1'h0;
+    if (\$7382 ) begin
+      \$7551  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
-    if (\$7411 ) begin
-      \$7565 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7566  = older_13;
-    if (\$7216 ) begin
-      \$7566 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7566 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7566 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7566 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7566 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7566 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7566 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7566 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7566 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7566 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7566 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7566 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7566 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7566  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
-    end
-    if (\$7398 ) begin
-      \$7566 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7566 [15] = 1'h0;
+    if (\$7395 ) begin
+      \$7551 [15] = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7567  = older_14;
-    if (\$7216 ) begin
-      \$7567 [0] = 1'h0;
+    \$7552  = older_15;
+    if (\$7200 ) begin
+      \$7552 [0] = 1'h0;
     end
-    if (\$7229 ) begin
-      \$7567 [1] = 1'h0;
+    if (\$7213 ) begin
+      \$7552 [1] = 1'h0;
     end
-    if (\$7242 ) begin
-      \$7567 [2] = 1'h0;
+    if (\$7226 ) begin
+      \$7552 [2] = 1'h0;
     end
-    if (\$7255 ) begin
-      \$7567 [3] = 1'h0;
+    if (\$7239 ) begin
+      \$7552 [3] = 1'h0;
     end
-    if (\$7268 ) begin
-      \$7567 [4] = 1'h0;
+    if (\$7252 ) begin
+      \$7552 [4] = 1'h0;
     end
-    if (\$7281 ) begin
-      \$7567 [5] = 1'h0;
+    if (\$7265 ) begin
+      \$7552 [5] = 1'h0;
     end
-    if (\$7294 ) begin
-      \$7567 [6] = 1'h0;
+    if (\$7278 ) begin
+      \$7552 [6] = 1'h0;
     end
-    if (\$7307 ) begin
-      \$7567 [7] = 1'h0;
+    if (\$7291 ) begin
+      \$7552 [7] = 1'h0;
     end
-    if (\$7320 ) begin
-      \$7567 [8] = 1'h0;
+    if (\$7304 ) begin
+      \$7552 [8] = 1'h0;
     end
-    if (\$7333 ) begin
-      \$7567 [9] = 1'h0;
+    if (\$7317 ) begin
+      \$7552 [9] = 1'h0;
     end
-    if (\$7346 ) begin
-      \$7567 [10] = 1'h0;
+    if (\$7330 ) begin
+      \$7552 [10] = 1'h0;
     end
-    if (\$7359 ) begin
-      \$7567 [11] = 1'h0;
+    if (\$7343 ) begin
+      \$7552 [11] = 1'h0;
     end
-    if (\$7372 ) begin
-      \$7567 [12] = 1'h0;
+    if (\$7356 ) begin
+      \$7552 [12] = 1'h0;
     end
-    if (\$7385 ) begin
-      \$7567 [13] = 1'h0;
+    if (\$7369 ) begin
+      \$7552 [13] = 1'h0;
     end
-    if (\$7398 ) begin
-      \$7567  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7382 ) begin
+      \$7552 [14] = 1'h0;
     end
-    if (\$7411 ) begin
-      \$7567 [15] = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7568  = older_15;
-    if (\$7216 ) begin
-      \$7568 [0] = 1'h0;
-    end
-    if (\$7229 ) begin
-      \$7568 [1] = 1'h0;
-    end
-    if (\$7242 ) begin
-      \$7568 [2] = 1'h0;
-    end
-    if (\$7255 ) begin
-      \$7568 [3] = 1'h0;
-    end
-    if (\$7268 ) begin
-      \$7568 [4] = 1'h0;
-    end
-    if (\$7281 ) begin
-      \$7568 [5] = 1'h0;
-    end
-    if (\$7294 ) begin
-      \$7568 [6] = 1'h0;
-    end
-    if (\$7307 ) begin
-      \$7568 [7] = 1'h0;
-    end
-    if (\$7320 ) begin
-      \$7568 [8] = 1'h0;
-    end
-    if (\$7333 ) begin
-      \$7568 [9] = 1'h0;
-    end
-    if (\$7346 ) begin
-      \$7568 [10] = 1'h0;
-    end
-    if (\$7359 ) begin
-      \$7568 [11] = 1'h0;
-    end
-    if (\$7372 ) begin
-      \$7568 [12] = 1'h0;
-    end
-    if (\$7385 ) begin
-      \$7568 [13] = 1'h0;
-    end
-    if (\$7398 ) begin
-      \$7568 [14] = 1'h0;
-    end
-    if (\$7411 ) begin
-      \$7568  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
+    if (\$7395 ) begin
+      \$7552  = { \$16 , \$15 , \$14 , \$13 , \$12 , \$11 , \$10 , \$9 , \$8 , \$7 , \$6 , \$5 , \$4 , \$3 , \$2 , \$1  };
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7569  = group_1;
-    if (\$7229 ) begin
+    \$7553  = group_1;
+    if (\$7213 ) begin
+      \$7553  = i__payload[1:0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7554  = bank_1;
+    if (\$7213 ) begin
+      \$7554  = i__payload[3:2];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7555  = index_1;
+    if (\$7213 ) begin
+      \$7555  = i__payload[22:4];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7556  = ref_1;
+    if (\$7213 ) begin
+      \$7556  = i__payload[29:23];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7557  = group_2;
+    if (\$7226 ) begin
+      \$7557  = i__payload[1:0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7558  = bank_2;
+    if (\$7226 ) begin
+      \$7558  = i__payload[3:2];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7559  = index_2;
+    if (\$7226 ) begin
+      \$7559  = i__payload[22:4];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7560  = ref_2;
+    if (\$7226 ) begin
+      \$7560  = i__payload[29:23];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7561  = group_3;
+    if (\$7239 ) begin
+      \$7561  = i__payload[1:0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7562  = bank_3;
+    if (\$7239 ) begin
+      \$7562  = i__payload[3:2];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7563  = index_3;
+    if (\$7239 ) begin
+      \$7563  = i__payload[22:4];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7564  = ref_3;
+    if (\$7239 ) begin
+      \$7564  = i__payload[29:23];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7565  = group_4;
+    if (\$7252 ) begin
+      \$7565  = i__payload[1:0];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7566  = bank_4;
+    if (\$7252 ) begin
+      \$7566  = i__payload[3:2];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7567  = index_4;
+    if (\$7252 ) begin
+      \$7567  = i__payload[22:4];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7568  = ref_4;
+    if (\$7252 ) begin
+      \$7568  = i__payload[29:23];
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
+    \$7569  = group_5;
+    if (\$7265 ) begin
       \$7569  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7570  = bank_1;
-    if (\$7229 ) begin
+    \$7570  = bank_5;
+    if (\$7265 ) begin
       \$7570  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7571  = index_1;
-    if (\$7229 ) begin
+    \$7571  = index_5;
+    if (\$7265 ) begin
       \$7571  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7572  = ref_1;
-    if (\$7229 ) begin
+    \$7572  = ref_5;
+    if (\$7265 ) begin
       \$7572  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7573  = group_2;
-    if (\$7242 ) begin
+    \$7573  = group_6;
+    if (\$7278 ) begin
       \$7573  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7574  = bank_2;
-    if (\$7242 ) begin
+    \$7574  = bank_6;
+    if (\$7278 ) begin
       \$7574  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7575  = index_2;
-    if (\$7242 ) begin
+    \$7575  = index_6;
+    if (\$7278 ) begin
       \$7575  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7576  = ref_2;
-    if (\$7242 ) begin
+    \$7576  = ref_6;
+    if (\$7278 ) begin
       \$7576  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7577  = group_3;
-    if (\$7255 ) begin
+    \$7577  = group_7;
+    if (\$7291 ) begin
       \$7577  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7578  = bank_3;
-    if (\$7255 ) begin
+    \$7578  = bank_7;
+    if (\$7291 ) begin
       \$7578  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7579  = index_3;
-    if (\$7255 ) begin
+    \$7579  = index_7;
+    if (\$7291 ) begin
       \$7579  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7580  = ref_3;
-    if (\$7255 ) begin
+    \$7580  = ref_7;
+    if (\$7291 ) begin
       \$7580  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7581  = group_4;
-    if (\$7268 ) begin
+    \$7581  = group_8;
+    if (\$7304 ) begin
       \$7581  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7582  = bank_4;
-    if (\$7268 ) begin
+    \$7582  = bank_8;
+    if (\$7304 ) begin
       \$7582  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7583  = index_4;
-    if (\$7268 ) begin
+    \$7583  = index_8;
+    if (\$7304 ) begin
       \$7583  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7584  = ref_4;
-    if (\$7268 ) begin
+    \$7584  = ref_8;
+    if (\$7304 ) begin
       \$7584  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7585  = group_5;
-    if (\$7281 ) begin
+    \$7585  = group_9;
+    if (\$7317 ) begin
       \$7585  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7586  = bank_5;
-    if (\$7281 ) begin
+    \$7586  = bank_9;
+    if (\$7317 ) begin
       \$7586  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7587  = index_5;
-    if (\$7281 ) begin
+    \$7587  = index_9;
+    if (\$7317 ) begin
       \$7587  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7588  = ref_5;
-    if (\$7281 ) begin
+    \$7588  = ref_9;
+    if (\$7317 ) begin
       \$7588  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7589  = group_6;
-    if (\$7294 ) begin
+    \$7589  = group_10;
+    if (\$7330 ) begin
       \$7589  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7590  = bank_6;
-    if (\$7294 ) begin
+    \$7590  = bank_10;
+    if (\$7330 ) begin
       \$7590  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7591  = index_6;
-    if (\$7294 ) begin
+    \$7591  = index_10;
+    if (\$7330 ) begin
       \$7591  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7592  = ref_6;
-    if (\$7294 ) begin
+    \$7592  = ref_10;
+    if (\$7330 ) begin
       \$7592  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7593  = group_7;
-    if (\$7307 ) begin
+    \$7593  = group_11;
+    if (\$7343 ) begin
       \$7593  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7594  = bank_7;
-    if (\$7307 ) begin
+    \$7594  = bank_11;
+    if (\$7343 ) begin
       \$7594  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7595  = index_7;
-    if (\$7307 ) begin
+    \$7595  = index_11;
+    if (\$7343 ) begin
       \$7595  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7596  = ref_7;
-    if (\$7307 ) begin
+    \$7596  = ref_11;
+    if (\$7343 ) begin
       \$7596  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7597  = group_8;
-    if (\$7320 ) begin
+    \$7597  = group_12;
+    if (\$7356 ) begin
       \$7597  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7598  = bank_8;
-    if (\$7320 ) begin
+    \$7598  = bank_12;
+    if (\$7356 ) begin
       \$7598  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7599  = index_8;
-    if (\$7320 ) begin
+    \$7599  = index_12;
+    if (\$7356 ) begin
       \$7599  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7600  = ref_8;
-    if (\$7320 ) begin
+    \$7600  = ref_12;
+    if (\$7356 ) begin
       \$7600  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7601  = group_9;
-    if (\$7333 ) begin
+    \$7601  = group_13;
+    if (\$7369 ) begin
       \$7601  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7602  = bank_9;
-    if (\$7333 ) begin
+    \$7602  = bank_13;
+    if (\$7369 ) begin
       \$7602  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7603  = index_9;
-    if (\$7333 ) begin
+    \$7603  = index_13;
+    if (\$7369 ) begin
       \$7603  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7604  = ref_9;
-    if (\$7333 ) begin
+    \$7604  = ref_13;
+    if (\$7369 ) begin
       \$7604  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7605  = group_10;
-    if (\$7346 ) begin
+    \$7605  = group_14;
+    if (\$7382 ) begin
       \$7605  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7606  = bank_10;
-    if (\$7346 ) begin
+    \$7606  = bank_14;
+    if (\$7382 ) begin
       \$7606  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7607  = index_10;
-    if (\$7346 ) begin
+    \$7607  = index_14;
+    if (\$7382 ) begin
       \$7607  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7608  = ref_10;
-    if (\$7346 ) begin
+    \$7608  = ref_14;
+    if (\$7382 ) begin
       \$7608  = i__payload[29:23];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7609  = group_11;
-    if (\$7359 ) begin
+    \$7609  = group_15;
+    if (\$7395 ) begin
       \$7609  = i__payload[1:0];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7610  = bank_11;
-    if (\$7359 ) begin
+    \$7610  = bank_15;
+    if (\$7395 ) begin
       \$7610  = i__payload[3:2];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7611  = index_11;
-    if (\$7359 ) begin
+    \$7611  = index_15;
+    if (\$7395 ) begin
       \$7611  = i__payload[22:4];
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7612  = ref_11;
-    if (\$7359 ) begin
+    \$7612  = ref_15;
+    if (\$7395 ) begin
       \$7612  = i__payload[29:23];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7613  = group_12;
-    if (\$7372 ) begin
-      \$7613  = i__payload[1:0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7614  = bank_12;
-    if (\$7372 ) begin
-      \$7614  = i__payload[3:2];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7615  = index_12;
-    if (\$7372 ) begin
-      \$7615  = i__payload[22:4];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7616  = ref_12;
-    if (\$7372 ) begin
-      \$7616  = i__payload[29:23];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7617  = group_13;
-    if (\$7385 ) begin
-      \$7617  = i__payload[1:0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7618  = bank_13;
-    if (\$7385 ) begin
-      \$7618  = i__payload[3:2];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7619  = index_13;
-    if (\$7385 ) begin
-      \$7619  = i__payload[22:4];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7620  = ref_13;
-    if (\$7385 ) begin
-      \$7620  = i__payload[29:23];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7621  = group_14;
-    if (\$7398 ) begin
-      \$7621  = i__payload[1:0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7622  = bank_14;
-    if (\$7398 ) begin
-      \$7622  = i__payload[3:2];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7623  = index_14;
-    if (\$7398 ) begin
-      \$7623  = i__payload[22:4];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7624  = ref_14;
-    if (\$7398 ) begin
-      \$7624  = i__payload[29:23];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7625  = group_15;
-    if (\$7411 ) begin
-      \$7625  = i__payload[1:0];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7626  = bank_15;
-    if (\$7411 ) begin
-      \$7626  = i__payload[3:2];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7627  = index_15;
-    if (\$7411 ) begin
-      \$7627  = i__payload[22:4];
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$9 ) begin end
-    \$7628  = ref_15;
-    if (\$7411 ) begin
-      \$7628  = i__payload[29:23];
     end
   end
   always @* begin
@@ -45408,13 +44812,13 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   assign in_bank = i__payload[3:2];
   assign in_index = i__payload[22:4];
   assign in_state = { i__payload[1:0], i__payload[3:2] };
-  assign place_1_0 = { \$6757 , \$6755  };
-  assign place_1_1 = { \$6760 , \$6758  };
-  assign place_1_2 = { \$6763 , \$6761  };
-  assign place_1_3 = { \$6766 , \$6764  };
-  assign place_2_0 = { \$6769 , \$6767  };
-  assign place_2_1 = { \$6772 , \$6770  };
-  assign place_3_0 = { \$6775 , \$6773  };
+  assign place_1_0 = { \$6741 , \$6739  };
+  assign place_1_1 = { \$6744 , \$6742  };
+  assign place_1_2 = { \$6747 , \$6745  };
+  assign place_1_3 = { \$6750 , \$6748  };
+  assign place_2_0 = { \$6753 , \$6751  };
+  assign place_2_1 = { \$6756 , \$6754  };
+  assign place_3_0 = { \$6759 , \$6757  };
   assign i__ready = place_found_3_0;
   assign \now_1.location  = now_1[28:0];
   assign \now_1.location.group  = now_1[1:0];
@@ -45484,9 +44888,9 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   assign \ref_15.bundle  = ref_15[3:0];
   assign \ref_15.chip  = ref_15[6:4];
   always @*
-    \$7468 [34:4] = now_1[34:4];
+    \$7452 [34:4] = now_1[34:4];
   always @*
-    \$7462 [34:4] = now_0[34:4];
+    \$7446 [34:4] = now_0[34:4];
   assign oldest[15] = \$6595 ;
   assign oldest[14] = \$6586 ;
   assign oldest[13] = \$6577 ;
@@ -46186,9 +45590,9 @@ module \pam_interface.sender (rst, i__valid, o__ready, place_found_3_0, i__paylo
   assign \$6686  = shown;
   assign \$6691  = shown;
   assign \$6696  = ahead_lane;
-  assign \$7023  = shown;
-  assign \$7076  = ahead_lane;
-  assign \$7204  = ahead_group[1];
-  assign \$6808  = gap_0;
-  assign \$6810  = gap_1;
+  assign \$7007  = shown;
+  assign \$7060  = ahead_lane;
+  assign \$7188  = ahead_group[1];
+  assign \$6792  = gap_0;
+  assign \$6794  = gap_1;
 endmodule
