@@ -1,4 +1,4 @@
-"""The generated Verilog that the repository carries: every preset of every unit, with a manifest."""
+"""The generated Verilog that the repository carries: the published presets of every unit, with a manifest."""
 
 from __future__ import annotations
 
