@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 from pydantic import Field as Key
@@ -404,8 +404,11 @@ class Trial:
 # ---- Units -----------------------------------------------------------------------------------------------------------
 
 
+Config = TypeVar("Config", bound=Strict, covariant=True)
+
+
 @dataclass(frozen=True)
-class Unit:
+class Unit(Generic[Config]):
     """A unit. Generator, model and bench are named ``module:object`` and imported when they are needed, so that listing
     needs no Amaranth and generating needs no simulator.
 
@@ -428,8 +431,8 @@ class Unit:
     summary: str
     source: str
     module: str
-    config: type[Strict]
-    presets: Mapping[str, Strict]
+    config: type[Config]
+    presets: Mapping[str, Config]
     generator: str
     model: str
     bench: str
@@ -455,7 +458,7 @@ class Unit:
     def load_bench(self) -> Callable[..., SimResult]:
         return _named(self.bench)
 
-    def preset(self, name: str | None) -> tuple[str, Strict]:
+    def preset(self, name: str | None) -> tuple[str, Config]:
         """A preset by name; the default one for None.
 
         Raises

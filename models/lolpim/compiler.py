@@ -154,14 +154,14 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     lazy = spec.features.lazy_allocation and unit.partition == "token"
     rows: list[Row] = []
     parts: list[tuple[str, tuple[Node, ...]]] = []
-    hub, tp = unit.hub, system.tp
+    tp = system.tp
     hidden, dim = model.hidden_size, model.head_dim
 
     def add_hub(name: str, shape: str, seconds: Callable[[], float]) -> None:
         partition = "each module" if name in ("norms", "residuals", "partial_sums") else \
             "by head" if name in ("rotary", "softmax") else "by column"
         rows.append(Row(name, "hub", shape, partition, "none", {}, None,
-                        None if hub.measured is None else seconds() * 1e6))
+                        None if unit.hub.sim is None else seconds() * 1e6))
 
     def add(name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1,
             single: bool = False) -> None:
@@ -210,7 +210,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     by = "keys by token" if unit.partition == "token" else "a head per channel, keys by token over its banks"
     add("attention_score", score, f"{heads} x ({group} x {dim}) x {attended}", by,
         f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}", turns)
-    add_hub("softmax", f"{heads * group} x {attended}", lambda: hub.seconds("SOFTMAX", attended, heads * group))
+    add_hub("softmax", f"{heads * group} x {attended}", lambda: unit.hub_seconds("SOFTMAX", attended, heads * group))
     by = "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "") if \
         unit.partition == "token" else "a head per channel, values by dimension over its banks"
     add("attention_context", context, f"{heads} x ({group} x {attended}) x {dim}", by,
@@ -240,15 +240,15 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             gemv(name)
     if model.gated:
         add_hub("ffn_gate_product", f"{model.intermediate_size // tp}",
-                lambda: hub.seconds("GPR_MUL", model.intermediate_size // tp))
+                lambda: unit.hub_seconds("GPR_MUL", model.intermediate_size // tp))
     gemv("ffn_down")
     reduce("ffn_allreduce")
-    add_hub("residuals", f"2 x {hidden}", lambda: hub.seconds("EWADD", hidden, 2))
+    add_hub("residuals", f"2 x {hidden}", lambda: unit.hub_seconds("EWADD", hidden, 2))
     pieces = {name: one.spans - 1 + system.bias(model, name) for name, one in gemvs.items()}
     add_hub("partial_sums", f"{sum(pieces.values())} of linear layers, {heads} of contexts",
             lambda: sum(unit.sums_seconds(one, system.bias(model, name), timer.time(one).seconds)[1]
                         for name, one in gemvs.items())
-            + heads / together * sum(hub.seconds("EWADD", words * module.lanes, times)
+            + heads / together * sum(unit.hub_seconds("EWADD", words * module.lanes, times)
                                      for sums in context.sums for times, words in sums))
 
     if operator is not None:
@@ -257,7 +257,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             raise ConfigError(nearest("operator", operator, names))
         rows = [row for row in rows if row.operator == operator]
         parts = [part for part in parts if part[0] == operator]
-    most = hub.config.registers
+    most = unit.hub.config.registers
     if registers > most:
         raise ConfigError(f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; "
                           f"it has {most}")

@@ -24,6 +24,7 @@ from ...constraints.memory import Memory
 from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
+from ...constraints.units import dpa_dispatcher, pim_hub
 from ..llm import ROTARY, ModelShape, layer_operators
 from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
@@ -33,7 +34,7 @@ from .gpu_serving import GpuServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
-from .units import DispatcherSetup, HubSetup
+from .units import DispatcherFigures, HubFigures, MeasuredUnit, clock_hz
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 
@@ -100,9 +101,9 @@ class AttentionUnit:
         self.module = Module(spec.module.channels, memory.banks, 16, memory.row_bytes // 2, memory.rows)
         self.partition: Any = "token" if spec.features.token_parallel else "head"
         self.refresh = False
-        self.hub = HubSetup(name, spec.hub.preset)
+        self.hub = MeasuredUnit(name, pim_hub.UNIT, HubFigures, spec.hub.preset, synth="wanted")
         # Without lazy allocation rows are known beforehand, and the host issues the commands.
-        own = DispatcherSetup(name, spec.dispatcher.preset)
+        own = MeasuredUnit(name, dpa_dispatcher.UNIT, DispatcherFigures, spec.dispatcher.preset, synth="wanted")
         self.dispatcher = own if spec.features.lazy_allocation else None
         self._known: dict[Any, AttentionTime] = {}
 
@@ -116,14 +117,35 @@ class AttentionUnit:
         """
         self.refresh = refresh
         self._known.clear()
-        missing = self.hub.look_up(records) + ([] if self.dispatcher is None else self.dispatcher.look_up(records))
+        missing = [need for unit in self.measured for need in unit.look_up(records)]
         if missing:
             raise MissingRecord(self.name, missing)
 
     @property
+    def measured(self) -> list[MeasuredUnit[Any, Any]]:
+        """Units whose measurements times rest on."""
+        return [unit for unit in (self.hub, self.dispatcher) if unit is not None]
+
+    @property
     def records(self) -> list[Record]:
         """Measurements that times rest on."""
-        return self.hub.records + ([] if self.dispatcher is None else self.dispatcher.records)
+        return [unit.records["sim"] for unit in self.measured if "sim" in unit.records]
+
+    def hub_seconds(self, op: str, elements: float, times: float = 1) -> float:
+        """A command of the hub on a vector of ``elements``, ``times`` times."""
+        return self.hub.figures.seconds(self.hub.config, op, elements, times)
+
+    @property
+    def command_seconds(self) -> float:
+        """Least time of a command."""
+        own = self.dispatcher
+        return 0.0 if own is None else own.figures.command_s(own.config)
+
+    @property
+    def run_seconds(self) -> float | None:
+        """Time of a program beside its commands; None if the host issues them."""
+        own = self.dispatcher
+        return None if own is None else own.figures.run_s(own.config)
 
     @property
     def timer(self) -> ModuleTimer:
@@ -132,7 +154,7 @@ class AttentionUnit:
     def time(self, operator: Any, single: bool = False) -> Timed:
         """Time of an operator's program, whose commands are not issued faster than the dispatcher can."""
         timed = self.timer.time(operator, single)
-        least = 0.0 if self.dispatcher is None else self.dispatcher.command_s * timed.instructions
+        least = self.command_seconds * timed.instructions
         return timed if least <= timed.seconds else replace(timed, seconds=least)
 
     def norm_seconds(self, model: ModelShape, elements: int, times: float = 1) -> float:
@@ -140,11 +162,11 @@ class AttentionUnit:
         rms = model.family in ROTARY
         vectors = 1 if elements != model.hidden_size else max(model.norm_vectors // 2, 0)
         steps = ["RMSNORM" if rms else "LAYERNORM", *("GPR_MUL", "EWADD")[:vectors]]
-        return sum(self.hub.seconds(op, elements, times) for op in steps)
+        return sum(self.hub_seconds(op, elements, times) for op in steps)
 
     def rotary_seconds(self, elements: int) -> float:
         """Rotary positions in the hub: products with cosines and, of the exchanged halves, with sines; their sum."""
-        return self.hub.seconds("GPR_MUL", elements, 2) + self.hub.seconds("EWADD", elements)
+        return self.hub_seconds("GPR_MUL", elements, 2) + self.hub_seconds("EWADD", elements)
 
     def sums_seconds(self, gemv: Gemv, bias: bool, seconds: float) -> tuple[float, float]:
         """Sums of the partial results of a matrix product that takes ``seconds``, in the hub: what is left of them behind
@@ -152,7 +174,7 @@ class AttentionUnit:
         sums = gemv.vectors * (gemv.spans - 1 + bias)
         if not sums:
             return 0.0, 0.0
-        one = self.hub.seconds("EWADD", gemv.result_words * self.module.lanes)
+        one = self.hub_seconds("EWADD", gemv.result_words * self.module.lanes)
         span = seconds / gemv.vectors / gemv.spans
         return max(one, span * (1 if bias else 2) + sums * one - seconds), sums * one
 
@@ -199,14 +221,14 @@ class AttentionUnit:
         for turns, together in parts:
             operators = self.operators(model, heads, group, tokens, together)
             score, context = (self.time(op) for op in operators)
-            softmax = self.hub.seconds("SOFTMAX", tokens, together * group)
-            beside, last = (sum(self.hub.seconds("EWADD", words * self.module.lanes, times) for times, words in sums)
+            softmax = self.hub_seconds("SOFTMAX", tokens, together * group)
+            beside, last = (sum(self.hub_seconds("EWADD", words * self.module.lanes, times) for times, words in sums)
                             for sums in operators[1].sums)
             score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
             softmax_s, sums_s = softmax_s + turns * softmax, sums_s + turns * (beside + last)
             # Token-parallel: a request after the other, whatever the context of each.
             times, each = (requests, heads) if self.partition == "token" else (1, turns)
-            sent = context.inputs / self.hub.clock_hz     # the registers have one port to read
+            sent = context.inputs / clock_hz(self.hub.config)     # the registers have one port to read
             total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last, sent)
             for timed in (score, context):
                 for name, value in timed.energy_pj.items():
@@ -238,10 +260,10 @@ class AttentionUnit:
         if self.partition == "head" and requests * heads % self.module.channels:
             out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
                        "some channels are idle")
-        for setup in (self.hub, self.dispatcher):
-            if setup is not None and setup.fmax_mhz is not None and setup.fmax_mhz < setup.config.clock_mhz:
-                out.append(f"{setup.unit} reaches {setup.fmax_mhz:.0f} MHz as synthesised, below its target of "
-                           f"{setup.config.clock_mhz:g} MHz; results take the target for granted")
+        for unit in self.measured:
+            if unit.synth is not None and unit.synth.fmax_mhz < unit.config.clock_mhz:
+                out.append(f"{unit.unit.name} reaches {unit.synth.fmax_mhz:.0f} MHz as synthesised, below its target of "
+                           f"{unit.config.clock_mhz:g} MHz; results take the target for granted")
         return out
 
     def room(self) -> str:
@@ -407,8 +429,8 @@ class LolPimSystem(System):
         energy = {name: value * self.tp for name, value in attention.energy_pj.items()}
         own = {"kv_append": Cost(attention.append), "attention_score": Cost(attention.score),
                "softmax": Cost(exposed), "attention_context": Cost(attention.context, energy)}
-        if unit.dispatcher is not None:
-            own["dispatch"] = Cost(vectors * unit.dispatcher.run_s)
+        if unit.run_seconds is not None:
+            own["dispatch"] = Cost(vectors * unit.run_seconds)
         reduce = self.all_reduce_seconds(size)
         if self.tp > 1:
             own |= {"attention_allreduce": Cost(reduce), "ffn_allreduce": Cost(reduce)}
@@ -432,8 +454,8 @@ class LolPimSystem(System):
             # The unit's table gives the activation function while results are read; the product of a gated one is the
             # hub's.
             if model.gated:
-                out["ffn_gate_product"] = Cost(vectors * unit.hub.seconds("GPR_MUL", model.intermediate_size // self.tp))
-            out["residuals"] = Cost(vectors * unit.hub.seconds("EWADD", model.hidden_size, 2))
+                out["ffn_gate_product"] = Cost(vectors * unit.hub_seconds("GPR_MUL", model.intermediate_size // self.tp))
+            out["residuals"] = Cost(vectors * unit.hub_seconds("EWADD", model.hidden_size, 2))
             self._layers[key] = out
         return self._layers[key]
 

@@ -9,7 +9,6 @@ formulas.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,10 @@ from ...constraints.formats import FORMATS
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
 from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
+from ...constraints.units import pam_interface, pam_pu, pam_ru
+from ...constraints.units.pam_interface import PamInterfaceConfig
+from ...constraints.units.pam_pu import PamPuConfig
+from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
@@ -33,7 +36,7 @@ from .gpu_serving import GridServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
-from .units import InterfaceSetup, ReducerSetup, UnitSetup
+from .units import InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -208,19 +211,22 @@ class TieredPimSystem(GpuPlatform):
             raise ConfigError(f"{name}: two tiers have the same name")
         if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
-        self.units = [UnitSetup(f"{name}: tier '{tier.name}'", tier.unit) for tier in spec.tiers]
-        self.reducers: list[ReducerSetup] = []
+        self.units = [MeasuredUnit(f"{name}: tier '{tier.name}'", pam_pu.UNIT, ProcessingFigures, tier.unit.preset,
+                                   tier.unit.settings, synth="required") for tier in spec.tiers]
+        self.reducers: list[MeasuredUnit[PamRuConfig, ReductionFigures]] = []
         #: By pair of tiers, faster first: the interface in each direction.
-        self.interfaces: dict[str, InterfaceSetup] = {}
+        self.interfaces: dict[str, MeasuredUnit[PamInterfaceConfig, InterfaceFigures]] = {}
         for tier in spec.tiers if spec.features.pam_attention else ():
             if tier.reduction_preset is None:
                 raise ConfigError(f"{name}: tier '{tier.name}' merges partial results and needs a reduction_preset")
-            self.reducers.append(ReducerSetup(f"{name}: tier '{tier.name}'", tier.reduction_preset))
+            self.reducers.append(MeasuredUnit(f"{name}: tier '{tier.name}'", pam_ru.UNIT, ReductionFigures,
+                                              tier.reduction_preset, synth="wanted"))
         for tier in spec.tiers if spec.features.kv_scheduling else ():
             if tier.interface is None:
                 raise ConfigError(f"{name}: tokens of tier '{tier.name}' move: it needs an interface")
             for preset in tier.interface.presets:
-                self.interfaces[preset] = InterfaceSetup(f"{name}: tier '{tier.name}'", preset)
+                self.interfaces[preset] = MeasuredUnit(f"{name}: tier '{tier.name}'", pam_interface.UNIT,
+                                                       InterfaceFigures, preset, synth="wanted")
         layouts = [tier.layout for tier in spec.tiers]
         for first, second in zip(layouts, layouts[1:], strict=False) if spec.features.kv_scheduling else ():
             for preset in (f"{first}-{second}", f"{second}-{first}"):
@@ -267,9 +273,9 @@ class TieredPimSystem(GpuPlatform):
             if model.dtype_bytes != io:
                 raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
                                   f"{model.dtype} ({model.dtype_bytes} bytes)")
-            missing += unit.look_up(records, model.head_dim)
+            missing += unit.look_up(records, head_dim=model.head_dim)
         for reducer in self.reducers:
-            missing += reducer.look_up(records, model.head_dim)
+            missing += reducer.look_up(records, head_dim=model.head_dim)
         for interface in self.interfaces.values():
             missing += interface.look_up(records)
         if missing:
@@ -279,14 +285,13 @@ class TieredPimSystem(GpuPlatform):
 
     @property
     def records(self) -> list[Record]:
-        found = [unit.records for unit in self.units]
-        found += [beside.records for beside in (*self.reducers, *self.interfaces.values())]
-        return list({record.name: record for group in found for record in group}.values())
+        units: list[MeasuredUnit[Any, Any]] = [*self.units, *self.reducers, *self.interfaces.values()]
+        return list({record.name: record for unit in units for record in unit.records.values()}.values())
 
-    def _interface(self, sender: int, receiver: int) -> InterfaceSetup:
-        """The interface from one tier to another."""
+    def _rate_fraction(self, sender: int, receiver: int) -> float:
+        """Share of the slower memory's own rate that the interface from one tier to another reaches."""
         names = [tier.layout for tier in self.pim.tiers]
-        return self.interfaces[f"{names[sender]}-{names[receiver]}"]
+        return self.interfaces[f"{names[sender]}-{names[receiver]}"].figures.rate_fraction
 
     # Capacity ----------------------------------------------------------------------------------------------------
 
@@ -382,10 +387,15 @@ class TieredPimSystem(GpuPlatform):
                 out.append(Flash(layout, memory, tier.devices_per_gpu * tier.channels_per_device, tier.devices_per_gpu,
                                  size * together, room))
                 continue
-            reducer = self.reducers[number] if self.reducers else None
-            out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=unit.burst_cycles(memory),
-                                gap_cycles=unit.gap_cycles(memory), hides_gap=unit.config.score_tiles == 2,
-                                partial_s=reducer.partial_s if reducer else 0.0, step_s=reducer.step_s if reducer else 0.0,
+            partial_s = step_s = 0.0
+            if self.reducers:
+                reducer = self.reducers[number]
+                partial_s = reducer.figures.partial_s(reducer.config, model.head_dim)
+                step_s = reducer.figures.step_s(reducer.config)
+            out.append(NearBank(layout, memory, tier.devices_per_gpu, size,
+                                burst_cycles=unit.figures.burst_cycles(unit.config, memory),
+                                gap_cycles=unit.figures.gap_cycles(unit.config, memory),
+                                hides_gap=unit.config.score_tiles == 2, partial_s=partial_s, step_s=step_s,
                                 refresh=self._refresh and memory.refresh is not None))
         return out
 
@@ -433,7 +443,7 @@ class TieredPimSystem(GpuPlatform):
             # The last merge, of the devices' partial results, in the first tier's reduction units.
             partials = sum(t.work.device_pairs for t in times.values())
             first = self.pim.tiers[0]
-            merge_s = self._merge(self.reducers[0], partials, len(micro), self._passes(model),
+            merge_s = self._merge(0, model, partials, len(micro),
                                   first.device_reduction_units * first.devices_per_gpu, last=True)
         else:
             attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
@@ -444,14 +454,14 @@ class TieredPimSystem(GpuPlatform):
         return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
                 "gather_s": gather_s, "energy_pj": energy}
 
-    @staticmethod
-    def _merge(reducer: ReducerSetup, partials: int, requests: int, passes: int, units: int, last: bool = False) -> float:
-        """Seconds of ``units`` reduction units for a merge of each query of ``requests`` requests, ``partials`` of them
-        for one query each; one unit takes a whole merge."""
+    def _merge(self, number: int, model: ModelShape, partials: int, requests: int, units: int,
+               last: bool = False) -> float:
+        """Seconds of ``units`` reduction units of a tier for a merge of each query of ``requests`` requests, ``partials``
+        of them for one query each; one unit takes a whole merge."""
         if not requests:
             return 0.0
-        rounds = -(-requests * passes // units)
-        return reducer.merge_s(partials / requests * rounds, rounds, last)
+        reducer, rounds = self.reducers[number], -(-requests * self._passes(model) // units)
+        return reducer.figures.merge_s(reducer.config, model.head_dim, partials / requests * rounds, rounds, last)
 
     def _passes(self, model: ModelShape) -> int:
         """Queries of a share that read the keys and values of a token: a unit takes one per pass."""
@@ -474,7 +484,7 @@ class TieredPimSystem(GpuPlatform):
             return TierTimes()
         tier, unit, features = self.pim.tiers[number], self.units[number], self.pim.features
         passes, dim, size = self._passes(model), model.head_dim, model.dtype_bytes
-        partial = unit.partial_bytes(dim)
+        partial = partial_bytes(unit.config, dim)
         link, latency = self._link(number)
         channel = self._channel_rate(number) if isinstance(part, NearBank) else float("inf")
         query_s = latency + passes * dim * size * max(work.busiest_channel_pairs / channel, work.requests / link)
@@ -486,11 +496,11 @@ class TieredPimSystem(GpuPlatform):
             # Units take the page from the controller's buffer: K and V of every active token, for every query.
             units = (tier.units_per_device or 1) * devices
             beats = 2 * dim / unit.config.lanes * work.tokens * passes
-            key_s = max(key_s, beats / (units * unit.clock_hz * unit.known.beats_per_clock))
+            key_s = max(key_s, beats / (units * clock_hz(unit.config) * unit.figures.beats_per_clock))
         floor_s = 0.0
         if tier.peak_gflops_cap is not None:
             floor_s = 4 * dim * work.tokens * passes / (tier.peak_gflops_cap * 1e9 * devices)
-        drain_s = unit.known.drain_cycles / unit.clock_hz
+        drain_s = unit.figures.drain_s(unit.config)
         local_s = max(key_s + value_s, floor_s) + drain_s
 
         read_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
@@ -501,7 +511,7 @@ class TieredPimSystem(GpuPlatform):
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
             inside = work.busiest_group_pairs * passes * partial / channel
-            together = self._merge(self.reducers[number], work.group_pairs, work.device_pairs, passes,
+            together = self._merge(number, model, work.group_pairs, work.device_pairs,
                                    tier.device_reduction_units * devices)
             reduce_s = max(passes * work.reduce_s, inside, together)
             return_s = latency + work.device_pairs * passes * partial / link
@@ -563,10 +573,10 @@ class TieredPimSystem(GpuPlatform):
                 continue
             slow, fast = (2, 1) if pair == "ssd-ddr" else (1, 0)
             rates = [self._external(fast), self._external(slow), self._link(slow)[0]]
-            up = count * size / (min(rates) * self._interface(slow, fast).rate_fraction)
+            up = count * size / (min(rates) * self._rate_fraction(slow, fast))
             if slow == 2:
                 rates.append(self._program_rate(2))
-            down = count * size / (min(rates) * self._interface(fast, slow).rate_fraction)
+            down = count * size / (min(rates) * self._rate_fraction(fast, slow))
             worst = max(worst, up, down)
             energy += 2 * count * size * (2 * self.spec.energy.dram_pj_per_byte + self.pim.links.pj_per_byte)
         return worst, energy
@@ -705,9 +715,9 @@ class TieredPimSystem(GpuPlatform):
         """Units on a die of each tier, from measured gate equivalents, against the published budgets."""
         out = {}
         for number, (tier, unit) in enumerate(zip(self.pim.tiers, self.units, strict=True)):
-            ge = self.reducers[number].area_ge if self.reducers else None
-            area = die_area(unit.known.area_ge, tier.area, reduction_ge=ge or 0.0)
-            if ge is None:
+            merging = self.reducers[number].synth if self.reducers else None
+            area = die_area(unit.synthesis.area_ge, tier.area, reduction_ge=merging.area_ge if merging else 0.0)
+            if merging is None:
                 area = replace(area, reduction_mm2=None, other="nothing: no area of reduction units is measured"
                                if self.reducers else "nothing: no reduction units")
             out[tier.name] = area
@@ -718,12 +728,12 @@ class TieredPimSystem(GpuPlatform):
         budget = self.pim.tiers[number].interface
         if budget is None or not self.interfaces:
             return {}
-        areas = [self.interfaces[preset].area_ge for preset in budget.presets]
+        made = [self.interfaces[preset].synth for preset in budget.presets]
         published = {"interface_published_mm2": budget.published_mm2,
                      "interface_published_percent": budget.published_percent}
-        if None in areas:
+        if None in made:
             return {"interface_ge": None, "interface_mm2": None, "interface_percent": None, **published}
-        ge = sum(area for area in areas if area is not None)
+        ge = sum(one.area_ge for one in made if one is not None)
         mm2 = logic_area(ge, budget.logic_node)
         return {"interface_ge": ge, "interface_mm2": mm2, "interface_percent": tuple(100 * a / budget.die_mm2 for a in mm2),
                 **published}
@@ -731,7 +741,7 @@ class TieredPimSystem(GpuPlatform):
     def _transfers(self, number: int, model: ModelShape, work: TierWork) -> dict[str, Any]:
         """Bytes of partial results on their way through a tier, one layer of a micro-batch: with reduction units in the
         arrays (``tree``), and with one place of reduction in each device (``central``)."""
-        size = self.units[number].partial_bytes(model.head_dim) * self._passes(model)
+        size = partial_bytes(self.units[number].config, model.head_dim) * self._passes(model)
         inside, between, out = (size * count for count in (work.partials, work.group_pairs, work.device_pairs))
         if not inside:
             return {}
@@ -777,14 +787,13 @@ class TieredPimSystem(GpuPlatform):
         notes.append(f"tier '{slowest}' takes the longest: {step.tiers[slowest].total_s * 1e6:.1f} us a layer for "
                      f"{100 * step.active[list(step.tiers).index(slowest)] / max(total, 1):.1f} % of the active tokens")
         for number, tier in enumerate(self.pim.tiers):
-            reached = [("unit", self.units[number].known.fmax_mhz, self.units[number].config.clock_mhz)]
-            if self.reducers:
-                reached.append(("reduction unit", self.reducers[number].fmax_mhz or math.inf,
-                                self.reducers[number].config.clock_mhz))
-            notes += [f"the {what} of tier '{tier.name}' reaches {fmax:.0f} MHz, below its target of {clock:g} MHz; "
-                      "results take the target for granted" for what, fmax, clock in reached if fmax < clock]
-        notes += [f"area not measured: run `{need.command}`" for setup in (*self.reducers, *self.interfaces.values())
-                  for need in setup.unknown_area]
+            reached: list[tuple[str, MeasuredUnit[PamPuConfig, Any] | MeasuredUnit[PamRuConfig, Any]]] = [
+                ("unit", self.units[number]), *(("reduction unit", one) for one in self.reducers[number:number + 1])]
+            notes += [f"the {what} of tier '{tier.name}' reaches {one.synth.fmax_mhz:.0f} MHz, below its target of "
+                      f"{one.config.clock_mhz:g} MHz; results take the target for granted"
+                      for what, one in reached if one.synth is not None and one.synth.fmax_mhz < one.config.clock_mhz]
+        beside: list[MeasuredUnit[Any, Any]] = [*self.reducers, *self.interfaces.values()]
+        notes += [f"area not measured: run `{need.command}`" for one in beside for need in one.unmeasured]
         tokens = sum(step.tokens)
         entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
         x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
@@ -793,14 +802,15 @@ class TieredPimSystem(GpuPlatform):
             "active_tokens": total, "queries_per_instance": model.group, "moves": step.moves,
             "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1), "migration_ms": step.migration_s * 1e3,
             "block_table_bytes": tokens * entry, "x": x, "y": y,
-            "interface_rate_fraction": {pair: unit.rate_fraction for pair, unit in self.interfaces.items()},
+            "interface_rate_fraction": {pair: unit.figures.rate_fraction for pair, unit in self.interfaces.items()},
             "reduction": self._reduction(step) if self.reducers else None}
         hbm = self.units[0]
+        synthesis = hbm.synthesis
         return Details(
             area=areas[self.pim.tiers[0].name],
-            unit={"unit": "pam-pu", "preset": hbm.choice.preset, "settings": dict(hbm.choice.settings),
-                  "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": hbm.known.fmax_mhz,
-                  "meets_clock": hbm.known.fmax_mhz >= hbm.config.clock_mhz, "area_ge": hbm.known.area_ge},
+            unit={"unit": hbm.unit.name, "preset": hbm.preset, "settings": dict(hbm.changes),
+                  "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": synthesis.fmax_mhz,
+                  "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz, "area_ge": synthesis.area_ge},
             attention=attention, notes=notes)
 
     def assumptions(self) -> dict[str, Assumption]:

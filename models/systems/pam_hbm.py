@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
-from ...constraints.records import SYNTH, Measurement, Record
+from ...constraints.records import SYNTH, Record
 from ...constraints.systems import PamHbmSystemSpec
-from ...constraints.units import pam_ru
+from ...constraints.units import pam_pu, pam_ru
 from ...constraints.units.pam_pu import PamPuConfig, Step
+from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program
@@ -32,9 +33,9 @@ from .gpu_serving import GpuServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Cost, MissingRecord, RecordSource
 from .system import Assumption, Details, StepCost
-from .units import UNIT, Measured, UnitSetup
+from .units import MeasuredUnit, ProcessingFigures, ReductionFigures, partial_bytes
 
-__all__ = ["Measured", "PamHbmSystem", "Placement"]
+__all__ = ["PamHbmSystem", "Placement"]
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,14 @@ class PamHbmSystem(GpuPlatform):
         self.pim = spec = description.spec
         self.memory = memory = description.memory(spec.memory, spec.power_limit)
         name, base = self.name, self.spec
-        self.setup = UnitSetup(name, spec.unit)
-        self.unit, self.hash, self.clock_hz = self.setup.config, self.setup.hash, self.setup.clock_hz
+        self.measured = MeasuredUnit(name, pam_pu.UNIT, ProcessingFigures, spec.unit.preset, spec.unit.settings,
+                                     synth="required")
+        self.unit = self.measured.config
         self.channels = memory.channels * base.memory.stacks_per_gpu
-        if spec.reduction_preset is not None and spec.reduction_preset not in pam_ru.PRESETS:
-            raise ConfigError(f"{name}: {nearest('preset of pam-ru', spec.reduction_preset, pam_ru.PRESETS)}")
-        #: Synthesis of a reduction unit, if there is one.
-        self.reduction: Record | None = None
+        #: A reduction unit, for its area.
+        self.reducer: MeasuredUnit[PamRuConfig, ReductionFigures] | None = None
+        if spec.reduction_preset is not None:
+            self.reducer = MeasuredUnit(name, pam_ru.UNIT, None, spec.reduction_preset, synth="wanted")
         self._refresh = False
         stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
         if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
@@ -127,31 +129,26 @@ class PamHbmSystem(GpuPlatform):
             raise ConfigError(f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
                               f"{model.dtype} ({model.dtype_bytes} bytes)")
         self.unit.check_step(Step(1, model.head_dim))
-        missing = self.setup.look_up(records, model.head_dim)
+        missing = self.measured.look_up(records, head_dim=model.head_dim)
         if missing:
             raise MissingRecord(f"{self.name} with {model.name}", missing)
-        if self.pim.reduction_preset is not None:
-            preset = self.pim.reduction_preset
-            self.reduction = records.find(Measurement.of("synth", "pam-ru", pam_ru.PRESETS[preset], preset=preset))
+        if self.reducer is not None:
+            self.reducer.look_up(records)
         self._refresh = refresh
 
     @property
     def records(self) -> list[Record]:
-        return [*self.setup.records, *([self.reduction] if self.reduction else [])]
-
-    @property
-    def measured(self) -> Measured:
-        return self.setup.known
+        return [*self.measured.records.values(), *(self.reducer.records.values() if self.reducer else ())]
 
     @property
     def gap_cycles(self) -> int:
         """The unit's softmax in memory cycles, rounded up."""
-        return self.setup.gap_cycles(self.memory)
+        return self.measured.figures.gap_cycles(self.unit, self.memory)
 
     @property
     def burst_cycles(self) -> int:
         """Memory cycles that the unit takes for a column burst, rounded up."""
-        return self.setup.burst_cycles(self.memory)
+        return self.measured.figures.burst_cycles(self.unit, self.memory)
 
     # Attention ---------------------------------------------------------------------------------------------------
 
@@ -160,10 +157,6 @@ class PamHbmSystem(GpuPlatform):
         instances = batch * max(model.kv_heads // self.tp, 1)
         spread = max(1, self.channels // instances)
         return Placement(instances, spread, -(-instances // self.channels), self.memory.banks)
-
-    def partial_bytes(self, head_dim: int) -> int:
-        """Bytes of one partial result."""
-        return self.setup.partial_bytes(head_dim)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         place, memory = self.placement(model, micro.size), self.memory
@@ -185,10 +178,10 @@ class PamHbmSystem(GpuPlatform):
         share = place.instances * place.spread * self.tp
         per_instance = share / place.per_channel
 
-        program_s = gather([p.cycles for p in passes]) * clock_s + self.measured.drain_cycles / self.clock_hz
+        program_s = gather([p.cycles for p in passes]) * clock_s + self.measured.figures.drain_s(self.unit)
         read_pj = gather([p.energy_pj for p in passes]) * per_instance
         partials = -(-depth // self.unit.tile_tokens) * memory.banks * queries
-        partial_bytes = gather(partials.tolist()) * self.partial_bytes(dim)
+        merged_bytes = gather(partials.tolist()) * partial_bytes(self.unit, dim)
         query_bytes = queries * dim * model.dtype_bytes
         return {
             "attention_query_write": Cost(place.per_channel * query_bytes / external,
@@ -197,8 +190,8 @@ class PamHbmSystem(GpuPlatform):
                 "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
             "attention": Cost(program_s, {"pim_cell_reads": read_pj,
                                           "pu_compute": read_pj * self.pim.energy.unit_power_ratio}),
-            "attention_merge": Cost(place.per_channel * partial_bytes / external, {
-                "gpu_dram": share * partial_bytes * pj_per_byte,
+            "attention_merge": Cost(place.per_channel * merged_bytes / external, {
+                "gpu_dram": share * merged_bytes * pj_per_byte,
                 # One multiply-accumulate per element of O.
                 "gpu_compute": share * gather(partials.tolist()) * dim * self.spec.energy.mac_pj}),
         }
@@ -223,23 +216,24 @@ class PamHbmSystem(GpuPlatform):
     def area(self) -> DieArea:
         """The units on a DRAM die, from the measured gate equivalents; reduction units of published area until theirs is
         measured."""
-        return die_area(self.measured.area_ge, self.pim.area,
-                        reduction_ge=float(self.reduction.results["area_ge"]) if self.reduction else None)
+        merging = self.reducer.synth if self.reducer else None
+        return die_area(self.measured.synthesis.area_ge, self.pim.area, reduction_ge=merging.area_ge if merging else None)
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
-        place, measured, memory = self.placement(model, cost.micro_batch), self.measured, self.memory
+        place, memory = self.placement(model, cost.micro_batch), self.memory
+        figures, synthesis = self.measured.figures, self.measured.synthesis
         queries = model.heads // self.tp // max(model.kv_heads // self.tp, 1)
         depth = int(place.tokens_per_bank(int(model.attended(context))))
         done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
         library = SYNTH["library"]
-        meets = measured.fmax_mhz >= self.unit.clock_mhz
+        meets = synthesis.fmax_mhz >= self.unit.clock_mhz
         notes = []
         if not meets:
-            at_reached = self.setup.burst_cycles(memory, measured.fmax_mhz * 1e6)
-            notes.append(f"the unit reaches {measured.fmax_mhz:.0f} MHz in {library}, below its target of "
-                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted (at {measured.fmax_mhz:.0f} "
+            at_reached = figures.burst_cycles(self.unit, memory, synthesis.fmax_mhz * 1e6)
+            notes.append(f"the unit reaches {synthesis.fmax_mhz:.0f} MHz in {library}, below its target of "
+                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted (at {synthesis.fmax_mhz:.0f} "
                          f"MHz a burst would take {at_reached} memory cycles, the memory gives one every {interval})")
         if self.burst_cycles > interval:
             notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
@@ -259,16 +253,15 @@ class PamHbmSystem(GpuPlatform):
             notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
                          f"not divide evenly over {self.channels} channels")
         area = self.area()
-        if self.reduction is None and self.pim.reduction_preset is not None:
-            notes.append(f"area of reduction units is the published one: run `bankside synth pam-ru --preset "
-                         f"{self.pim.reduction_preset}`")
+        notes += [f"area of reduction units is the published one: run `{need.command}`"
+                  for need in (self.reducer.unmeasured if self.reducer else ())]
         return Details(
             area=area, notes=notes,
-            unit={"unit": UNIT, "preset": self.pim.unit.preset, "settings": dict(self.pim.unit.settings),
-                     "config": self.unit.model_dump(mode="json"), "config_hash": self.hash,
-                     "clock_mhz": self.unit.clock_mhz, "fmax_mhz": measured.fmax_mhz, "library": library,
-                     "meets_clock": meets, "area_ge": measured.area_ge, "beats_per_clock": measured.beats_per_clock,
-                     "softmax_gap_cycles": measured.softmax_gap_cycles, "drain_cycles": measured.drain_cycles},
+            unit={"unit": self.measured.unit.name, "preset": self.measured.preset, "settings": dict(self.measured.changes),
+                     "config": self.unit.model_dump(mode="json"), "config_hash": self.measured.hash,
+                     "clock_mhz": self.unit.clock_mhz, "fmax_mhz": synthesis.fmax_mhz, "library": library,
+                     "meets_clock": meets, "area_ge": synthesis.area_ge, "beats_per_clock": figures.beats_per_clock,
+                     "softmax_gap_cycles": figures.softmax_gap_cycles, "drain_cycles": figures.drain_cycles},
             attention={"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
                           "channels": self.channels, "banks": memory.banks, "instances": place.instances,
                           "channels_per_instance": place.spread, "instances_per_channel": place.per_channel,

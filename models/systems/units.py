@@ -3,338 +3,269 @@
 A system looks up all its units first and then tells which measurements are missing; no figure stands in for one that has
 not been made, and none under other conditions. Times need the co-simulation of every unit, processing units their synthesis
 too; without that of the others their area stays unknown, and a note says so.
+
+The figures of a unit are its bench's result with the bounds that a system relies on, and what a system derives from them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
-from ...constraints.document import validate
-from ...constraints.errors import ConfigError, nearest
+from pydantic import Field, model_validator
+
+from ...constraints.contract import SimResult, Unit
+from ...constraints.document import Strict, validate
+from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
-from ...constraints.records import Measurement, Record, config_hash
-from ...constraints.systems import UnitChoice
-from ...constraints.units import dpa_dispatcher, pam_interface, pam_ru, pim_hub
-from ...constraints.units.pam_pu import PRESETS, PamPuConfig
+from ...constraints.records import Kind, Measurement, Record, SynthResults, config_hash
+from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
+from ...constraints.units.pam_interface import PamInterfaceResult
+from ...constraints.units.pam_partials import PartialUnitConfig
+from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
+from ...constraints.units.pam_ru import PamRuConfig, PamRuResult
+from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResult
 from .results import RecordSource
 
-__all__ = ["UNIT", "DispatcherSetup", "HubCommandClocks", "HubSetup", "InterfaceSetup", "Measured", "Missing",
-           "ReducerSetup", "Reduction", "UnitSetup"]
-
-UNIT = "pam-pu"
+__all__ = ["DispatcherFigures", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing", "ProcessingFigures",
+           "ReductionFigures", "Synthesis", "clock_hz", "partial_bytes"]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]
 
-Known = TypeVar("Known")
+Config = TypeVar("Config", bound=Strict)
+Figures = TypeVar("Figures", bound=SimResult)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What the records of the unit say.
+class Synthesis(SynthResults):
+    """Synthesis of a unit that has gates, and paths between registers."""
+
+    area_ge: float = Field(gt=0, le=1e12)
+    fmax_mhz: float = Field(gt=0, le=1e9)
+
+
+class MeasuredUnit(Generic[Config, Figures]):
+    """A unit that a system has, and its measurements once they have been looked up.
+
+    Parameters
+    ----------
+    where
+        What has the unit, for messages.
+    unit
+        Its contract.
+    figures
+        Type of its figures: the result of its bench, or a subclass; None for a unit whose co-simulation is not needed.
+    preset, changes
+        Its configuration: a preset, and keys that differ from it.
+    synth
+        Whether the system needs its synthesis, can do without, or has no use for it.
 
     Attributes
     ----------
-    beats_per_clock : :class:`float`
-        Beats that the unit takes per clock in its streaming phases.
-    softmax_gap_cycles, drain_cycles : :class:`float`
-        Clocks of the unit.
-    area_ge, fmax_mhz : :class:`float`
+    config
+    sim, synth
+        What has been measured; None before :meth:`look_up` and for what has not been made.
+    records : mapping of kind to :class:`Record`
+        Those that were found.
+    unmeasured : :data:`Missing`
+        What has not been made, needed or not.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such preset, or the unit can't be changed so.
     """
 
-    beats_per_clock: float
-    softmax_gap_cycles: float
-    drain_cycles: float
-    area_ge: float
-    fmax_mhz: float
+    def __init__(self, where: str, unit: Unit[Config], figures: type[Figures] | None, preset: str,
+                 changes: Mapping[str, Any] | None = None, *,
+                 synth: Literal["required", "wanted"] | None = None) -> None:
+        self.where, self.unit, self.preset, self.changes = where, unit, preset, dict(changes or {})
+        with _told(where):
+            self.config = unit.preset(preset)[1]
+        if changes:
+            self.config = validate(self.config.model_dump() | self.changes, unit.config, f"{where}: unit.settings")
+        self._figures = figures
+        self._required: dict[Kind, bool] = {} if figures is None else {"sim": True}
+        if synth is not None:
+            self._required["synth"] = synth == "required"
+        self.sim: Figures | None = None
+        self.synth: Synthesis | None = None
+        self.records: dict[Kind, Record] = {}
+        self.unmeasured: Missing = []
 
-
-class UnitSetup:
-    """The unit that a system has beside its banks, and its records once they have been looked up."""
-
-    def __init__(self, name: str, choice: UnitChoice) -> None:
-        if choice.preset not in PRESETS:
-            raise ConfigError(f"{name}: {nearest('preset', choice.preset, PRESETS)}")
-        self.choice = choice
-        fields = PRESETS[choice.preset].model_dump() | choice.settings
-        self.config = validate(fields, PamPuConfig, f"{name}: unit.settings")
-        self.hash = config_hash(UNIT, self.config)
-        self.clock_hz = self.config.clock_mhz * 1e6
-        self.measured: Measured | None = None
-        self.records: list[Record] = []
-
-    def look_up(self, records: RecordSource, head_dim: int) -> Missing:
-        """Take the measurements from records; those that are missing are returned.
+    def look_up(self, records: RecordSource, **workload: Any) -> Missing:
+        """Take the measurements from records; those that are required and missing are returned. ``workload``: what the
+        bench simulates, as far as it is not the default.
 
         Raises
         ------
         :exc:`ConfigError`
-            If a record holds no sensible number.
+            If the unit can't run the workload, or a record does not hold the figures.
         """
-        preset, changes = self.choice.preset, self.choice.settings
-        needs = [Measurement.of("sim", UNIT, self.config, preset=preset, changes=changes, head_dim=head_dim),
-                 Measurement.of("synth", UNIT, self.config, preset=preset, changes=changes)]
-        sim, synth = map(records.find, needs)
-        if sim is None or synth is None:
-            return [need for need, record in zip(needs, (sim, synth), strict=True) if record is None]
-        self.measured = Measured(
-            beats_per_clock=_number(sim, "beats_per_clock", 0), softmax_gap_cycles=_number(sim, "softmax_gap_cycles", 0),
-            drain_cycles=_number(sim, "drain_cycles", 0), area_ge=_number(synth, "area_ge", 0),
-            fmax_mhz=_number(synth, "fmax_mhz", 0))
-        self.records = [sim, synth]
-        return []
+        with _told(self.where):
+            validate(workload, self.unit.workload, self.unit.name).check(self.config)
+        needs = [Measurement.of(kind, self.unit.name, self.config, preset=self.preset, changes=self.changes,
+                                **(workload if kind == "sim" else {})) for kind in self._required]
+        self.records = {need.kind: record for need in needs if (record := records.find(need)) is not None}
+        self.unmeasured = [need for need in needs if need.kind not in self.records]
+        sim, synth = self.records.get("sim"), self.records.get("synth")
+        self.sim = None if sim is None or self._figures is None else sim.typed(self._figures)
+        self.synth = None if synth is None else synth.typed(Synthesis)
+        return [need for need in self.unmeasured if self._required[need.kind]]
 
     @property
-    def known(self) -> Measured:
-        """The measurements, after :meth:`look_up`."""
-        return _known(self.measured)
+    def hash(self) -> str:
+        """Of the configuration."""
+        return config_hash(self.unit.name, self.config)
 
-    def gap_cycles(self, memory: Memory) -> int:
+    @property
+    def figures(self) -> Figures:
+        """The co-simulation, after :meth:`look_up`."""
+        assert self.sim is not None, "look_up() comes first"
+        return self.sim
+
+    @property
+    def synthesis(self) -> Synthesis:
+        """The synthesis, after :meth:`look_up`, where it is required."""
+        assert self.synth is not None, "look_up() comes first"
+        return self.synth
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Errors say where they are."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+# Figures ---------------------------------------------------------------------------------------------------------------
+
+
+class Clocked(Protocol):
+    """Configuration of a unit with a target clock."""
+
+    @property
+    def clock_mhz(self) -> float: ...
+
+
+def clock_hz(config: Clocked) -> float:
+    """Target clock of a unit."""
+    return config.clock_mhz * 1e6
+
+
+def partial_bytes(config: PartialUnitConfig, head_dim: int) -> int:
+    """Bytes of one partial result: O in the input format, m in the score format, l in the accumulation format."""
+    return head_dim * config.io.width // 8 + (config.score.width + config.acc.width) // 8
+
+
+class ProcessingFigures(PamPuResult):
+    """Figures of a processing unit."""
+
+    beats_per_clock: float = Field(gt=0)
+    softmax_gap_cycles: int = Field(ge=0)
+    drain_cycles: int = Field(ge=0)
+
+    def gap_cycles(self, config: PamPuConfig, memory: Memory) -> int:
         """The unit's softmax in cycles of ``memory``, rounded up."""
-        return math.ceil(self.known.softmax_gap_cycles / self.clock_hz / (memory.clock_ps * 1e-12) - 1e-9)
+        return math.ceil(self.softmax_gap_cycles / clock_hz(config) / (memory.clock_ps * 1e-12) - 1e-9)
 
-    def burst_cycles(self, memory: Memory, clock_hz: float | None = None) -> int:
-        """Cycles of ``memory`` that the unit takes for a column burst, rounded up."""
-        beats = memory.column_bytes / self.config.beat_bytes
-        seconds = beats / (self.known.beats_per_clock * (clock_hz or self.clock_hz))
+    def burst_cycles(self, config: PamPuConfig, memory: Memory, at_hz: float | None = None) -> int:
+        """Cycles of ``memory`` that the unit takes for a column burst, rounded up; at its target clock, or at another."""
+        beats = memory.column_bytes / config.beat_bytes
+        seconds = beats / (self.beats_per_clock * (at_hz or clock_hz(config)))
         return math.ceil(seconds / (memory.clock_ps * 1e-12) - 1e-9)
 
-    def partial_bytes(self, head_dim: int) -> int:
-        """Bytes of one partial result: O in the input format, m in the score format, l in the accumulation format."""
-        unit = self.config
-        return head_dim * unit.io.width // 8 + (unit.score.width + unit.acc.width) // 8
+    def drain_s(self, config: PamPuConfig) -> float:
+        """Seconds from the last beat to the last result."""
+        return self.drain_cycles / clock_hz(config)
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """What the records of a reduction unit say.
+class ReductionFigures(PamRuResult):
+    """Figures of a reduction unit.
 
     A step merges the partial results of all sources for one query: a beat of ``lanes`` elements at a time, then what the
     unit needs before it takes the next step's.
-
-    Attributes
-    ----------
-    beats_per_clock : :class:`float`
-        Beats of O that it takes per clock.
-    step_cycles, last_step_cycles : :class:`float`
-        Clocks of a step beyond its beats when steps follow each other; of the last level, which divides by l too.
     """
 
-    beats_per_clock: float
-    step_cycles: float
-    last_step_cycles: float
-
-
-class _Beside:
-    """A unit beside the processing unit, by preset, and its records once they have been looked up.
-
-    Attributes
-    ----------
-    area_ge, fmax_mhz : :class:`float` or None
-        Of its synthesis, if that has been made.
-    unknown_area : :data:`Missing`
-        Else the synthesis that has not been made.
-    """
-
-    unit: str
-    area_ge: float | None = None
-    fmax_mhz: float | None = None
-
-    def __init__(self, name: str, preset: str, presets: Mapping[str, Any]) -> None:
-        if preset not in presets:
-            raise ConfigError(f"{name}: {nearest(f'preset of {self.unit}', preset, presets)}")
-        self.name, self.preset, self.config = name, preset, presets[preset]
-        self.records: list[Record] = []
-        self.unknown_area: Missing = []
-
-    def _look_up(self, records: RecordSource, **workload: Any) -> tuple[Record | None, Missing]:
-        """The co-simulation, or what is missing; area and frequency are taken from the synthesis, if there is one."""
-        needs = [Measurement.of("sim", self.unit, self.config, preset=self.preset, **workload),
-                 Measurement.of("synth", self.unit, self.config, preset=self.preset)]
-        sim, synth = map(records.find, needs)
-        self.records = [record for record in (sim, synth) if record is not None]
-        self.area_ge, self.fmax_mhz, self.unknown_area = None, None, []
-        if synth is None:
-            self.unknown_area = needs[1:]
-        else:
-            self.area_ge, self.fmax_mhz = _number(synth, "area_ge", 0), _number(synth, "fmax_mhz", 0)
-        return sim, [] if sim is not None else needs[:1]
-
-
-class ReducerSetup(_Beside):
-    """The reduction unit of a tier."""
-
-    unit = "pam-ru"
-
-    def __init__(self, name: str, preset: str) -> None:
-        super().__init__(name, preset, pam_ru.PRESETS)
-        self.clock_hz = self.config.clock_mhz * 1e6
-        self.measured: Reduction | None = None
-        self._beats = 0
-
-    def look_up(self, records: RecordSource, head_dim: int) -> Missing:
-        """As that of :class:`UnitSetup`. The clocks of a partial result that goes on to the next level are those of the
-        record's two merges in succession, less what its own drain is shorter than that of a normalised one."""
-        try:
-            self.config.check_head_dim(head_dim)
-        except ConfigError as error:
-            raise ConfigError(f"{self.name}: {error}") from None
-        self._beats = head_dim // self.config.lanes
-        sim, missing = self._look_up(records, head_dim=head_dim)
-        if sim is not None:
-            one, two = _number(sim, "cycles", 1), _number(sim, "two_steps_cycles", 1)
-            last = max(two - one - _number(sim, "merge_cycles", 1), 0.0)
-            drain, own = _number(sim, "drain_cycles", 0), _number(sim, "partial_drain_cycles", 0)
-            self.measured = Reduction(_number(sim, "merge_utilisation", 0), max(last - (drain - own), 0.0), last)
-        return missing
+    cycles: int = Field(ge=1)
+    merge_cycles: int = Field(ge=1)
+    merge_utilisation: float = Field(gt=0)
+    drain_cycles: int = Field(ge=0)
+    partial_drain_cycles: int = Field(ge=0)
+    two_steps_cycles: int = Field(ge=1)
 
     @property
-    def known(self) -> Reduction:
-        """The measurements, after :meth:`look_up`."""
-        return _known(self.measured)
+    def last_step_cycles(self) -> int:
+        """Clocks of a step beyond its beats when steps follow each other, of the last level, which divides by l."""
+        return max(self.two_steps_cycles - self.cycles - self.merge_cycles, 0)
 
     @property
-    def partial_s(self) -> float:
+    def step_cycles(self) -> int:
+        """The same of a level before it, whose drain is shorter."""
+        return max(self.last_step_cycles - (self.drain_cycles - self.partial_drain_cycles), 0)
+
+    def partial_s(self, config: PamRuConfig, head_dim: int) -> float:
         """Seconds for a partial result."""
-        return self._beats / self.known.beats_per_clock / self.clock_hz
+        return head_dim // config.lanes / self.merge_utilisation / clock_hz(config)
 
-    @property
-    def step_s(self) -> float:
-        """Seconds of a step beyond its partial results."""
-        return self.known.step_cycles / self.clock_hz
+    def step_s(self, config: PamRuConfig, last: bool = False) -> float:
+        """Seconds of a step beyond its partial results; ``last``: where O is divided by l."""
+        return (self.last_step_cycles if last else self.step_cycles) / clock_hz(config)
 
-    @property
-    def last_step_s(self) -> float:
-        """The same where O is divided by l."""
-        return self.known.last_step_cycles / self.clock_hz
-
-    def merge_s(self, partials: float, steps: float, last: bool = False) -> float:
+    def merge_s(self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False) -> float:
         """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all. A source that has none sends the
         identity, so a step has at least one from each."""
-        partials = max(partials, steps * self.config.sources)
-        return partials * self.partial_s + steps * (self.last_step_s if last else self.step_s)
+        partials = max(partials, steps * config.sources)
+        return partials * self.partial_s(config, head_dim) + steps * self.step_s(config, last)
 
 
-class InterfaceSetup(_Beside):
-    """The interface from one tier to another."""
+class InterfaceFigures(PamInterfaceResult):
+    """Figures of the interface from one tier to another: ``rate_fraction`` is the share of the slower memory's own rate
+    that transfers of scattered tokens reach."""
 
-    unit = "pam-interface"
-
-    def __init__(self, name: str, preset: str) -> None:
-        super().__init__(name, preset, pam_interface.PRESETS)
-        self.measured: float | None = None
-
-    def look_up(self, records: RecordSource) -> Missing:
-        """As that of :class:`UnitSetup`."""
-        sim, missing = self._look_up(records)
-        if sim is not None:
-            self.measured = _number(sim, "rate_fraction", 0)
-            if self.measured > 1:
-                raise ConfigError(f"record {sim.name}: rate_fraction is {self.measured!r}; measure again")
-        return missing
-
-    @property
-    def rate_fraction(self) -> float:
-        """Share of the slower memory's own rate that transfers of scattered tokens reach, measured."""
-        return _known(self.measured)
+    rate_fraction: float = Field(gt=0, le=1)
 
 
-@dataclass(frozen=True)
-class HubCommandClocks:
-    """What the record of a hub says of a command of its processing unit.
+class HubFigures(PimHubResult):
+    """Figures of the hub of a module of AiM memories: its extra processing unit takes every command."""
 
-    Attributes
-    ----------
-    words, clocks : :class:`float`
-        Words of the measured vector, and the clocks of the command on it.
-    per_word : :class:`float`
-        Clocks that a further word takes: between the measured vector and a shorter one.
-    """
+    @model_validator(mode="after")
+    def _every_command(self) -> Self:
+        for op in EPU_COMMANDS:
+            found = self.commands.get(op)
+            if found is None:
+                raise ValueError(f"no clocks of {op}")
+            for key in ("words", "cycles", "clocks_per_word"):
+                value = getattr(found, key)
+                if value is None or value < 0 or (key == "clocks_per_word" and value == 0):
+                    raise ValueError(f"commands.{op}.{key} is {value!r}")
+        return self
 
-    words: float
-    clocks: float
-    per_word: float
-
-
-class HubSetup(_Beside):
-    """The hub of a module of AiM memories: what its extra processing unit takes."""
-
-    unit = "pim-hub"
-
-    def __init__(self, name: str, preset: str) -> None:
-        super().__init__(name, preset, pim_hub.PRESETS)
-        self.clock_hz = self.config.clock_mhz * 1e6
-        self.measured: dict[str, HubCommandClocks] | None = None
-
-    def look_up(self, records: RecordSource) -> Missing:
-        """As that of :class:`UnitSetup`; areas are not looked up."""
-        self.measured = None
-        sim, missing = self._look_up(records)
-        if sim is not None:
-            commands = sim.results.get("commands")
-            if not isinstance(commands, dict) or not set(pim_hub.EPU_COMMANDS) <= commands.keys():
-                raise ConfigError(f"record {sim.name}: no clocks of {', '.join(pim_hub.EPU_COMMANDS)}; measure again")
-            self.records, self.measured = [sim], {}
-            for op in pim_hub.EPU_COMMANDS:
-                words, clocks, per_word = (_number(sim, f"commands.{op}.{key}", 0) for key in ("words", "cycles",
-                                                                                              "clocks_per_word"))
-                self.measured[op] = HubCommandClocks(words, clocks, per_word)
-        return missing
-
-    def seconds(self, op: str, elements: float, times: float = 1) -> float:
-        """Of a command on a vector of ``elements``, ``times`` times."""
-        known = _known(self.measured)[op]
-        words = -(-elements // self.config.lanes)
-        clocks = max(known.clocks + (words - known.words) * known.per_word, 0.0)
-        return times * clocks / self.clock_hz if elements else 0.0
+    def seconds(self, config: PimHubConfig, op: str, elements: float, times: float = 1) -> float:
+        """A command on a vector of ``elements``, ``times`` times: the measured one, and what further words take."""
+        known = self.commands[op]
+        assert known.clocks_per_word is not None
+        words = -(-elements // config.lanes)
+        clocks = max(known.cycles + (words - known.words) * known.clocks_per_word, 0.0)
+        return times * clocks / clock_hz(config) if elements else 0.0
 
 
-class DispatcherSetup(_Beside):
-    """The dispatcher of a module's commands.
+class DispatcherFigures(DpaDispatcherResult):
+    """Figures of the dispatcher of a module's commands."""
 
-    Attributes
-    ----------
-    command_s : :class:`float`
-        Seconds of a command: it issues no more than one in them.
-    run_s : :class:`float`
-        Seconds of a program beside its commands: from START to the first, and from the last to the message of its end.
-    """
+    commands_per_clock: float = Field(gt=0)
+    start_cycles: int = Field(ge=0)
+    end_cycles: int = Field(ge=0)
 
-    unit = "dpa-dispatcher"
+    def command_s(self, config: DpaDispatcherConfig) -> float:
+        """Seconds of a command: it issues no more than one in them."""
+        return 1 / self.commands_per_clock / clock_hz(config)
 
-    def __init__(self, name: str, preset: str) -> None:
-        super().__init__(name, preset, dpa_dispatcher.PRESETS)
-        self.command_s = self.run_s = 0.0
-
-    def look_up(self, records: RecordSource) -> Missing:
-        """As that of :class:`UnitSetup`; areas are not looked up."""
-        sim, missing = self._look_up(records)
-        if sim is not None:
-            self.records, clock_hz = [sim], self.config.clock_mhz * 1e6
-            self.command_s = 1 / _number(sim, "commands_per_clock", 0) / clock_hz
-            self.run_s = (_number(sim, "start_cycles", 0) + _number(sim, "end_cycles", 0)) / clock_hz
-        return missing
-
-
-def _known(measured: Known | None) -> Known:
-    assert measured is not None, "look_up() comes first"
-    return measured
-
-
-#: Figures that are never 0.
-_POSITIVE = ("beats_per_clock", "fmax_mhz", "area_ge", "merge_utilisation", "rate_fraction", "commands_per_clock",
-             "clocks_per_word")
-
-
-def _number(record: Record, key: str, least: float) -> float:
-    """A number of the results; ``key`` may lead through groups (``commands.SOFTMAX.cycles``)."""
-    value: Any = record.results
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) \
-            or value < least or (key.rsplit(".", 1)[-1] in _POSITIVE and value <= 0):
-        raise ConfigError(f"record {record.name}: {key} is {value!r}; measure again")
-    return float(value)
+    def run_s(self, config: DpaDispatcherConfig) -> float:
+        """Seconds of a program beside its commands: from START to the first, and from the last to the message of its
+        end."""
+        return (self.start_cycles + self.end_cycles) / clock_hz(config)

@@ -24,7 +24,7 @@ from bankside.models.program import Program
 from bankside.models.serving.splits import best, decode, search
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.lol_pim import pipelined
-from bankside.models.systems.units import HubCommandClocks
+from tests.made_up import SYNTH, hub_figures
 
 MODULE = Module()
 
@@ -469,7 +469,7 @@ def test_a_clock_that_is_missed_is_told(module_records):
         def find(self, measurement):
             if measurement.kind == "sim":
                 return module_records.find(measurement)
-            results = {"area_ge": 1e5, "fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
+            results = SYNTH | {"fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
             return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
     notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes
@@ -483,8 +483,8 @@ def test_a_record_without_what_is_needed_is_told(module_records):
             record = module_records.find(measurement)
             if (measurement.unit, measurement.kind) != ("pim-hub", "sim"):
                 return record
-            commands = {op: {"cycles": 100, "words": 32} for op in record.results["commands"]}
-            return record.model_copy(update={"results": {"commands": commands}})
+            commands = {op: one | {"clocks_per_word": None} for op, one in record.results["commands"].items()}
+            return record.model_copy(update={"results": record.results | {"commands": commands}})
 
     with pytest.raises(ConfigError, match=r"commands\.\w+\.clocks_per_word is None; measure again$"):
         evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=1, records=Old())
@@ -495,7 +495,7 @@ def test_sums_of_partial_results():
     gemv = Gemv(MODULE, 4096, 4096)
     system = load_system("lol-pim")
     unit = system.unit
-    unit.hub.measured = {"EWADD": HubCommandClocks(256, 500, 1.0)}
+    unit.hub.sim = hub_figures(words=256, cycles=500, clocks_per_word=1.0)
     assert gemv.result_words == 256 and gemv.spans == 4
     assert unit.sums_seconds(gemv, False, 8e-6) == pytest.approx((0.5e-6, 1.5e-6))
     assert unit.sums_seconds(gemv, False, 0.8e-6) == pytest.approx((0.4e-6 + 1.5e-6 - 0.8e-6, 1.5e-6))   # the hub is slower

@@ -30,6 +30,7 @@ from bankside.models.serving.steady import SteadyState, best_within, steady_stat
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
 from bankside.models.systems.gpu_serving import GridServed
+from tests.made_up import SIM, SYNTH
 
 
 class Plain:
@@ -458,8 +459,7 @@ class Records:
     """Made-up measurements of the unit."""
 
     def find(self, measurement):
-        results = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} if measurement.kind == "sim" else {
-            "area_ge": 7e4, "fmax_mhz": 700.0}
+        results = SIM["pam-pu"] if measurement.kind == "sim" else SYNTH
         return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 

@@ -16,6 +16,7 @@ from bankside.constraints.units.pam_pu import PRESETS
 from bankside.models.cost import die_area, load_nodes
 from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, evaluate, load_system, sweep, system_names
+from tests.made_up import SIM, SYNTH
 
 HASH = config_hash("pam-pu", PRESETS["pam-hbm"])
 
@@ -25,8 +26,8 @@ class Records:
 
     def __init__(self, unit_hash=HASH, head_dims=(128,), synth=True, **results):
         self.found = []
-        self.sim = {"beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20} | results
-        self.synth = {"area_ge": 70_000.0, "fmax_mhz": 700.0} | results
+        self.sim, self.synth = ({key: results.get(key, value) for key, value in measured.items()}
+                                for measured in (SIM["pam-pu"], SYNTH))
         self.hash, self.head_dims, self.has_synth = unit_hash, head_dims, synth
 
     def find(self, measurement):
@@ -346,7 +347,7 @@ def test_too_large_a_batch_is_told_before_a_missing_record():
 @pytest.mark.parametrize("key, value", [("beats_per_clock", 0), ("area_ge", "70k"), ("softmax_gap_cycles", -1),
                                         ("fmax_mhz", None)])
 def test_records_must_make_sense(key, value):
-    with pytest.raises(ConfigError, match=rf"^record pam-pu-.*: {key} is .*; measure again$"):
+    with pytest.raises(ConfigError, match=rf"^record pam-pu-[^ ]+: {key}: [^;]+, not {value!r}; measure again$"):
         run(records=Records(**{key: value}))
 
 
@@ -365,7 +366,7 @@ def test_reduction_units_have_their_measured_area():
         def find(self, measurement):
             if measurement != reducer:
                 return super().find(measurement)
-            return Record.of(measurement, made_from={}, verilog="", results={"area_ge": 140_000.0}, tools={})
+            return Record.of(measurement, made_from={}, verilog="", results=SYNTH | {"area_ge": 140_000.0}, tools={})
 
     result, before = run(records=Both()), run()
     assert np.array(result.area.with_other_percent) == pytest.approx(np.array(result.area.die_percent) * 1.5)
@@ -462,7 +463,7 @@ def test_wrong_overrides(system, overrides, message):
     (dict(model=LLAMA.model_copy(update={"dtype": "float32"})), r"takes fp16 \(2 bytes\), llama-3-70b has float32"),
     (dict(model=LLAMA.model_copy(update={"head_dim": 100})), r"^head dimension must be a multiple of 16"),
     (dict(model=LLAMA.model_copy(update={"layers": 1})), r"^pipeline parallelism of 2 exceeds the model's 1 layers$"),
-    (dict(overrides={"unit.preset": "pam-hmb"}), r"unknown preset 'pam-hmb'; did you mean 'pam-hbm'\?"),
+    (dict(overrides={"unit.preset": "pam-hmb"}), r"unknown preset of pam-pu 'pam-hmb'; did you mean 'pam-hbm'\?"),
     (dict(overrides={"unit.settings": {"lanez": 8}}), r"unit\.settings: unknown key 'lanez'; did you mean 'lanes'\?"),
 ])
 def test_wrong_arguments(arguments, message):

@@ -1,0 +1,43 @@
+"""Results of benches and of a synthesis that nobody measured, for tests of what rests on measurements."""
+
+from __future__ import annotations
+
+from bankside.models.systems.units import HubFigures
+
+#: Clocks of a command of the hub on 32 words, and of a further word.
+HUB = {"SOFTMAX": (156, 3.0), "LAYERNORM": (206, 3.0), "RMSNORM": (141, 2.0), "EWADD": (83, 2.0), "GPR_MUL": (83, 2.0)}
+
+#: What every bench says.
+_SIM = {"vectors": 9, "mismatches": 0, "runs": {"full_rate": {"vectors": 9, "mismatches": 0, "clocks": 99}}, "clocks": 99}
+_CYCLES = {**_SIM, "cycles": 90, "ideal_cycles": 80, "utilisation": 0.9}
+_ERRORS = {"max_abs_error": 0.01, "rms_error": 0.001}
+
+#: Results of benches by unit.
+SIM = {
+    "pam-pu": {**_CYCLES, **_ERRORS, "stall_cycles": 0, "key_stall_cycles": 0, "value_stall_cycles": 0,
+               "exposed_softmax_cycles": 0, "beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20,
+               "memory_timing": {"memory": "hbm3-5.2", "cycles": 95, "time_ns": 142.0, "memory_cycles": 185,
+                                 "memory_time_ns": 142.3, "commands": {"MAC": 8}, "energy_pj": 12.0, "stall_cycles": 0,
+                                 "exposed_softmax_cycles": 0, "utilisation": 0.8}},
+    # 16 partial results of 8 beats: a step begins 2 clocks after the last beat of the one before and 40 later if it
+    # divides, 14 of which are the longer drain.
+    "pam-ru": {**_CYCLES, **_ERRORS, "stall_cycles": 32, "merge_utilisation": 0.8, "merge_cycles": 160, "cycles": 213,
+               "drain_cycles": 53, "partial_drain_cycles": 39, "two_steps_cycles": 413},
+    "pam-interface": {**_SIM, "cycles": 90, "utilisation": 0.9, "rate_fraction": 0.9, "patterns": {},
+                      "cpu_quoted_ratio": 5.0},
+    "pim-hub": {**_CYCLES, **_ERRORS, "stall_cycles": 0,
+                "commands": {op: {"words": 32, "cycles": cycles, "ideal_cycles": 32, "clocks_per_word": slope}
+                             for op, (cycles, slope) in HUB.items()}},
+    "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
+                       "shapes": {}, "errors_seen": []},
+}
+
+#: Results of a synthesis.
+SYNTH = {"library": "generic", "effort": "balanced", "area_um2": 56_000.0, "area_ge": 70_000.0, "sequential_ge": 9e3,
+         "memory_bits": 4096, "critical_path_ns": 1.4, "fmax_mhz": 700.0, "cells": {"INV_X1": 3}}
+
+
+def hub_figures(words: int, cycles: int, clocks_per_word: float) -> HubFigures:
+    """Figures of a hub whose commands all take the same."""
+    one = {"words": words, "cycles": cycles, "ideal_cycles": cycles, "clocks_per_word": clocks_per_word}
+    return HubFigures.model_validate(SIM["pim-hub"] | {"commands": dict.fromkeys(HUB, one)})
