@@ -13,7 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from .constraints.contract import Port, SimResult, Unit
+from bankside.constraints.contract import Port, SimResult, Unit
+
 from .registry import UNITS
 
 __all__ = ["CONTRACT_TABLES", "MARK", "areas", "contract_tables", "fill", "parameters", "ports", "results", "table",
