@@ -16,14 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from unit_tables import MARK, ROOT, table
-
 from bankside.constraints.document import load
 from bankside.constraints.errors import BanksideError, ConfigError
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workspace import write_files
 from bankside.evaluate import calibrate, evaluate
 from bankside.models.systems.calibration import table_text
+from bankside.unit_page import fill, table
+
+ROOT = Path(__file__).resolve().parent.parent
 
 PAGE = "docs/pam-system.md"
 
@@ -206,9 +207,7 @@ def main(arguments: Sequence[str]) -> None:
         if "--print" in arguments:
             print(f"{text}\n")
             continue
-        old = (ROOT / PAGE).read_text()
-        write_files(ROOT, {PAGE: MARK.sub(lambda m, n=name, t=text: f"{m[1]}{t}\n{m[4]}"  # type: ignore[misc]
-                                          if m[2] == n else m[0], old)})
+        write_files(ROOT, {PAGE: fill((ROOT / PAGE).read_text(), {name: text})})
 
 
 if __name__ == "__main__":

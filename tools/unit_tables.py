@@ -1,10 +1,12 @@
-"""Measure what the pages show of the units and put the tables into them.
+"""Put tables into the pages: those that follow from the contracts of units, and those that are measured.
 
     .venv/bin/python tools/unit_tables.py                 every table (minutes: synthesis of several configurations)
     .venv/bin/python tools/unit_tables.py cycles errors   only those
+    .venv/bin/python tools/unit_tables.py contract        those of the contracts: parameters, ports, workload, results
     .venv/bin/python tools/unit_tables.py --print cycles  on standard output instead
 
-A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `demo` is taken from out/demo/results.json.
+A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/unit_page.py` makes those of the
+contracts. `demo` is taken from out/demo/results.json.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
-from bankside.constraints.units.arith import OperatorConfig
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
@@ -44,14 +44,11 @@ from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import Selection, select
+from bankside.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/pam-pu.md", "docs/pam-ru.md", "docs/pam-interface.md", "docs/pam-compositions.md",
-         "docs/numerics.md", "docs/arithmetic.md",
-         "docs/dpa-dispatcher.md",
-         "docs/aim-channel.md", "docs/pim-hub.md", "docs/lol-pim-module.md")
+PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md")
 
-INTERFACES_SHOWN = ("hbm-ddr", "ddr-ssd", "ssd-hbm")
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
 QUERIES = 8
@@ -62,11 +59,6 @@ PROCESSES = {"pam-hbm": ("14nm", 10, 0.13, "0.13"), "pam-ddr": ("28nm", 10, 0.46
              "pam-ssd": ("14nm", 1, 8.16 / 64, "below 0.128")}
 #: The same of one reduction unit.
 RU_PROCESSES = {"pam-hbm": ("14nm", 10, 0.18, "0.18"), "pam-ddr": ("28nm", 10, 0.68, "0.68")}
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in lines)
 
 
 def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
@@ -89,37 +81,6 @@ def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[s
 
 def preset(name: str) -> Selection:
     return select("pam-pu", preset=name)
-
-
-def presets() -> str:
-    return _presets(PRESETS, PamPuConfig)
-
-
-def _presets(of: dict[str, Any], fields: Any) -> str:
-    return table(["parameter", *of, "meaning"],
-                 [[f"`{name}`", *(_plain(getattr(config, name)) for config in of.values()), field.description]
-                  for name, field in fields.model_fields.items()])
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def ports() -> str:
-    first, *others = (generate.describe(preset(name)) for name in PRESETS)
-    rows: list[list[Any]] = []
-    for number, port in enumerate(first["ports"]):
-        same = [port, *(other["ports"][number] for other in others)]
-        rows.append([f"`{port['name']}`", port["direction"], _widths(same), port["meaning"]])
-        for place, entry in enumerate(port.get("fields", ())):
-            fields = [p["fields"][place] for p in same]
-            rows.append([f"`.{entry['name']}`", "", f"{_widths(fields)} at {_widths(fields, 'offset')}", entry["meaning"]])
-    return table(["port", "direction", "bits", "meaning"], rows)
-
-
-def _widths(ports: Sequence[dict[str, Any]], key: str = "width") -> str:
-    widths = [str(port[key]) for port in ports]
-    return widths[0] if len(set(widths)) == 1 else " / ".join(widths)
 
 
 def cycles() -> str:
@@ -290,16 +251,6 @@ def demo() -> str:
             f"queries: {channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us\n```")
 
 
-def parameters() -> str:
-    """Presets and parameters of the operators."""
-    rows = [[f"`{unit.name}`", ", ".join(f"`{name}`" for name in unit.presets),
-             "; ".join(f"`{name}`: {field.description}" for name, field in unit.config.model_fields.items()
-                       if name not in OperatorConfig.model_fields)]
-            for unit in UNITS.values() if unit.name.startswith("fp-")]
-    common = "; ".join(f"`{name}`: {field.description}" for name, field in OperatorConfig.model_fields.items())
-    return table(["unit", "presets", "parameters"], [["all", "", common], *rows])
-
-
 def operators() -> str:
     """The published presets of every operator and two more: area and delay in the generic library, and errors."""
     return _operators(library="generic")
@@ -369,22 +320,6 @@ def _dispatcher() -> tuple[Any, ProgramEncoding]:
     return config, config.encoding
 
 
-def dispatcher_parameters() -> str:
-    config, _ = _dispatcher()
-    return table(["parameter", "lol-pim", "meaning"],
-                 [[f"`{name}`", _plain(getattr(config, name)), field.description]
-                  for name, field in type(config).model_fields.items()])
-
-
-def dispatcher_ports() -> str:
-    rows: list[list[Any]] = []
-    for port in generate.describe(select("dpa-dispatcher"))["ports"]:
-        rows.append([f"`{port['name']}`", port["direction"], port["width"], port["meaning"]])
-        rows += [[f"`.{entry['name']}`", "", f"{entry['width']} at {entry['offset']}", entry["meaning"]]
-                 for entry in port.get("fields", ())]
-    return table(["port", "direction", "bits", "meaning"], rows)
-
-
 def dispatcher_words() -> str:
     """The layouts of the words; bits of a command count on through its words."""
     _, encoding = _dispatcher()
@@ -446,34 +381,10 @@ def _interfaces() -> list[Selection]:
     return [select("pam-interface", preset=name) for name in UNITS["pam-interface"].presets]
 
 
-def interface_parameters() -> str:
-    """Parameters of the unit but the memories; a value per preset where they differ."""
-    configs = [selection.config.model_dump() for selection in _interfaces()]
-    rows = []
-    for name, field in type(_interfaces()[0].config).model_fields.items():
-        values = ["by name"] if isinstance(configs[0][name], dict) else [_plain(config[name]) for config in configs]
-        rows.append([f"`{name}`", values[0] if len(set(values)) == 1 else " / ".join(values), field.description])
-    return table(["parameter", " / ".join(UNITS["pam-interface"].presets), "meaning"], rows)
-
-
 def interface_memories() -> str:
     return table(["key", *SIDES, "meaning"],
                  [[f"`{name}`", *(str(getattr(side, name)).lower() for side in SIDES.values()), field.description]
                   for name, field in MemorySide.model_fields.items()])
-
-
-def interface_ports() -> str:
-    """Of three presets with each memory once on each side."""
-    described = [generate.describe(select("pam-interface", preset=name))["ports"] for name in INTERFACES_SHOWN]
-    rows: list[list[Any]] = []
-    for ports in zip(*described, strict=True):
-        rows.append([f"`{ports[0]['name']}`", ports[0]["direction"], _widths(ports), ports[0]["meaning"]])
-        for name in dict.fromkeys(entry["name"] for port in ports for entry in port.get("fields", ())):
-            found = [next((e for e in port.get("fields", ()) if e["name"] == name), {}) for port in ports]
-            same = [{key: entry.get(key, "-") for key in ("width", "offset")} for entry in found]
-            meaning = next(entry["meaning"] for entry in found if entry)
-            rows.append([f"`.{name}`", "", f"{_widths(same)} at {_widths(same, 'offset')}", meaning])
-    return table(["port", "direction", "bits", "meaning"], rows)
 
 
 def _measured(selection: Selection, kind: Kind) -> dict[str, Any]:
@@ -520,10 +431,6 @@ def interface_synthesis() -> str:
 
 
 # The reduction unit ---------------------------------------------------------------------------------------------------
-
-
-def ru_presets() -> str:
-    return _presets(RU_PRESETS, PamRuConfig)
 
 
 #: Partial results of a merge: (what, their number, kind of data of ``cosim.pam_ru.random_merge``, numbers instead).
@@ -585,13 +492,9 @@ RU_MAPPED: Sequence[tuple[str, tuple[str, ...]]] = (*((name, ()) for name in RU_
 
 
 def ru_synthesis() -> str:
-    rows = []
-    for name, sets in RU_MAPPED:
-        r = _measured(select("pam-ru", preset=name, sets=sets), "synth")
-        rows.append([name + "".join(f", `{s}`" for s in sets), *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}",
-                     f"{r['fmax_mhz']:.0f}", f"{RU_PRESETS[name].clock_mhz:g}"])
-    return table(["configuration", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
-                  "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+    selections = [select("pam-ru", preset=name, sets=sets) for name, sets in RU_MAPPED]
+    return areas((name + "".join(f", `{s}`" for s in sets), selection.config, _measured(selection, "synth"))
+                 for (name, sets), selection in zip(RU_MAPPED, selections, strict=True))
 
 
 def ru_area() -> str:
@@ -639,31 +542,6 @@ def composition_synthesis() -> str:
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
 
 
-def _parameters_of(unit: str) -> str:
-    configs = UNITS[unit].presets
-    fields = next(iter(configs.values())).__class__.model_fields
-    return table(["parameter", *configs, "meaning"],
-                 [[f"`{name}`", *(_plain(getattr(config, name)) for config in configs.values()), field.description]
-                  for name, field in fields.items()])
-
-
-def _ports_of(unit: str) -> str:
-    rows: list[list[Any]] = []
-    for port in generate.describe(select(unit))["ports"]:
-        rows.append([f"`{port['name']}`", port["direction"], port["width"], port["meaning"]])
-        rows += [[f"`.{entry['name']}`", "", f"{entry['width']} at {entry['offset']}", entry["meaning"]]
-                 for entry in port.get("fields", ())]
-    return table(["port", "direction", "bits", "meaning"], rows)
-
-
-def aim_parameters() -> str:
-    return _parameters_of("aim-channel")
-
-
-def aim_ports() -> str:
-    return _ports_of("aim-channel")
-
-
 def aim_cycles() -> str:
     rows = []
     for name in BUFFERINGS:
@@ -702,14 +580,8 @@ def aim_memory() -> str:
 
 
 def _mapped(unit: str, presets: Sequence[str] = ()) -> str:
-    rows = []
-    for name in presets or UNITS[unit].presets:
-        config = UNITS[unit].presets[name]
-        r = _measured(select(unit, preset=name), "synth")
-        rows.append([name, *_area(r), r["flip_flops"], f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",
-                     f"{config.clock_mhz:g}"])  # type: ignore[attr-defined]
-    return table(["preset", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
-                  "critical path, ns", "frequency, MHz", "target, MHz"], rows)
+    return areas((name, UNITS[unit].presets[name], _measured(select(unit, preset=name), "synth"))
+                 for name in presets or UNITS[unit].presets)
 
 
 def _parts_of(unit: str, presets: Sequence[str]) -> str:
@@ -757,18 +629,6 @@ def module_cases() -> str:
                   for c in _simulated("lol-pim-module")["cases"]])
 
 
-def module_ports() -> str:
-    return _ports_of("lol-pim-module")
-
-
-def hub_parameters() -> str:
-    return _parameters_of("pim-hub")
-
-
-def hub_ports() -> str:
-    return _ports_of("pim-hub")
-
-
 def hub_synthesis() -> str:
     return _mapped("pim-hub", ("lol-pim",))
 
@@ -804,42 +664,48 @@ def hub_errors() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    presets, ports, windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis,
-    variants, area, ru_presets, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis,
-    demo, parameters, operators, operators_nangate45, operators_pipelined, dispatcher_parameters,
-    dispatcher_ports, dispatcher_words, dispatcher_commands, dispatcher_errors, dispatcher_registers,
-    aim_parameters, aim_ports, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_ports, module_cases,
-    hub_parameters, hub_ports, hub_cycles, hub_errors, hub_synthesis, hub_parts,
-    interface_parameters, interface_memories, interface_ports, interface_rates, interface_quoted,
+    windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis, variants,
+    area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo, operators,
+    operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
+    dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
+    hub_errors, hub_synthesis, hub_parts, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}
 
-MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+def held(page: str) -> list[str]:
+    """Names of the tables that a page holds."""
+    return [m[2] for m in MARK.finditer((ROOT / page).read_text())]
 
 
-def places() -> dict[str, list[str]]:
-    """The tables that each page holds."""
-    return {page: [m[2] for m in MARK.finditer((ROOT / page).read_text())] for page in PAGES}
+def put(page: str, tables: Mapping[str, str]) -> None:
+    write_files(ROOT, {page: fill((ROOT / page).read_text(), tables)})
+
+
+def put_contract_tables() -> None:
+    for page in dict.fromkeys(unit.page for unit in UNITS.values()):
+        put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page]))
 
 
 def main(arguments: Sequence[str]) -> None:
     show = "--print" in arguments
     names = [a for a in arguments if a != "--print"]
-    unknown = [name for name in names if name not in TABLES]
+    unknown = [name for name in names if name not in (*TABLES, "contract")]
     if unknown:
-        raise SystemExit(f"unknown table '{unknown[0]}' (valid: {', '.join(TABLES)})")
-    held = {name for page in places().values() for name in page}
+        raise SystemExit(f"unknown table '{unknown[0]}' (valid: contract, {', '.join(TABLES)})")
+    if not show and (not names or "contract" in names):
+        put_contract_tables()
+    shown = {name for page in PAGES for name in held(page)}
     # What needs a library that does not come with the package is made when it is asked for.
-    for name in names or [name for name in TABLES if (show or name in held) and name != "operators_nangate45"]:
+    for name in [n for n in names if n != "contract"] if names else [
+            n for n in TABLES if (show or n in shown) and n != "operators_nangate45"]:
         print(f"measuring: {name}", file=sys.stderr)
         text = TABLES[name]()
         if show:
             print(f"{text}\n")
             continue
-        for page, present in places().items():
-            if name in present:
-                old = (ROOT / page).read_text()
-                new = MARK.sub(lambda m, n=name, t=text: f"{m[1]}{t}\n{m[4]}" if m[2] == n else m[0], old)  # type: ignore[misc]
-                write_files(ROOT, {page: new})
+        for page in PAGES:
+            if name in held(page):
+                put(page, {name: text})
 
 
 if __name__ == "__main__":

@@ -201,14 +201,14 @@ class AimWork(Strict):
 
     cycles: int = Key(description="from the first accepted command to the last output")
     ideal_cycles: int = Key(description="column accesses of the products, one a clock")
-    utilisation: float
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
 
 class AimPacedWork(Strict):
     """A product with commands and data at the cycles of the memory."""
 
-    memory_cycles: int
-    cycles: int
+    memory_cycles: int = Key(description="clocks of the memory for the commands of the product")
+    cycles: int = Key(description="from the first accepted command to the last output")
     read_to_result: int = Key(description="longest time from the memory's read of a result to the result")
 
 
@@ -217,12 +217,12 @@ class AimChannelResult(SimResult):
 
     cycles: int = Key(description="of attention at full rate")
     ideal_cycles: int = Key(description="column accesses of attention, one a clock")
-    stall_cycles: int
-    utilisation: float
-    works: dict[str, AimWork]
-    memory_timing: dict[str, AimPacedWork]
+    stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
+    works: dict[str, AimWork] = Key(description="each product at full rate: `q_k`, `s_v`, `gemv`")
+    memory_timing: dict[str, AimPacedWork] = Key(description="the same products at the cycles of the memory")
     max_abs_error: float = Key(description="of Q K^T and S V against binary64 on the same bits")
-    rms_error: float
+    rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         paced = self.memory_timing

@@ -442,8 +442,8 @@ class OperatorResult(SimResult):
 
     differences: list[str] = Key(default=[], description="results that differ, the first twenty")
     latency_cycles: int = Key(description="from the last operands to their result")
-    cycles: int
-    items_per_cycle: float
+    cycles: int = Key(description="of the run with operands at every clock")
+    items_per_cycle: float = Key(description="results a clock in that run, from the first to the last")
 
     UNRECORDED: ClassVar[tuple[str, ...]] = (*SimResult.UNRECORDED, "differences")
 

@@ -169,17 +169,17 @@ class ScoreWorkload(Workload):
 class Shape(Strict):
     """A program of the bench at full rate."""
 
-    commands: int
+    commands: int = Key(description="that the program issues")
     clocks: int = Key(description="from the first command to the last")
 
 
 class DpaDispatcherResult(SimResult):
     """What the bench of ``dpa-dispatcher`` measured; scores of a request are the measured program."""
 
-    commands: int
+    commands: int = Key(description="that the measured program issues")
     cycles: int = Key(description="from the acceptance of the start to the run's end")
     ideal_cycles: int = Key(description="commands, one a clock")
-    utilisation: float
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     commands_per_clock: float = Key(description="from the first command to the last")
     start_cycles: int = Key(description="from the acceptance of the start to the first command")
     end_cycles: int = Key(description="from the last command to the run's end")

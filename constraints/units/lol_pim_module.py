@@ -129,12 +129,12 @@ PRESETS: dict[str, LolPimModuleConfig] = {
 class DecodeCase(Strict):
     """Attention of a decode step of a request."""
 
-    tokens: int
-    slot: int
+    tokens: int = Key(description="of the request, the new one included")
+    slot: int = Key(description="slot of the request")
     data: str = Key(description="kind of data")
     cycles: int = Key(description="at the memory's pace")
-    full_rate_cycles: int
-    max_abs_error: float
+    full_rate_cycles: int = Key(description="with a memory that is always ready")
+    max_abs_error: float = Key(description="against attention in binary64 on the same bits")
 
 
 class LolPimModuleResult(SimResult):
@@ -142,15 +142,16 @@ class LolPimModuleResult(SimResult):
 
     commands: int = Key(description="of the measured attention")
     cycles: int = Key(description="at the memory's pace, from its first command to its last result")
-    ideal_cycles: int = Key(description="column accesses of its products, one a clock")
-    stall_cycles: int
-    utilisation: float
-    time_ns: float
-    memory_time_ns: float = Key(description="of the memory's commands alone")
+    ideal_cycles: int = Key(description="column accesses of its products, one a clock; those of scores that nobody "
+                                         "reads included")
+    stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
+    time_ns: float = Key(description="`cycles` in ns")
+    memory_time_ns: float = Key(description="of the memory's commands alone, from closed rows")
     full_rate_cycles: int = Key(description="with a memory that is always ready")
     max_abs_error: float = Key(description="against attention in binary64 on the same bits")
-    rms_error: float
-    cases: list[DecodeCase]
+    rms_error: float = Key(description="root mean square of that error")
+    cases: list[DecodeCase] = Key(description="decode steps that were simulated")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [

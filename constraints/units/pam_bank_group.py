@@ -101,13 +101,13 @@ class CompositionWorkload(AttentionWorkload):
 class CompositionTiming(Strict):
     """The measured step with data at the cycles of a memory."""
 
-    memory: str
-    cycles: int
-    time_ns: float
-    memory_time_ns: float
-    stall_cycles: int
-    drain_cycles: int
-    utilisation: float
+    memory: str = Key(description="its name")
+    cycles: int = Key(description="of the step")
+    time_ns: float = Key(description="the same in ns")
+    memory_time_ns: float = Key(description="of the memory's commands alone")
+    stall_cycles: int = Key(description="most clocks in which a stream offered a beat within a phase that was not taken")
+    drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
 
 class CompositionResult(MergeResult):
@@ -116,7 +116,7 @@ class CompositionResult(MergeResult):
     units: int = Key(description="processing units")
     stall_cycles: int = Key(description="most clocks in which a stream offered a beat within a phase that was not taken")
     drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
-    memory_timing: CompositionTiming
+    memory_timing: CompositionTiming = Key(description="the same step with data at the cycles of the memory")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         m = self.memory_timing

@@ -300,17 +300,17 @@ class TransferWorkload(Workload):
 class PatternFigures(Strict):
     """A pattern at full speed; times from the first descriptor offered to the last write in the memory."""
 
-    tokens: int
-    time_ns: float
-    gb_per_s: float
+    tokens: int = Key(description="moved")
+    time_ns: float = Key(description="from the first descriptor offered to the last write")
+    gb_per_s: float = Key(description="throughput: bytes of the tokens over the time")
     source_own_ns: float = Key(description="the same accesses on the source alone, in its best order")
     destination_own_ns: float = Key(description="the same of the destination")
     fraction: float = Key(description="throughput as a share of the slower memory's own rate")
-    first_done_ns: float
-    read_openings: int
-    write_openings: int
+    first_done_ns: float = Key(description="until the first token is done")
+    read_openings: int = Key(description="rows that were opened for reads")
+    write_openings: int = Key(description="rows that were opened for writes")
     cpu_ns: float = Key(description="modelled time of the same transfer by the CPU")
-    cpu_ratio: float
+    cpu_ratio: float = Key(description="`cpu_ns` over `time_ns`")
 
 
 class PamInterfaceResult(SimResult):
@@ -320,7 +320,7 @@ class PamInterfaceResult(SimResult):
     utilisation: float = Key(description="its fraction")
     rate_fraction: float = Key(description="fraction of the pattern random, at most 1: tokens that a scheduler swaps lie "
                                            "anywhere")
-    patterns: dict[str, PatternFigures]
+    patterns: dict[str, PatternFigures] = Key(description="each pattern of places, at full speed")
     cpu_quoted_ratio: float = Key(description="quoted time of the CPU path over the time of the pattern sequential")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:

@@ -274,16 +274,16 @@ PRESETS: dict[str, PamPuConfig] = {
 class PamPuTiming(Strict):
     """The measured step with data at the cycles of a memory."""
 
-    memory: str
-    cycles: int
-    time_ns: float
-    memory_cycles: int
-    memory_time_ns: float
-    commands: dict[str, int]
-    energy_pj: float | None
-    stall_cycles: int
-    exposed_softmax_cycles: int
-    utilisation: float
+    memory: str = Key(description="its name")
+    cycles: int = Key(description="of the step")
+    time_ns: float = Key(description="the same in ns")
+    memory_cycles: int = Key(description="clocks of the memory for its commands alone")
+    memory_time_ns: float = Key(description="the same in ns")
+    commands: dict[str, int] = Key(description="commands of the memory by name")
+    energy_pj: float | None = Key(description="of one channel of the memory; null if the memory states none")
+    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
+    exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
 
 class PamPuResult(SimResult):
@@ -292,16 +292,16 @@ class PamPuResult(SimResult):
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
     ideal_cycles: int = Key(description="K and V beats, one a clock")
     stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
-    key_stall_cycles: int
-    value_stall_cycles: int
+    key_stall_cycles: int = Key(description="of these with K beats")
+    value_stall_cycles: int = Key(description="of these with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
-    utilisation: float
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
     softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
     drain_cycles: int = Key(description="from the last V beat to the last result beat")
     max_abs_error: float = Key(description="of the merged output against attention in binary64")
-    rms_error: float
-    memory_timing: PamPuTiming
+    rms_error: float = Key(description="root mean square of that error")
+    memory_timing: PamPuTiming = Key(description="the same step with data at the cycles of the memory")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         m = self.memory_timing

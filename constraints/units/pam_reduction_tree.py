@@ -103,7 +103,7 @@ class TreeResult(MergeResult):
     """What the bench of ``pam-reduction-tree`` measured."""
 
     units: int = Key(description="reduction units")
-    levels: int
+    levels: int = Key(description="levels of the tree")
     inner_cycles: int = Key(description="cycles of a level that is not the last")
 
 

@@ -191,9 +191,9 @@ class MergeResult(SimResult):
 
     cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
     ideal_cycles: int = Key(description="beats of the busiest part, one a clock")
-    utilisation: float
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     max_abs_error: float = Key(description="of the normalised output against binary64")
-    rms_error: float
+    rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
@@ -208,7 +208,7 @@ class PamRuResult(MergeResult):
 
     stall_cycles: int = Key(description="clocks of the merge without a beat of O")
     merge_cycles: int = Key(description="from the first accepted beat to the last one of O")
-    merge_utilisation: float
+    merge_utilisation: float = Key(description="`ideal_cycles` over `merge_cycles`")
     drain_cycles: int = Key(description="from the last accepted beat of O to the last result beat")
     partial_drain_cycles: int = Key(description="the same of a level that is not the last")
     two_steps_cycles: int = Key(description="two of the measured steps, one after the other")

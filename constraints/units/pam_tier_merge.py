@@ -89,48 +89,48 @@ class DecodeWorkload(Workload):
 class DecodeTier(Strict):
     """A tier's part of a decode step, from the first command of its memory on."""
 
-    tokens: int
-    clock_mhz: float
-    memory_time_ns: float
+    tokens: int = Key(description="in the tier")
+    clock_mhz: float = Key(description="its clock")
+    memory_time_ns: float = Key(description="of the memory's commands alone")
     local_cycles: int = Key(description="until its last beat of K and V")
     reduction_cycles: int = Key(description="from there to its result")
-    cycles: int
-    stall_cycles: int
-    utilisation: float
-    local_ns: float
-    time_ns: float
+    cycles: int = Key(description="until its result, in its own clock")
+    stall_cycles: int = Key(description="most clocks in which a stream of K and V waited")
+    utilisation: float = Key(description="beats of K and V of the busiest stream over `cycles`")
+    local_ns: float = Key(description="`local_cycles` in ns")
+    time_ns: float = Key(description="`cycles` in ns")
 
 
 class DecodeMerge(Strict):
     """The last level's part of a decode step."""
 
-    clock_mhz: float
+    clock_mhz: float = Key(description="its clock")
     end_cycle: int = Key(description="cycle in which the last beat of the result leaves")
     cycles: int = Key(description="from the last tier's result on")
-    time_ns: float
+    time_ns: float = Key(description="from the first command of a memory to the last result beat")
 
 
 class DecodeCase(Strict):
     """A decode step that was simulated."""
 
-    tokens: int
-    shares: str
-    data: str
-    time_ns: float
-    max_abs_error: float
+    tokens: int = Key(description="of the step")
+    shares: str = Key(description="proportions of tokens in HBM, DDR and SSD")
+    data: str = Key(description="kind of scores")
+    time_ns: float = Key(description="from the first command of a memory to the last result beat")
+    max_abs_error: float = Key(description="against attention in binary64")
 
 
 class DecodeResult(SimResult):
     """What the bench of ``pam-tier-merge`` measured."""
 
     cycles: int = Key(description="of the merge's clock, from the first command of a memory to the last result beat")
-    time_ns: float
+    time_ns: float = Key(description="the same in ns")
     reduction_ns: float = Key(description="from the last beat of K and V that any tier takes to the last result beat")
     reduction_share: float = Key(description="the same as a share of all of the time")
     max_abs_error: float = Key(description="of the output against attention in binary64")
-    rms_error: float
-    tiers: dict[str, DecodeTier]
-    merge: DecodeMerge
+    rms_error: float = Key(description="root mean square of that error")
+    tiers: dict[str, DecodeTier] = Key(description="each tier with tokens, from the first command of its memory on")
+    merge: DecodeMerge = Key(description="the last level")
     cases: list[DecodeCase] = Key(description="all steps of all runs")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:

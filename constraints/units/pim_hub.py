@@ -146,7 +146,7 @@ class EpuVectorCommand(EpuCommand):
     """A command whose elements depend on the whole vector."""
 
     max_abs_error: float = Key(description="against binary64 on the same bits")
-    rms_error: float
+    rms_error: float = Key(description="root mean square of that error")
 
 
 class PimHubResult(SimResult):
@@ -154,11 +154,11 @@ class PimHubResult(SimResult):
 
     cycles: int = Key(description="of SOFTMAX")
     ideal_cycles: int = Key(description="words of the three passes of SOFTMAX, one a clock")
-    stall_cycles: int
-    utilisation: float
-    commands: dict[str, EpuVectorCommand | EpuCommand]
+    stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
+    commands: dict[str, EpuVectorCommand | EpuCommand] = Key(description="each command of the EPU, at full rate")
     max_abs_error: float = Key(description="of SOFTMAX against binary64 on the same bits")
-    rms_error: float
+    rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [

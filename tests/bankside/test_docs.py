@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The documentation says what the program does: links, commands, JSON keys and tables of parameters are the real ones."""
 
+import dataclasses
 import fnmatch
 import importlib.util
 import json
@@ -12,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankside import cli, generate, measure
+from bankside import cli, generate, measure, unit_page
+from bankside.constraints.contract import Field, Layout, Port
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim import pam_pu as bench
@@ -324,17 +326,18 @@ def test_differences_are_found(capsys, command, change):
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
 def test_every_unit_has_its_page(unit, monkeypatch):
-    """The page exists and names every preset, parameter, port (of many alike the first) and latency of the unit, and the
-    paper. No Verilog is made for it."""
+    """The page exists and names every preset, parameter, port (a stream by its payload, of many alike the first) and
+    latency of the unit, and the paper. No Verilog is made for it."""
     monkeypatch.setattr(generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.load_generator()(config)))
     text = (ROOT / unit.page).read_text()
     described = generate.describe(select(unit.name))
-    ports = {re.sub(r"_\d+__(valid|ready|payload)$", "_0__payload", port["name"]) for port in described["ports"]}
+    payloads = {re.sub(r"__(valid|ready)$", "__payload", port["name"]) for port in described["ports"]}
+    ports = {re.sub(r"_\d+__payload$", "_0__payload", name) for name in payloads}
     words = [*unit.presets, *unit.config.model_fields, *ports, *described["latency_cycles"],
              unit.source.split(" (")[0]]
     assert [word for word in words if word not in text] == []
     for heading in ("Block diagram", "Ports", "Protocol", "Numerics", "Pipeline and latency", "Measured",
-                    "Differences from the paper"):
+                    "Bench", "Differences from the paper"):
         assert re.search(rf"^## {heading}", text, re.MULTILINE), heading
 
 
@@ -348,9 +351,74 @@ def tool():
     del sys.modules["unit_tables"]
 
 
-@pytest.mark.parametrize("name", ["presets", "ports", "windows", "exponential", *(
-    f"dispatcher_{part}" for part in ("parameters", "ports", "words", "commands", "errors", "registers"))])
-def test_tables_of_parameters_are_current(tool, name):
+@pytest.mark.parametrize("page", dict.fromkeys(unit.page for unit in UNITS.values()))
+def test_tables_of_contracts_are_current(page):
+    """Parameters, ports, options and keys of a page's units are what their contracts say today;
+    `tools/unit_tables.py contract` writes them anew."""
+    text = (ROOT / page).read_text()
+    tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page])
+    shown = {m[2]: m[3] for m in unit_page.MARK.finditer(text)}
+    assert {name: shown.get(name) for name in tables} == {name: table + "\n" for name, table in tables.items()}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
+def test_everything_in_a_contract_is_described(unit):
+    """Every row of a unit's tables has a meaning."""
+    for name, make in unit_page.CONTRACT_TABLES.items():
+        rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in make(unit).splitlines()[2:]]
+        assert rows and [row[0].strip() for row in rows if not row[-1].strip()] == [], name
+
+
+def numbers(count, bits=8, meaning="number of source {}"):
+    return [Port(f"i_{n}", "in", Layout.of(Field("a", bits, "a"), Field("b", 2, "b")), meaning.format(n))
+            for n in range(count)]
+
+
+class Ports:
+    """As much of a configuration as a table of ports needs."""
+
+    def __init__(self, *ports):
+        self.ports = lambda: ports
+
+
+@pytest.mark.parametrize("first, second, rows", [
+    # One row for ports that are alike in each preset; fields with offsets.
+    (numbers(2), numbers(3, 4), ["`i_0__payload` …, 2 / 3 in all | in | 10 / 6 | number of source 0",
+                                 "`.a` |  | 8 / 4 at 0 | a", "`.b` |  | 2 at 8 / 4 | b"]),
+    # A row for each if they differ in more than their numbers: bits, meaning.
+    (numbers(1), [*numbers(1), *numbers(2, 16)[1:]], [
+        "`i_0__payload` | in | 10 | number of source 0", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b",
+        "`i_1__payload` | in | - / 18 | number of source 1", "`.a` |  | - / 16 at - / 0 | a",
+        "`.b` |  | - / 2 at - / 16 | b"]),
+    (numbers(2, meaning="as {}"), [*numbers(1, meaning="as {}"), *numbers(2, meaning="unlike {}")[1:]], [
+        "`i_0__payload` | in | 10 | as 0", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b",
+        "`i_1__payload` | in | 10 | as 1 / unlike 1", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b"]),
+    # A port without handshake; one that a preset lacks.
+    ([Port("s", "out", Layout.plain(3), "state", stream=False)], [], ["`s` | out | 3 / - | state"]),
+])
+def test_rows_of_ports(first, second, rows):
+    unit = dataclasses.replace(UNITS["pam-ru"], presets={"x": Ports(*first), "y": Ports(*second)})
+    assert [line[2:-2] for line in unit_page.ports(unit).splitlines()[2:]] == rows
+
+
+def test_parts_are_named_by_unit_and_preset():
+    """A part of a configuration is shown as the nearest preset of its unit and what differs."""
+    unit = UNITS["pam-bank-group"]
+    config = select(unit.name, sets=["processing.score_tiles=1"]).config
+    shown = unit_page.parameters(dataclasses.replace(unit, presets={"x": config}))
+    assert "| `processing` | pam-pu pam-hbm, `score_tiles` 1 | each processing unit |" in shown
+
+
+def test_tables_are_put_at_their_marks():
+    text = "a\n<!-- table x -->\nold\n<!-- end -->\n<!-- table y -->\nstays\n<!-- end -->\n"
+    made = unit_page.table(["h"], [["1 | 2"]])
+    assert made == "| h |\n| --- |\n| 1 \\| 2 |"
+    assert unit_page.fill(text, {"x": made}) == text.replace("old", made)
+
+
+@pytest.mark.parametrize("name", ["windows", "exponential", "interface_memories", *(
+    f"dispatcher_{part}" for part in ("words", "commands", "errors", "registers"))])
+def test_tables_of_the_tool_are_current(tool, name):
     """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
     shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]
     assert shown == [tool.TABLES[name]() + "\n"]
@@ -358,7 +426,7 @@ def test_tables_of_parameters_are_current(tool, name):
 
 def test_no_table_is_empty(tool):
     held = [m for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text())]
-    assert {m[2] for m in held} == set(tool.TABLES)
+    assert {m[2] for m in held} == {*tool.TABLES, *unit_page.CONTRACT_TABLES}
     assert [m[2] for m in held if not m[3].strip()] == []
 
 
