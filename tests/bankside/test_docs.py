@@ -288,7 +288,8 @@ def test_sim_keys(monkeypatch, tmp_path):
             kv = {"moved": [beats // 2 - 1, beats // 2 - 1, 1, 1], "stalled": [0] * 4, "first": [1, 40, 0, 39],
                   "last": [9, 50, 0, 39]}
             logs.append(EpochLog(60 + beats, *({"kv": np.array(kv[k])} for k in ("moved", "stalled", "first", "last"))))
-        return bench.Outcome(config, episodes, StreamRun({}, logs, 100, 1.0), [], [], 5, 0, None, 1e-5, 1e-6)
+        return bench.Outcome(StreamRun({}, logs, 100, 1.0), 5, 0, None, config=config, episodes=episodes, expected=[],
+                             received=[], max_abs_error=1e-5, rms_error=1e-6)
 
     monkeypatch.setattr(bench, "simulate", simulate)
     selection = select("pam-pu", preset="pam-ddr")
