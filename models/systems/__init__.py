@@ -15,9 +15,10 @@ from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
 from .system import Assumption, StepCost, System
+from .units import MeasuredUnit
 
-__all__ = ["NOT_MODELLED", "Assumption", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource", "StepCost",
-           "System", "evaluate", "kinds", "load_system", "sweep", "system_names"]
+__all__ = ["NOT_MODELLED", "Assumption", "Capacity", "Cost", "Evaluation", "MeasuredUnit", "MissingRecord", "RecordSource",
+           "StepCost", "System", "evaluate", "kinds", "load_system", "sweep", "system_names"]
 
 
 def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,

@@ -24,7 +24,7 @@ from bankside.models.program import Program
 from bankside.models.serving.splits import best, decode, search
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.lol_pim import pipelined
-from tests.made_up import SYNTH, hub_figures
+from tests.made_up import SYNTHESIS, hub_figures
 
 MODULE = Module()
 
@@ -469,7 +469,7 @@ def test_a_clock_that_is_missed_is_told(module_records):
         def find(self, measurement):
             if measurement.kind == "sim":
                 return module_records.find(measurement)
-            results = SYNTH | {"fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
+            results = SYNTHESIS | {"fmax_mhz": 500.0 if measurement.unit == "pim-hub" else 1001.0}
             return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
     notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes

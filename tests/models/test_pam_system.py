@@ -23,7 +23,7 @@ from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
 from bankside.models.systems.pam import Node
-from tests.made_up import SIM, SYNTH
+from tests.made_up import SIM, SYNTHESIS
 
 HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
 LLAMA, OPT = load_model("llama-3-70b"), load_model("opt-175b")
@@ -37,7 +37,7 @@ class Records:
     """Made-up measurements of every unit."""
 
     def find(self, measurement):
-        results = MEASURED[measurement.unit] if measurement.kind == "sim" else SYNTH | {"fmax_mhz": 1200.0}
+        results = MEASURED[measurement.unit] if measurement.kind == "sim" else SYNTHESIS | {"fmax_mhz": 1200.0}
         return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 

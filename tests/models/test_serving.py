@@ -30,7 +30,7 @@ from bankside.models.serving.steady import SteadyState, best_within, steady_stat
 from bankside.models.systems import evaluate, load_system
 from bankside.models.systems.gpu import GpuSystem
 from bankside.models.systems.gpu_serving import GridServed
-from tests.made_up import SIM, SYNTH
+from tests.made_up import SIM, SYNTHESIS
 
 
 class Plain:
@@ -459,7 +459,7 @@ class Records:
     """Made-up measurements of the unit."""
 
     def find(self, measurement):
-        results = SIM["pam-pu"] if measurement.kind == "sim" else SYNTH
+        results = SIM["pam-pu"] if measurement.kind == "sim" else SYNTHESIS
         return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 

@@ -16,7 +16,7 @@ from bankside.constraints.units.pam_pu import PRESETS
 from bankside.models.cost import die_area, load_nodes
 from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, evaluate, load_system, sweep, system_names
-from tests.made_up import SIM, SYNTH
+from tests.made_up import SIM, SYNTHESIS
 
 HASH = config_hash("pam-pu", PRESETS["pam-hbm"])
 
@@ -27,7 +27,7 @@ class Records:
     def __init__(self, unit_hash=HASH, head_dims=(128,), synth=True, **results):
         self.found = []
         self.sim, self.synth = ({key: results.get(key, value) for key, value in measured.items()}
-                                for measured in (SIM["pam-pu"], SYNTH))
+                                for measured in (SIM["pam-pu"], SYNTHESIS))
         self.hash, self.head_dims, self.has_synth = unit_hash, head_dims, synth
 
     def find(self, measurement):
@@ -366,7 +366,7 @@ def test_reduction_units_have_their_measured_area():
         def find(self, measurement):
             if measurement != reducer:
                 return super().find(measurement)
-            return Record.of(measurement, made_from={}, verilog="", results=SYNTH | {"area_ge": 140_000.0}, tools={})
+            return Record.of(measurement, made_from={}, verilog="", results=SYNTHESIS | {"area_ge": 140_000.0}, tools={})
 
     result, before = run(records=Both()), run()
     assert np.array(result.area.with_other_percent) == pytest.approx(np.array(result.area.die_percent) * 1.5)

@@ -8,10 +8,9 @@ import numpy as np
 
 from bankside.constraints.document import Strict
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Measurement
-from bankside.models.systems import Assumption, Capacity, MissingRecord, StepCost, System
+from bankside.models.systems import Assumption, Capacity, MeasuredUnit, MissingRecord, StepCost, System
 
-from .contract import UNIT
+from .contract import UNIT, ToyResult
 
 ROOM = 64_000
 
@@ -31,20 +30,20 @@ class ToySystem(System):
     kind, schema = "toy", ToySpec
     files = {"toy-row": Path(__file__).with_name("toy-row.yaml")}
     tp = pp = devices = 1
-    _found = None
+
+    def __init__(self, description):
+        super().__init__(description)
+        self.unit = MeasuredUnit(self.name, UNIT, ToyResult, description.spec.preset)
 
     def prepare(self, model, records, refresh):
-        spec = self.description.spec
-        config = UNIT.preset(spec.preset)[1]
-        asked = Measurement.of("sim", UNIT.name, config, preset=spec.preset, numbers=spec.numbers)
-        self._found = records.find(asked)
-        if self._found is None:
-            raise MissingRecord(self.name, (asked,))
-        self._step_s = self._found.results["cycles"] / config.clock_mhz * 1e-6
+        missing = self.unit.look_up(records, numbers=self.description.spec.numbers)
+        if missing:
+            raise MissingRecord(self.name, missing)
+        self._step_s = self.unit.figures.cycles / self.unit.config.clock_mhz * 1e-6
 
     @property
     def records(self):
-        return [self._found] if self._found else []
+        return list(self.unit.records.values())
 
     def capacity(self, model, context, batch, output_tokens):
         tokens = context + output_tokens - 1
