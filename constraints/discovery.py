@@ -27,7 +27,7 @@ _PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def entries(group: str) -> dict[str, EntryPoint]:
-    """Entry points of a group by name: this package's in the order of its project file, then those of others by name.
+    """Entry points of a group by name, in alphabetical order: an installation keeps no other.
 
     A checkout's own are read from its ``pyproject.toml``, so that they are found without an installation, and a new line
     counts at once in an editable one. Of two of one name the second is named on standard error and left out.
@@ -44,7 +44,7 @@ def entries(group: str) -> dict[str, EntryPoint]:
         first = named.setdefault(one.name, one)
         if first is not one:
             _skip(one, f"package '{_package(first)}' has a {_what(group)} of this name")
-    return named
+    return dict(sorted(named.items()))
 
 
 def _what(group: str) -> str:
