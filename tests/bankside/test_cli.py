@@ -270,7 +270,8 @@ def test_help_names_every_command_and_option(cli):
         assert "default: None" not in page.out and "default: False" not in page.out and "default: []" not in page.out
         options = re.findall(r"^  (--?[a-z-]+)(?:, --[a-z-]+)?[^\n]*\n?", page.out, re.M)
         assert "-h" in options
-    assert "(default: hbm3-5.2, gddr6-aim)" in " ".join(cli("sim", "--help").out.split())
+    assert "(default: hbm3-5.2)" in " ".join(cli("sim", "pam-pu", "--help").out.split())
+    assert "--head-dim" in cli("sim", "--help").out and "--head-dim" not in cli("sim", "dpa-dispatcher", "--help").out
     assert re.fullmatch(r"bankside \d+\.\d+\.\d+\n", cli("--version").out)
 
 

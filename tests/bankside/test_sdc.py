@@ -130,7 +130,7 @@ def test_opensta_reads_published_constraints(file, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values() for preset in unit.preset_table
+@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values() for preset in unit.presets
                                           if preset not in unit.published_presets])
 def test_opensta_reads_the_constraints_of_every_other_preset(unit, preset, tmp_path):
     selection = select(unit, preset=preset)
