@@ -120,7 +120,11 @@ def test_every_command_and_option_is_documented():
         fill(parser)
         for action in parser._actions:
             for option in action.option_strings:
-                assert option in ("-h", "--help") or re.search(rf"{option}\b", section), f"{name} {option}"
+                # A key of a unit's workload is documented on the page of every unit that has it.
+                places = [(ROOT / unit.page).read_text() for unit in UNITS.values() if name == "sim" and
+                          option in {key.flag for key in unit.workload.options().values()}] or [section]
+                for place in places:
+                    assert option in ("-h", "--help") or re.search(rf"{option}\b", place), f"{name} {option}"
         assert f"`bankside {name}" in (ROOT / "README.md").read_text()
 
 
