@@ -148,3 +148,9 @@ def test_a_small_unit_for_real(tmp_path):
     assert [outcome.state for outcome in made.values()] == ["done", "done"] and len(told) == 4
     assert all(folder.look(one).state == "own" for one in wanted)
     assert inventory.check_records(folder, wanted) == []
+
+
+@pytest.mark.slow
+def test_every_shipped_record_measured_again_is_the_same(shipped):
+    """All of them, hours: circuits, cycles, errors and areas are what the records say."""
+    assert inventory.check_records(shipped, inventory.wanted(shipped)) == []
