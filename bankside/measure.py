@@ -105,18 +105,20 @@ def _workload(unit: Unit, keys: dict[str, Any]) -> Workload:
 
 
 def run_bench(selection: Selection, workload: Workload, *, verilog: str | None = None, seed: int = 1,
-              waves: Path | None = None, progress: Progress = lambda text: None) -> tuple[SimResult, str]:
+              waves: Path | None = None, quick: bool = False,
+              progress: Progress = lambda text: None) -> tuple[SimResult, str]:
     """Run a unit's bench; its result, and the Verilog that was simulated.
 
     Parameters
     ----------
     verilog : text in place of what the generator writes
     waves : file for a waveform without suffix
+    quick : see :class:`SimRequest`
 
     Raises
     ------
     :exc:`CheckFailed`
-        If the simulation crashed or hung.
+        If the simulation crashed or hung; of a quick look also if a run differs from the model.
     """
     from bankside.cosim.request import Part, SimRequest
 
@@ -129,7 +131,8 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
     text = generate.verilog(selection) if verilog is None else verilog
     result = unit.load_bench()(SimRequest(
         config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
-        model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part))
+        model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part,
+        quick=quick))
     return result, text
 
 

@@ -15,11 +15,15 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from ..constraints.contract import Field, Layout, Port, Run, SimResult
+from ..constraints.errors import CheckFailed
 from ..constraints.formats import FloatFormat
 from .request import SimRequest
 from .streams import Items, StreamPort, StreamRun, compare, play
 
 __all__ = ["Campaign", "Played", "Stimulus", "layouts", "play_stimulus", "streams"]
+
+#: Random episodes of a quick look.
+QUICK = 4
 
 #: Clocks that an item may take at full rate before an epoch counts as hung.
 CLOCKS_PER_ITEM = 12
@@ -191,10 +195,15 @@ class Campaign(Generic[Outcome]):
         outcome = self._simulate(episodes, seed=self._request.seed, waves=self._request.waves if waves else None,
                                  **{**kind.options, **options})
         self.outcomes[name] = outcome
+        if self._request.quick and outcome.mismatches:
+            raise CheckFailed(f"{name}: {outcome.first_mismatch}")
         return outcome
 
     def stress(self, episodes: Callable[[int], Any], count: int = 24) -> None:
         """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
+        if self._request.quick:
+            self.run("stalls", episodes(min(count, QUICK)))
+            return
         self.run("stalls", episodes(count))
         self.run("lazy_output", episodes(max(count // 2, 1)))
         self.run("power_up", episodes(max(count // 4, 1)))

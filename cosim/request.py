@@ -35,6 +35,8 @@ class SimRequest:
     seed : of data and stalls
     waves : file for a waveform without suffix
     progress : called with a line of text at each stage
+    quick : a look, no measurement: few random episodes with stalls alone, and the end at the first run that differs from
+        the model
     part : gives other units for a bench of several: called with the name of a unit, a preset and ``key=value`` settings
     """
 
@@ -48,3 +50,4 @@ class SimRequest:
     waves: Path | None
     progress: Callable[[str], None]
     part: Callable[..., Part]
+    quick: bool = False
