@@ -35,6 +35,7 @@ from bankside.models.papers import (
 from bankside.models.papers.evidence import Checks
 from bankside.models.papers.pam import algorithm, area, memory, placement
 from bankside.models.systems import MissingRecord
+from tests import made_up
 
 PAM = load_paper("pam")
 SYNTHESIS = Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], preset="pam-hbm")
@@ -45,8 +46,9 @@ class Records:
 
     def __init__(self, kinds=("synth",), **results):
         self.kinds, self.asked = kinds, []
-        self.results = {"area_ge": 60_000.0, "area_um2": 48_000.0, "fmax_mhz": 700.0,
-                        "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}]} | results
+        self.results = made_up.SYNTHESIS | {
+            "area_ge": 60_000.0, "area_um2": 48_000.0, "fmax_mhz": 700.0,
+            "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}]} | results
 
     def find(self, measurement):
         self.asked.append(measurement)

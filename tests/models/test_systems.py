@@ -406,7 +406,7 @@ def test_built_in_systems():
 
 @pytest.mark.parametrize("old, new, message", [
     ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
-    ("kind: gpu\n", "", r": missing key 'kind' \(valid: gpu, pam-hbm, tiered-pim, gpu-offload, attacc, "),
+    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, gpu, gpu-offload, lol-pim, lol-pim-hybrid, "),
     ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
     ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
     ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),
