@@ -478,7 +478,7 @@ FP_CONVERT = _unit("fp-convert", FpConvert, FP_CONVERT_PRESETS,
 FP_DIV = _unit("fp-div", FpDiv, FP_DIV_PRESETS, "floating-point division")
 FP_SQRT = _unit("fp-sqrt", FpSqrt, FP_SQRT_PRESETS, "floating-point square root")
 FP_DOT = _unit("fp-dot", FpDot, FP_DOT_PRESETS, "dot product of n lanes: fused, a tree, or accumulating beats",
-               ("fp16-accumulate",), {"lanes": 4})
+               ("fp16-accumulate",), {"format": "e4m3", "acc_format": "e5m6", "lanes": 2})
 FP_VECTOR = _unit("fp-vector", FpVector, FP_VECTOR_PRESETS,
                   "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", (),
                   {"format": "e4m3", "lanes": 2})
