@@ -156,7 +156,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     if _has_clock(text):
         ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
                   {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
-    for port in selection.config.ports():  # type: ignore[attr-defined]
+    for port in selection.config.ports():
         ports += _port(port)
     return {
         "schema": 1,
@@ -167,7 +167,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         "preset": selection.preset,
         "parameters": selection.config.model_dump(mode="json"),
         "config_hash": selection.config_hash,
-        "target_clock_mhz": selection.config.clock_mhz,  # type: ignore[attr-defined]
+        "target_clock_mhz": selection.config.clock_mhz,
         "latency_cycles": dut.latency,
         "ports": ports,
         "tools": tool_versions(),

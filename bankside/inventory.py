@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from bankside.constraints.errors import CheckFailed, ConfigError, nearest
-from bankside.constraints.records import Measurement, Outcome, Record, RecordError
+from bankside.constraints.records import Kind, Measurement, Outcome, Record, RecordError
 
 from .measure import measurement_of
 from .measuring import measure_all
@@ -71,7 +71,7 @@ def presets(pattern: str = "*") -> list[Measurement]:
     if not chosen:
         raise ConfigError(nearest("unit", pattern, UNITS))
     found = [completed(measurement_of(kind, select(name, preset=preset)))
-             for name in chosen for preset in UNITS[name].presets for kind in ("sim", "synth")]  # type: ignore[arg-type]
+             for name in chosen for preset in UNITS[name].presets for kind in get_args(Kind)]
     return list(dict.fromkeys(found))
 
 

@@ -165,7 +165,7 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     synthesis = flow.synthesise(text, selection.unit.module, cells, effort=effort, progress=progress).as_dict()
     tools = {**generate.tool_versions(), **synthesis.pop("tools")}
     synthesis.pop("unit", None)
-    target = selection.config.clock_mhz  # type: ignore[attr-defined]
+    target = selection.config.clock_mhz
     record = _keep(folder, measurement, origin, text, synthesis, tools)
     return {**_header(selection), **synthesis, "target_clock_mhz": target, "record": record, "tools": tools}
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bankside.constraints.contract import UnitConfig
 from bankside.constraints.document import Strict, parse, read_text, validate
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.records import config_hash
@@ -22,7 +23,7 @@ class Selection:
 
     unit: Unit
     preset: str | None
-    config: Strict
+    config: UnitConfig
 
     @property
     def config_hash(self) -> str:
@@ -51,10 +52,10 @@ class Selection:
         return self.preset or self.config_hash
 
 
-def _closest_preset(unit: Unit, config: Strict) -> tuple[str, Strict]:
+def _closest_preset(unit: Unit, config: UnitConfig) -> tuple[str, UnitConfig]:
     mine = _flat(config.model_dump(mode="json"))
 
-    def alike(item: tuple[str, Strict]) -> int:
+    def alike(item: tuple[str, UnitConfig]) -> int:
         theirs = _flat(item[1].model_dump(mode="json"))
         return sum(theirs.get(k, k) == v for k, v in mine.items())
 

@@ -72,7 +72,7 @@ def ports(unit: Unit) -> str:
 
     A stream is shown by its payload. Numbered ports that are alike are one row, which says how many there are.
     """
-    presets = [list(config.ports()) for config in unit.presets.values()]  # type: ignore[attr-defined]
+    presets = [list(config.ports()) for config in unit.presets.values()]
     stems = {_stem(port.name)[0] for found in presets for port in found}
     together = {stem for stem in stems if all(_alike(_numbered(found, stem)) for found in presets)}
     columns = [dict(_rows(found, together)) for found in presets]

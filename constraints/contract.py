@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 from pydantic import Field as Key
@@ -23,8 +23,8 @@ from .document import Strict
 from .errors import ConfigError, nearest
 from .formats import FloatFormat, IntegerFormat
 
-__all__ = ["AttentionWorkload", "Field", "Layout", "Option", "Port", "Row", "Run", "SimResult", "Trial", "Unit", "Workload",
-           "memory_port", "verdict_text"]
+__all__ = ["AttentionWorkload", "Field", "Layout", "MemoryTiming", "NumericResult", "Option", "Port", "RateResult", "Row",
+           "Run", "SimResult", "Trial", "Unit", "UnitConfig", "Workload", "memory_port", "verdict_text"]
 
 
 # ---- Layouts ---------------------------------------------------------------------------------------------------------
@@ -262,6 +262,21 @@ class Port:
         return self.flow == "in"
 
 
+class UnitConfig(Strict):
+    """The validated configuration of a unit: its ports, and the clock that it is meant for.
+
+    ``clock_mhz`` is a key of the configuration, or a property where the parts' clocks decide.
+    """
+
+    if TYPE_CHECKING:
+        @property
+        def clock_mhz(self) -> float: ...
+
+    def ports(self) -> tuple[Port, ...]:
+        """All ports of the unit's module but clock and reset, in the order of the generator's signature."""
+        raise NotImplementedError
+
+
 # ---- Workloads and results of benches ---------------------------------------------------------------------------------
 
 
@@ -378,6 +393,46 @@ class SimResult(Strict):
         return [*rows, *([("waveform", self.waves)] if self.waves else [])]
 
 
+class NumericResult(SimResult):
+    """What a bench measured whose results are numbers with rounding."""
+
+    max_abs_error: float = Key(description="against binary64 on the same bits")
+    rms_error: float = Key(description="root mean square of that error")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [*super().figures(workload),
+                ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64")]
+
+
+class RateResult(SimResult):
+    """What a bench measured whose inputs could come at every clock."""
+
+    cycles: int = Key(description="of the measured work at full rate")
+    ideal_cycles: int = Key(description="items of the busiest part, one a clock")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        return [*super().figures(workload), (
+            "data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}")]
+
+
+class MemoryTiming(Strict):
+    """The measured work with data at the cycles of a memory."""
+
+    memory: str = Key(description="its name")
+    cycles: int = Key(description="of the work")
+    time_ns: float = Key(description="the same in ns")
+    memory_time_ns: float = Key(description="of the memory's commands alone")
+    stall_cycles: int = Key(description="clocks in which a stream offered a beat within a phase that was not taken")
+    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
+
+    @property
+    def row(self) -> Row:
+        """A line for people."""
+        return (f"data from {self.memory}", f"{self.cycles} cycles ({self.time_ns:.0f} ns; the memory takes "
+                f"{self.memory_time_ns:.0f} ns), {self.stall_cycles} stall cycles, utilisation {self.utilisation:.4f}")
+
+
 @dataclass(frozen=True)
 class Trial:
     """The smallest hardware of a unit that has all its parts, and a short workload: what a quick look builds.
@@ -404,7 +459,7 @@ class Trial:
 # ---- Units -----------------------------------------------------------------------------------------------------------
 
 
-Config = TypeVar("Config", bound=Strict, covariant=True)
+Config = TypeVar("Config", bound=UnitConfig, covariant=True)
 
 
 @dataclass(frozen=True)

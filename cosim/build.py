@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,8 @@ from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
 from ..constraints.workspace import cache_folder, locked
 from .parts import split
 
-__all__ = ["build_driver", "build_model", "build_program", "lint", "simulator_environment", "tool_versions",
-           "without_initial_values"]
+__all__ = ["ARGUMENTS", "build_driver", "build_model", "build_program", "lint", "model_arguments", "simulator_environment",
+           "tool_versions", "without_initial_values"]
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: alias wires of payload fields, registers
 #: with an initial value and a process, cases over a default assigned before them (a real latch is LATCH), several modules
@@ -85,6 +86,16 @@ def simulator_environment() -> dict[str, str]:
 #: Environment variable: how much the C++ compiler optimises models, 0 to 3. The compiler is most of a short simulation's
 #: cost, a slow model most of a long one's.
 LEVEL = "BANKSIDE_MODEL_OPTIMISATION"
+
+
+#: Environment variable: further arguments of every program that simulates a unit, `+NAME=VALUE` for the plusargs of its
+#: Verilog.
+ARGUMENTS = "BANKSIDE_MODEL_ARGUMENTS"
+
+
+def model_arguments() -> list[str]:
+    """The arguments in :data:`ARGUMENTS`."""
+    return shlex.split(os.environ.get(ARGUMENTS, ""))
 
 
 def optimisation() -> tuple[str, ...]:
@@ -272,7 +283,8 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
             (work / name).write_text(text)
         _run(command, work, env, "verilator")
         make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
-                *effort]
+                # What is not optimised needs no parallel build, whose pieces all read Verilator's headers.
+                *(["VM_PARALLEL_BUILDS=0"] if effort[0].endswith("-O0") else []), *effort]
         with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), work.parent, compiler):
             _run(make, work, env, "the C++ compiler")
         ready = work / "ready"
@@ -317,12 +329,18 @@ def _sweep(home: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+#: Objects that models share.
+_SHARED = r"verilat(?:ed\w*|or)"
+
+
 @contextlib.contextmanager
 def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
-    """Verilator's run-time library is most of the compiler's work and the same in every model: kept under the hash of
-    the commands that compile it (lines of ``make -n``), put into the build folder before make runs."""
-    lines = sorted(line for line in plan.splitlines() if re.search(r" -c -o verilated\w*\.o ", line))
-    key = hashlib.sha256("\0".join([*lines, compiler, tool_versions()["verilator"]]).encode()).hexdigest()[:24]
+    """Verilator's run-time library and cocotb's main program are most of the compiler's work and the same in every model
+    with this header: kept under the hash of the commands that compile them (lines of ``make -n``), put into the build
+    folder before make runs."""
+    lines = sorted(line for line in plan.splitlines() if re.search(rf" -c -o {_SHARED}\.o ", line))
+    header, tools = (obj / "Vtop.h").read_text(), tool_versions().values()
+    key = hashlib.sha256("\0".join([*lines, compiler, header, *tools]).encode()).hexdigest()[:24]
     kept = home / f"runtime-{key}"
     found = kept.is_dir()
     if found:
@@ -334,8 +352,9 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
         with tempfile.TemporaryDirectory(prefix="build-", dir=home) as name:
             ready = Path(name) / "ready"
             ready.mkdir()
-            for path in obj.glob("verilated*.o"):
-                shutil.copy(path, ready)
+            for path in obj.iterdir():
+                if re.fullmatch(rf"{_SHARED}\.o", path.name):
+                    shutil.copy(path, ready)
             with contextlib.suppress(OSError):  # another run was first
                 os.rename(ready, kept)
 

@@ -28,9 +28,12 @@ QUICK = 4
 #: Clocks that an item may take at full rate before an epoch counts as hung.
 CLOCKS_PER_ITEM = 12
 
+#: Further clocks before an epoch counts as hung.
+PATIENCE = 20_000
+
 
 class Contracted(Protocol):
-    """A configuration with ports."""
+    """What has ports: the configuration of a unit, or of several that a bench connects."""
 
     def ports(self) -> tuple[Port, ...]: ...
 
@@ -100,7 +103,7 @@ class Stimulus:
         latest = max((int(block.cycle.max(initial=0)) for block in self.items.values()), default=0)
         slack = 1.0 if not stalls else 4.0 / (1.0 - stalls) ** 2
         answers = max((int(np.max(counts, initial=0)) for counts in self.targets.values()), default=0)
-        return int(latest + (work + answers) * CLOCKS_PER_ITEM * slack + 200_000)
+        return int(latest + (work + answers) * CLOCKS_PER_ITEM * slack + PATIENCE)
 
 
 @dataclass
@@ -194,6 +197,10 @@ class Campaign(Generic[Outcome]):
         self._request.progress(f"simulating: {text or kind.text}")
         outcome = self._simulate(episodes, seed=self._request.seed, waves=self._request.waves if waves else None,
                                  **{**kind.options, **options})
+        return self.add(name, outcome)
+
+    def add(self, name: str, outcome: Outcome) -> Outcome:
+        """A run that was played elsewhere."""
         self.outcomes[name] = outcome
         if self._request.quick and outcome.mismatches:
             raise CheckFailed(f"{name}: {outcome.first_mismatch}")

@@ -8,9 +8,9 @@ functional models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -170,7 +170,7 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
         outcomes[name] = simulate(part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number)
         figures[name] = [_figures(part.config, outcomes[name], n, memory_ns[name][n], sum(step.tokens))
                          for n, step in enumerate(steps)]
-    outcomes["merge"] = _merge(parts, outcomes, len(cases), seed, stalls)
+    outcomes["merge"] = _merge(parts, outcomes, len(cases), seed=seed + 3, stalls=stalls)
 
     out = []
     clock = parts.merge.config.clock_mhz
@@ -203,8 +203,9 @@ def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_n
         time_ns=round(end / config.clock_mhz * 1e3, 3))
 
 
-def _merge(parts: Parts, tiers: dict[str, Outcome], cases: int, seed: int, stalls: float) -> Outcome:
-    """The merge of what the tiers' RTL gave, beat by beat at the cycles at which it came."""
+def _merge(parts: Parts, tiers: Mapping[str, Outcome], cases: int, **options: Any) -> Outcome:
+    """The merge of what the tiers' RTL gave, beat by beat at the cycles at which it came; ``options`` as of
+    :func:`play_stimulus`."""
     config: PamTierMergeConfig = parts.merge.config
     steps = config.unit.command_layout.pack(normalise=np.ones(cases, bool))
     items: dict[str, Items] = {"merge": Items.of(steps, epoch=np.arange(cases))}
@@ -217,7 +218,7 @@ def _merge(parts: Parts, tiers: dict[str, Outcome], cases: int, seed: int, stall
                                              cycle=arrival)
     results = [tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)]
     return played(config, parts.merge.verilog, parts.merge.module, answered(config.unit, items, [1] * cases, results),
-                  results, [f"source_{number}" for number in range(len(parts.tiers))], stalls=stalls, seed=seed + 3)
+                  results, [f"source_{number}" for number in range(len(parts.tiers))], **options)
 
 
 def corner_cases(tokens: int = 96) -> list[Case]:
@@ -258,22 +259,27 @@ def bench(request: SimRequest) -> DecodeResult:
     """Run decode steps over three tiers.
 
     Two runs of every level: the measured step and the corner cases with data at the cycles of the memories; the same with
-    random stalls on every stream besides.
+    random stalls on every stream besides. A third run, of the merge alone, starts from random registers and is reset at
+    random clocks.
     """
     workload: DecodeWorkload = request.workload
     workload.check(request.config)
-    cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corner_cases()]
+    corners = corner_cases()[-1:] if request.quick else corner_cases()
+    cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corners]
     request.progress("generating the tiers")
     parts = tiers_of(request)
     # A level is played what the one before gave, so that a run is all levels, each with an outcome of its own.
-    campaign = Campaign(request, simulate)
+    campaign: Campaign[Outcome] = Campaign(request, lambda tiers, **options: _merge(parts, tiers, len(cases), **options))
     steps: list[StepResult] = []
     for run, text, seed, stalls in (("memory", "data at the cycles of the memories", request.seed, 0.0),
-                                    ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35)):
+                                    ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35))[request.quick:]:
         request.progress(f"simulating: {text}")
         results, outcomes = run_cases(parts, cases, workload.head_dim, seed=seed, stalls=stalls)
-        campaign.outcomes |= {f"{level}_{run}": outcome for level, outcome in outcomes.items()}
+        for level, outcome in outcomes.items():
+            campaign.add(f"{level}_{run}", outcome)
         steps += results
+    if not request.quick:
+        campaign.run("power_up", outcomes)
     main = steps[0]
     return campaign.result(
         DecodeResult,

@@ -34,7 +34,7 @@ from ..constraints.workspace import cache_folder
 from ..models.memory.tables import make_image, make_tables
 from ..models.pam.interface import Image, SchedulerModel, Tokens, bundles, replay, transfer
 from ..models.pam.transfer import CONTROLLER_QUEUE, complete_latency
-from .build import build_driver
+from .build import build_driver, model_arguments
 from .campaign import Campaign, Played
 from .request import SimRequest
 from .streams import StreamRun, reset_clocks
@@ -265,7 +265,7 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
             _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
                                           commands, random, descriptors.shape[1], config.beat_layout.offset("last")])
             _numbers(folder / "resets.bin", cuts)
-            told = _run([str(program), "unit", str(folder)], top)
+            told = _run([str(program), "unit", *model_arguments(), str(folder)], top)
             logs = [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8").reshape(-1, size)
                      for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
             return told, [{**log, "data": _meant(destination, log["writes"], log["data"])} for log in logs]

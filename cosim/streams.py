@@ -22,7 +22,7 @@ import numpy as np
 from ..constraints.errors import CheckFailed, ToolMissing
 from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
-from .build import build_model, simulator_environment
+from .build import build_model, model_arguments, simulator_environment
 
 __all__ = ["POWER_UP", "TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play",
            "reset_clocks", "verdict"]
@@ -331,8 +331,9 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
         "BENCH_SUMMARY": str(work / "summary.json"),
     })
     began = time.perf_counter()
-    process = subprocess.Popen([str(model / "bench"), *(["--trace"] if waves else []), *plusargs], cwd=work, env=env,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    command = [str(model / "bench"), *(["--trace"] if waves else []), *plusargs, *model_arguments()]
+    process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
     try:
         output, _ = process.communicate()
     except BaseException:

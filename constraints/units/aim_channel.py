@@ -16,7 +16,19 @@ from pydantic import field_validator, model_validator
 
 from ..activation import ACTIVATIONS, TableInterpolation
 from ..arithmetic import DotWindow, dot_window
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Trial, Unit, memory_port, verdict_text
+from ..contract import (
+    AttentionWorkload,
+    Field,
+    Layout,
+    NumericResult,
+    Port,
+    RateResult,
+    Row,
+    Trial,
+    Unit,
+    UnitConfig,
+    memory_port,
+)
 from ..document import Strict
 from ..errors import ConfigError, nearest
 from ..formats import FORMATS, FloatFormat
@@ -33,7 +45,7 @@ CODES: dict[str, int] = {name: COMMANDS[name].code for name in CHANNEL_COMMANDS}
 GROUP = 4
 
 
-class AimChannelConfig(Strict):
+class AimChannelConfig(UnitConfig):
     """Parameters of the generator ``aim-channel``.
 
     With ``buffering`` ``ping-pong`` there are two global buffers, and the registers are two sets of half as many.
@@ -212,24 +224,20 @@ class AimPacedWork(Strict):
     read_to_result: int = Key(description="longest time from the memory's read of a result to the result")
 
 
-class AimChannelResult(SimResult):
+class AimChannelResult(RateResult, NumericResult):
     """What the bench of ``aim-channel`` measured: Q K^T, S V and a matrix-vector product; attention is the first two."""
 
     cycles: int = Key(description="of attention at full rate")
     ideal_cycles: int = Key(description="column accesses of attention, one a clock")
     stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     works: dict[str, AimWork] = Key(description="each product at full rate: `q_k`, `s_v`, `gemv`")
     memory_timing: dict[str, AimPacedWork] = Key(description="the same products at the cycles of the memory")
     max_abs_error: float = Key(description="of Q K^T and S V against binary64 on the same bits")
-    rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         paced = self.memory_timing
         return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
-            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+            *super().figures(workload),
             *((name, f"{work.cycles} cycles, ideal {work.ideal_cycles}; at the pace of {workload['memory']} "
                      f"{paced[name].cycles} cycles, {paced[name].memory_cycles} of the memory's")
               for name, work in self.works.items()),

@@ -11,8 +11,7 @@ from pydantic import AfterValidator, model_validator
 from pydantic import Field as Key
 
 from ..activation import TableInterpolation
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
-from ..document import Strict
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload, verdict_text
 from ..errors import ConfigError
 from ..formats import FloatFormat, IntegerFormat, float_format, number_format
 
@@ -60,7 +59,7 @@ FloatName = Annotated[str, AfterValidator(_float_name)]
 NumberName = Annotated[str, AfterValidator(_number_name)]
 
 
-class OperatorConfig(Strict):
+class OperatorConfig(UnitConfig):
     """What all operators have in common."""
 
     format: FloatName = Key(default="fp16", description="format of the operands: fp16, bf16, fp32, or eEmF")

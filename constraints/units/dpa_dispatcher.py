@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, RateResult, Row, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
 from ..program_encoding import OPERANDS, WORD_BITS, Host, ProgramEncoding, Slot, bits
@@ -24,7 +24,7 @@ __all__ = ["PRESETS", "TOKENS_PER_ROW", "UNIT", "DpaDispatcherConfig", "DpaDispa
 TOKENS_PER_ROW = 256
 
 
-class DpaDispatcherConfig(Strict):
+class DpaDispatcherConfig(UnitConfig):
     """Parameters of the generator ``dpa-dispatcher``."""
 
     command_bytes: int = Key(default=96 << 10, ge=32, le=1 << 22, description="command buffer")
@@ -173,13 +173,12 @@ class Shape(Strict):
     clocks: int = Key(description="from the first command to the last")
 
 
-class DpaDispatcherResult(SimResult):
+class DpaDispatcherResult(RateResult):
     """What the bench of ``dpa-dispatcher`` measured; scores of a request are the measured program."""
 
     commands: int = Key(description="that the measured program issues")
     cycles: int = Key(description="from the acceptance of the start to the run's end")
     ideal_cycles: int = Key(description="commands, one a clock")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     commands_per_clock: float = Key(description="from the first command to the last")
     start_cycles: int = Key(description="from the acceptance of the start to the first command")
     end_cycles: int = Key(description="from the last command to the run's end")
@@ -188,11 +187,10 @@ class DpaDispatcherResult(SimResult):
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
+            *super().figures(workload),
             ("commands", f"{self.commands} in {self.cycles} cycles, the first {self.start_cycles} cycles after START; "
                          f"{self.commands_per_clock:g} a clock from there"),
             ("errors seen", ", ".join(self.errors_seen)),
-            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
         ]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, verdict_text
+from ..contract import Field, Layout, NumericResult, Port, Row, Trial, Unit, UnitConfig
 from ..document import Strict
 from .aim_channel import CODES as CHANNEL_CODES
 from .aim_channel import AimAttention, AimChannelConfig
@@ -29,7 +29,7 @@ __all__ = ["CHANNEL_CODES", "HUB_COMMANDS", "PLAIN", "PRESETS", "UNIT", "DecodeC
 PLAIN = ("W_MEM", "R_MEM")
 
 
-class LolPimModuleConfig(Strict):
+class LolPimModuleConfig(UnitConfig):
     """Parameters of the generator ``lol-pim-module``. The number of channels is the hub's.
 
     All three units read the same words, so operands must be as wide in each that has them.
@@ -137,7 +137,7 @@ class DecodeCase(Strict):
     max_abs_error: float = Key(description="against attention in binary64 on the same bits")
 
 
-class LolPimModuleResult(SimResult):
+class LolPimModuleResult(NumericResult):
     """What the bench of ``lol-pim-module`` measured: attention of one head from programs to results."""
 
     commands: int = Key(description="of the measured attention")
@@ -150,13 +150,11 @@ class LolPimModuleResult(SimResult):
     memory_time_ns: float = Key(description="of the memory's commands alone, from closed rows")
     full_rate_cycles: int = Key(description="with a memory that is always ready")
     max_abs_error: float = Key(description="against attention in binary64 on the same bits")
-    rms_error: float = Key(description="root mean square of that error")
     cases: list[DecodeCase] = Key(description="decode steps that were simulated")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            *super().figures(workload),
             ("attention", f"{self.cycles} cycles at the memory's pace ({self.time_ns:.0f} ns; its commands alone take "
                           f"{self.memory_time_ns:.0f} ns), {self.full_rate_cycles} with a memory that is always ready"),
         ]

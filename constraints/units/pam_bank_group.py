@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, Trial, Unit
-from ..document import Strict
+from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, Port, Row, Trial, Unit, UnitConfig
 from .pam_pu import PRESETS as PU_PRESETS
 from .pam_pu import UNIT as PU
 from .pam_pu import PamPuConfig
@@ -25,7 +24,7 @@ __all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming",
            "PamBankGroupConfig"]
 
 
-class PamBankGroupConfig(Strict):
+class PamBankGroupConfig(UnitConfig):
     """Parameters of the generator of a bank group: ``reduction.sources`` processing units, all alike.
 
     What one sends the other must take: formats of O, of l and of m, and elements of a beat.
@@ -98,16 +97,10 @@ class CompositionWorkload(AttentionWorkload):
         config.reduction.check_head_dim(self.head_dim)
 
 
-class CompositionTiming(Strict):
+class CompositionTiming(MemoryTiming):
     """The measured step with data at the cycles of a memory."""
 
-    memory: str = Key(description="its name")
-    cycles: int = Key(description="of the step")
-    time_ns: float = Key(description="the same in ns")
-    memory_time_ns: float = Key(description="of the memory's commands alone")
-    stall_cycles: int = Key(description="most clocks in which a stream offered a beat within a phase that was not taken")
     drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
 
 class CompositionResult(MergeResult):
@@ -119,10 +112,7 @@ class CompositionResult(MergeResult):
     memory_timing: CompositionTiming = Key(description="the same step with data at the cycles of the memory")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        m = self.memory_timing
-        return [*super().figures(workload), (
-            f"data from {m.memory}", f"{m.cycles} cycles ({m.time_ns:.0f} ns; the memory takes {m.memory_time_ns:.0f} ns), "
-                                     f"{m.stall_cycles} stall cycles")]
+        return [*super().figures(workload), self.memory_timing.row]
 
 
 #: Small units, two to a group.

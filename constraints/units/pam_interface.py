@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
+from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload, verdict_text
 from ..document import Strict
 from ..errors import ConfigError
 from ..pam_layout import TIERS, TierFormat
@@ -184,7 +184,7 @@ _SIDES: dict[str, dict[str, Any]] = {
 SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name, values in _SIDES.items()}
 
 
-class PamInterfaceConfig(Strict):
+class PamInterfaceConfig(UnitConfig):
     """Parameters of the generator ``pam-interface``: KV tokens from the memory ``source`` to the memory ``destination``."""
 
     source: MemorySide = Key(default=SIDES["hbm"], description="memory that is read: a name or a mapping")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import model_validator
 
-from ..contract import Field, Layout
-from ..document import Strict
+from ..contract import Field, Layout, UnitConfig
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
 
@@ -40,7 +39,7 @@ def check_power_of_two(name: str, value: int) -> None:
         raise ValueError(f"{name} must be a power of two, not {value}")
 
 
-class PartialUnitConfig(Strict):
+class PartialUnitConfig(UnitConfig):
     """A unit that sends partial results: m, l, and O in beats of ``lanes`` elements."""
 
     if TYPE_CHECKING:  # fields, which every unit declares in an order of its own

@@ -14,8 +14,7 @@ import numpy as np
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import AttentionWorkload, Field, Layout, Port, Row, SimResult, Trial, Unit, verdict_text
-from ..document import Strict
+from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericResult, Port, RateResult, Row, Trial, Unit
 from ..errors import ConfigError
 from .pam_partials import Kind, PartialUnitConfig, partial_layout
 
@@ -271,22 +270,16 @@ PRESETS: dict[str, PamPuConfig] = {
 }
 
 
-class PamPuTiming(Strict):
+class PamPuTiming(MemoryTiming):
     """The measured step with data at the cycles of a memory."""
 
-    memory: str = Key(description="its name")
-    cycles: int = Key(description="of the step")
-    time_ns: float = Key(description="the same in ns")
     memory_cycles: int = Key(description="clocks of the memory for its commands alone")
-    memory_time_ns: float = Key(description="the same in ns")
     commands: dict[str, int] = Key(description="commands of the memory by name")
     energy_pj: float | None = Key(description="of one channel of the memory; null if the memory states none")
-    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
 
-class PamPuResult(SimResult):
+class PamPuResult(RateResult, NumericResult):
     """What the bench of ``pam-pu`` measured."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
@@ -295,25 +288,18 @@ class PamPuResult(SimResult):
     key_stall_cycles: int = Key(description="of these with K beats")
     value_stall_cycles: int = Key(description="of these with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
     softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
     drain_cycles: int = Key(description="from the last V beat to the last result beat")
     max_abs_error: float = Key(description="of the merged output against attention in binary64")
-    rms_error: float = Key(description="root mean square of that error")
     memory_timing: PamPuTiming = Key(description="the same step with data at the cycles of the memory")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        m = self.memory_timing
         return [
-            ("compared", f"{self.vectors} result beats in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64 attention"),
+            *super().figures(workload),
             ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"),
-            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}; "
-                                    f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} waiting for softmax"),
-            (f"data from {m.memory}", f"{m.cycles} cycles ({m.time_ns:.0f} ns; the memory takes "
-                                      f"{m.memory_time_ns:.0f} ns), {m.stall_cycles} stall cycles, utilisation "
-                                      f"{m.utilisation:.4f}"),
+            ("waiting", f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} for softmax"),
+            self.memory_timing.row,
             ("latency", f"softmax {self.softmax_gap_cycles} cycles, drain {self.drain_cycles} cycles"),
         ]
 

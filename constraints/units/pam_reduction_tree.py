@@ -10,8 +10,7 @@ from __future__ import annotations
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Port, Trial, Unit, Workload
-from ..document import Strict
+from ..contract import Port, Trial, Unit, UnitConfig, Workload
 from ..errors import ConfigError
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
@@ -44,7 +43,7 @@ def merger_ports(unit: PamRuConfig, sources: int) -> tuple[Port, ...]:
     return unit.command_port("merge"), *merger(unit, 2).source_ports(sources), unit.result_port()
 
 
-class PamReductionTreeConfig(Strict):
+class PamReductionTreeConfig(UnitConfig):
     """Parameters of the generator: ``inputs`` partial results merged by units of at most ``fan_in`` sources.
 
     The units are ``unit`` with as many ``sources`` as their place in the tree needs, and ``source_lanes`` equal to

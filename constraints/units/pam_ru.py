@@ -14,7 +14,7 @@ from pydantic import Field as Key
 from pydantic import model_validator
 
 from ..arithmetic import ExpTable
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
+from ..contract import Field, Layout, NumericResult, Port, RateResult, Row, Trial, Unit, Workload
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, IntegerFormat
 from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout
@@ -186,21 +186,12 @@ class PamRuWorkload(Workload):
         config.check_head_dim(self.head_dim)
 
 
-class MergeResult(SimResult):
+class MergeResult(RateResult, NumericResult):
     """What benches of reduction units, and of compositions with them, measured."""
 
     cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
     ideal_cycles: int = Key(description="beats of the busiest part, one a clock")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     max_abs_error: float = Key(description="of the normalised output against binary64")
-    rms_error: float = Key(description="root mean square of that error")
-
-    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
-            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
-        ]
 
 
 class PamRuResult(MergeResult):

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Port, Row, SimResult, Trial, Unit, Workload, verdict_text
+from ..contract import NumericResult, Port, Row, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS
@@ -28,7 +28,7 @@ __all__ = ["DataKind", "PRESETS", "UNIT", "DecodeCase", "DecodeMerge", "DecodeRe
 DataKind = Literal["normal", "equal", "dominant", "extreme"]
 
 
-class PamTierMergeConfig(Strict):
+class PamTierMergeConfig(UnitConfig):
     """Parameters of the generator: ``unit`` with a source for each tier, whose m is in the tier's format."""
 
     unit: PamRuConfig = Key(default=merger(RU_PRESETS["pam-hbm"], 3), description="the reduction unit")
@@ -120,7 +120,7 @@ class DecodeCase(Strict):
     max_abs_error: float = Key(description="against attention in binary64")
 
 
-class DecodeResult(SimResult):
+class DecodeResult(NumericResult):
     """What the bench of ``pam-tier-merge`` measured."""
 
     cycles: int = Key(description="of the merge's clock, from the first command of a memory to the last result beat")
@@ -128,15 +128,13 @@ class DecodeResult(SimResult):
     reduction_ns: float = Key(description="from the last beat of K and V that any tier takes to the last result beat")
     reduction_share: float = Key(description="the same as a share of all of the time")
     max_abs_error: float = Key(description="of the output against attention in binary64")
-    rms_error: float = Key(description="root mean square of that error")
     tiers: dict[str, DecodeTier] = Key(description="each tier with tokens, from the first command of its memory on")
     merge: DecodeMerge = Key(description="the last level")
     cases: list[DecodeCase] = Key(description="all steps of all runs")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+            *super().figures(workload),
             *((name, f"{tier.tokens} tokens: {tier.cycles} cycles at {tier.clock_mhz:g} MHz ({tier.time_ns:.0f} ns; the "
                      f"memory takes {tier.memory_time_ns:.0f} ns), {tier.reduction_cycles} of them after the last K and V")
               for name, tier in self.tiers.items()),

@@ -15,7 +15,7 @@ from pydantic import Field as Key
 from pydantic import model_validator
 
 from ..arithmetic import ExpTable
-from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, Workload, verdict_text
+from ..contract import Field, Layout, NumericResult, Port, RateResult, Row, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, float_format
@@ -35,7 +35,7 @@ CODES: dict[str, int] = {name: COMMANDS[name].code for name in (*SENDING, *RECEI
 INNER: FloatFormat = float_format("e8m13")
 
 
-class PimHubConfig(Strict):
+class PimHubConfig(UnitConfig):
     """Parameters of the generator ``pim-hub``."""
 
     channels: int = Key(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
@@ -149,22 +149,18 @@ class EpuVectorCommand(EpuCommand):
     rms_error: float = Key(description="root mean square of that error")
 
 
-class PimHubResult(SimResult):
+class PimHubResult(RateResult, NumericResult):
     """What the bench of ``pim-hub`` measured."""
 
     cycles: int = Key(description="of SOFTMAX")
     ideal_cycles: int = Key(description="words of the three passes of SOFTMAX, one a clock")
     stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
-    utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     commands: dict[str, EpuVectorCommand | EpuCommand] = Key(description="each command of the EPU, at full rate")
     max_abs_error: float = Key(description="of SOFTMAX against binary64 on the same bits")
-    rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
-            ("compared", f"{self.vectors} results in {len(self.runs)} runs: {verdict_text(self)}"),
-            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
-            ("data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
+            *super().figures(workload),
             *((name, f"{one.cycles} cycles for {one.words} words"
                + ("" if one.clocks_per_word is None else f", {one.clocks_per_word:g} for each more"))
               for name, one in self.commands.items()),

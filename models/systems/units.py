@@ -16,8 +16,8 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from ...constraints.contract import SimResult, Unit
-from ...constraints.document import Strict, validate
+from ...constraints.contract import SimResult, Unit, UnitConfig
+from ...constraints.document import validate
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.records import Kind, Measurement, Record, SynthResults, config_hash
@@ -35,7 +35,7 @@ __all__ = ["DispatcherFigures", "HubFigures", "InterfaceFigures", "MeasuredUnit"
 #: Measurements that have not been made.
 Missing = list[Measurement]
 
-Config = TypeVar("Config", bound=Strict)
+Config = TypeVar("Config", bound=UnitConfig)
 Figures = TypeVar("Figures", bound=SimResult)
 
 
