@@ -30,6 +30,8 @@ from typing import Any
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.workspace import write_files
 
+from .text import simulation_result
+
 __all__ = ["render_report", "summary_table", "write_report"]
 
 #: Operators of a breakdown in groups, in the order in which they are drawn. What no group names is "other".
@@ -124,9 +126,8 @@ def summary_table(data: Mapping[str, Any]) -> Any:
             table.add_row(f"{synth['unit']} {synth.get('preset') or ''}".strip(), *unit,
                           f"{synth['area_ge'] / 1e3:.1f} kGE, {_clock(synth)}")
         if sim:
-            table.add_row(f"co-simulation, {sim['tokens']} tokens", *unit,
-                          f"{sim['mismatches']} mismatches, utilisation {sim['utilisation']:.4f}, "
-                          f"{sim['stall_cycles']} stalls")
+            for name, text in simulation_result(sim).figures(sim):
+                table.add_row(f"co-simulation: {name}", *unit, text)
     return table
 
 
@@ -150,7 +151,7 @@ def _cards(evaluations: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) ->
     if sim := data.get("sim"):
         good = not sim["mismatches"]
         cards.append({"label": "co-simulation", "value": "bit-exact" if good else f"{sim['mismatches']} mismatches",
-                      "note": f"{sim['vectors']} result beats, utilisation {sim['utilisation']:.3f}",
+                      "note": f"{sim['unit']}, {sim['vectors']} results",
                       "state": "good" if good else "bad"})
     return cards
 
@@ -338,27 +339,8 @@ def _unit(evaluations: Sequence[Mapping[str, Any]], synth: Mapping[str, Any] | N
 def _cosimulation(sim: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not sim:
         return None
-    rows = [
-        _row("step", f"{sim['tokens']} tokens, head dimension {sim['head_dim']}, seed {sim['seed']}"),
-        _row("result beats compared", str(sim["vectors"])), _row("mismatches", str(sim["mismatches"])),
-        _row("largest error against binary64", f"{sim['max_abs_error']:.3g}")]
-    if "rms_error" in sim:
-        rows.append(_row("root-mean-square error", f"{sim['rms_error']:.3g}"))
-    rows += [
-        _row("cycles, data at every clock", f"{sim['cycles']} (ideal {sim['ideal_cycles']})"),
-        _row("utilisation", f"{sim['utilisation']:.4f}"),
-        _row("stall cycles in K and V", str(sim["stall_cycles"]))]
-    for key, label in (("exposed_softmax_cycles", "cycles waiting for softmax"),
-                       ("softmax_gap_cycles", "softmax latency (cycles)"), ("drain_cycles", "drain (cycles)")):
-        if key in sim:
-            rows.append(_row(label, str(sim[key])))
-    tables = [_table(["unit against its model", ""], rows)]
-    if memory := sim.get("memory_timing"):
-        tables.append(_table([f"with data at the cycles of {memory['memory']}", ""], [
-            _row("cycles of the unit", str(memory["cycles"])), _row("time", f"{memory['time_ns']:.1f} ns"),
-            _row("time of the memory alone", f"{memory['memory_time_ns']:.1f} ns"),
-            _row("utilisation", f"{memory['utilisation']:.4f}"), _row("stall cycles", str(memory["stall_cycles"])),
-            _row("commands", ", ".join(f"{count} {name}" for name, count in memory["commands"].items()))]))
+    rows = [_row(name, text) for name, text in simulation_result(sim).figures(sim)]
+    tables = [_table([f"{sim['unit']} against its model", ""], rows)]
     if channel := sim.get("channel"):
         tables.append(_table(["one KV head's decode step on a channel", ""], [
             _row("step", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from bankside.constraints.contract import SimResult
 
 from .registry import unit
 
-__all__ = ["evaluation_text", "simulation_text", "synthesis_table", "synthesis_text", "timing_text",
+__all__ = ["evaluation_text", "simulation_result", "simulation_text", "synthesis_table", "synthesis_text", "timing_text",
            "trace_text"]
 
 
@@ -21,11 +23,15 @@ def _title(result: dict[str, Any]) -> str:
     return f"{result['unit']} {result['preset'] or '(no preset)'}, configuration {result['config_hash']}"
 
 
+def simulation_result(r: Mapping[str, Any]) -> SimResult:
+    """The typed result of a unit's bench in what ``bankside sim --json`` prints."""
+    kind = unit(r["unit"]).result
+    return kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
+
+
 def simulation_text(r: dict[str, Any]) -> str:
     """Result of ``bankside sim``, in the lines of the unit's own result."""
-    kind = unit(r["unit"]).result
-    result = kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
-    return _title(r) + "\n" + _block(result.rows(r, r["record"]))
+    return _title(r) + "\n" + _block(simulation_result(r).rows(r, r["record"]))
 
 
 def synthesis_text(r: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -62,11 +62,12 @@ def _package(entry: EntryPoint) -> str:
 
 
 @lru_cache
-def discover(group: str, kind: type | None = None) -> Mapping[str, Any]:
+def discover(group: str, kind: type | None = None,
+             problem: Callable[[str, Any], str | None] = lambda name, one: None) -> Mapping[str, Any]:
     """What the entry points of ``group`` name, by name, each an instance of ``kind`` (or a subclass, for a class).
 
-    One of another package that can't be imported, or is of another type, is named on standard error and left out; the rest
-    works.
+    One of another package that can't be imported, is of another type, or has a ``problem``, is named on standard error and
+    left out; the rest works.
     """
     loaded: dict[str, Any] = {}
     for name, entry in entries(group).items():
@@ -76,6 +77,8 @@ def discover(group: str, kind: type | None = None) -> Mapping[str, Any]:
                 raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
             if isinstance(getattr(one, "name", None), str) and one.name != name:
                 raise ValueError(f"its name is '{one.name}'")
+            if found := problem(name, one):
+                raise ValueError(found)
         except Exception as error:  # a module of somebody else may do anything
             if _package(entry) == "bankside":
                 raise

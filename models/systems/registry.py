@@ -25,14 +25,7 @@ GROUP = "bankside.systems"
 def kinds() -> Mapping[str, type[System]]:
     """Class of each kind of system. A class that is not complete, or is called otherwise than its entry point, is named on
     standard error and left out."""
-    out: dict[str, type[System]] = {}
-    for name, cls in discover(GROUP, System).items():
-        problem = _problem(name, cls)
-        if problem is None:
-            out[name] = cls
-        else:
-            print(f"bankside: skipped system '{name}' ({cls.__module__}): {problem}", file=sys.stderr)
-    return out
+    return discover(GROUP, System, _problem)
 
 
 def _problem(name: str, cls: Any) -> str | None:

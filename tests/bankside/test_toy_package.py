@@ -73,7 +73,17 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
     code, out, err = toy(*load, "--json")
     assert code == 0, err
     result = json.loads(out)
-    assert result["tpot_ms"] == pytest.approx(201 / 500e6 * 1e3) and len(result["records"]) == 1
+    step_ms = 201 / 500e6 * 1e3
+    assert result["tpot_ms"] == pytest.approx(step_ms) and len(result["records"]) == 1
+    assert result["assumptions"] == ["a step adds a fixed number of numbers"]
+    assert result["breakdown_ms"].keys() == {"adding"}
+    code, out, _ = toy("eval", "toy-row", "--model", "qwen1.5-7b", "--workload", "musique", "--json")
+    rate = json.loads(out)
+    assert code == 0 and rate["throughput_tok_s"] == pytest.approx(rate["batch"] / step_ms * 1e3)
+    code, out, _ = toy("serve", "toy-row", "--model", "qwen1.5-7b", "--workload", "humaneval", "--requests", "20", "--json")
+    assert code == 0 and json.loads(out)["tpot_ms"]["max"] >= step_ms
+    code, _, err = toy(*load[:-1], "65")
+    assert code == 2 and err.endswith("toy-row: the largest batch that fits is 64\n") and err.count("\n") == 1
     [record] = (tmp_path / "records").glob("*.json")
     edited = json.loads(record.read_text())
     assert edited["results"]["cycles"] == 201
@@ -96,15 +106,20 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
     points = info / "entry_points.txt"
     before = points.read_text()
     points.write_text(before.replace("[bankside.units]", "[bankside.units]\npam-pu = bankside_toy.contract:UNIT\n"
-                                     "lost = bankside_toy.nowhere:UNIT\nother = bankside_toy.contract:ToyConfig"))
+                                     "lost = bankside_toy.nowhere:UNIT\nother = bankside_toy.contract:ToyConfig")
+                      .replace("[bankside.systems]", "[bankside.systems]\nhalf = bankside_toy.system:HalfSystem\n"
+                               "twin = bankside_toy.system:ToySystem"))
     try:
         code, out, err = toy("list")
     finally:
         points.write_text(before)
     assert code == 0 and "toy-adder" in out and "pam-pu" in out
     package = "of package 'bankside-toy'"
-    assert err.splitlines() == [
+    assert sorted(err.splitlines()) == sorted([
+        f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, capacity, "
+        "check_fits, decode_step, devices, kv_capacity_tokens, served",
+        f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
         f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "
         "name",
         f"bankside: skipped unit 'lost' {package} (bankside_toy.nowhere:UNIT): No module named 'bankside_toy.nowhere'",
-        f"bankside: skipped unit 'other' {package} (bankside_toy.contract:ToyConfig): must be a Unit, not ModelMetaclass"]
+        f"bankside: skipped unit 'other' {package} (bankside_toy.contract:ToyConfig): must be a Unit, not ModelMetaclass"])

@@ -69,6 +69,12 @@ class ToySystem(System):
         return {"adding": Assumption("a step adds a fixed number of numbers", self.description.spec.numbers)}
 
 
+class HalfSystem(System):
+    """One that is not finished."""
+
+    kind, schema = "half", ToySpec
+
+
 class ToyServed:
     """The toy as the serving engine takes it."""
 
