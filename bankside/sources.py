@@ -2,8 +2,9 @@
 
 Sources are read, never imported, so that looking up a record needs no Amaranth. From a function or a class every name that
 it uses is followed to the statement that defines it, through imports (inside functions too) and packages that re-export it.
-Statements count by their syntax tree: comments, line breaks, docstrings and types of arguments change nothing. What else a
-module defines does not count, except statements that do something when it is imported.
+Statements count by their syntax tree: comments, line breaks, docstrings, types of arguments, descriptions of keys and the
+words of errors change nothing. What else a module defines does not count, except statements that do something when it is
+imported. The modules in :data:`PLUMBING`, which read, check and write files, do not count: the contents of the files do.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from bankside.constraints.memory import available
 from bankside.constraints.memory.memory import FOLDER, MemoryFile, layered
 from bankside.constraints.workspace import cache_folder, write_files
 
-__all__ = ["closure", "definitions", "memory_digest", "named_parts", "sources_digest"]
+__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "sources_digest"]
+
+#: Modules that read, check and write.
+PLUMBING = frozenset({"bankside.constraints.document", "bankside.constraints.errors", "bankside.constraints.workspace"})
 
 #: Goes up when digests of the same sources change.
-_FORMAT = 2
+_FORMAT = 3
 
 #: Strings that may name a data file or a memory.
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*[.-][\w.-]*\w")
@@ -171,7 +175,7 @@ def _closure(roots: tuple[str, ...]) -> dict[tuple[str, int], _Statement]:
         waiting += places
     while waiting:
         module, number = waiting.pop()
-        if (module, number) in found:
+        if (module, number) in found or module in PLUMBING:
             continue
         statement = found[module, number] = _statements(module)[number]
         waiting += _always_run(module)
@@ -312,10 +316,23 @@ def _read(node: ast.stmt, package: str) -> list[Any]:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
+    return [inner for name, value in _fields(node) for inner in (value if isinstance(value, list) else [value])
+            if isinstance(inner, ast.AST) and not _for_checkers(inner)]
+
+
+def _fields(node: ast.AST) -> list[tuple[str, Any]]:
+    """Fields of a node, without what only people and type checkers read."""
+    if isinstance(node, ast.Raise):  # the kind of error, without its words
+        return [("exc", node.exc.func if isinstance(node.exc, ast.Call) else node.exc)]
     left_out = _docstring(node)
-    return [inner for name, value in ast.iter_fields(node) if not _annotation(node, name)
-            for inner in (value if isinstance(value, list) else [value])
-            if isinstance(inner, ast.AST) and inner is not left_out and not _for_checkers(inner)]
+    kept = [(name, value) for name, value in ast.iter_fields(node) if not _annotation(node, name)]
+    return [(name, [one for one in value if one is not left_out and not _description(one)]) if isinstance(value, list)
+            else (name, value) for name, value in kept]
+
+
+def _description(node: Any) -> bool:
+    """Whether it is a keyword that describes a key to people."""
+    return isinstance(node, ast.keyword) and node.arg == "description"
 
 
 def _binds(node: ast.stmt) -> list[str]:
@@ -364,16 +381,14 @@ def _plain(node: Any) -> Any:
     """A syntax tree as plain data without places. What is empty is left out, as versions of Python differ in what they
     write then."""
     if isinstance(node, ast.AST):
-        left_out = _docstring(node)
         fields: list[Any] = [type(node).__name__]
-        for name, value in ast.iter_fields(node):
-            if name in ("ctx", "kind", "type_comment") or _annotation(node, name) or value is None or value == []:
+        for name, value in _fields(node):
+            if name in ("ctx", "kind", "type_comment") or value is None or value == []:
                 continue
             if name == "value" and isinstance(node, ast.Constant):
                 fields.append(repr(value))
             elif isinstance(value, list):  # an empty piece of text in a string with values is there in some versions only
-                kept = [one for one in value if one is not left_out
-                        and not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "")]
+                kept = [one for one in value if not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "")]
                 fields.append([name, [_plain(one) for one in kept]])
             else:
                 fields.append([name, _plain(value)])

@@ -19,9 +19,9 @@ FILES = {
                '        return late(add(x, tables.TABLE))\n',
     "beside.py": "from .shared import add\n\n\nclass Beside:\n    pass\n",
     "shared.py": "LEAST = 1\n\n\ndef add(a, b):\n    return _least(a) + b\n\n\n"
-                 "def _least(a):\n    return max(a, LEAST)\n\n\n"
+                 "def _least(a):\n    if a is None:\n        raise ValueError('no number')\n    return max(a, LEAST)\n\n\n"
                  "def unused(a):\n    return a\n",
-    "tables.py": "TABLE = [1, 2]\nOTHER = [3]\n",
+    "tables.py": "TABLE = [1, 2, dict(low=3, description='a table')]\nOTHER = [3]\n",
     "late.py": "from importlib import resources\n\n\ndef late(x):\n"
                "    return resources.files(__package__).joinpath('data.j2').read_text(), 'hbm3-5.2'\n",
     "data.j2": "{{ x }}\n",
@@ -67,7 +67,9 @@ def test_names_are_followed_to_their_definitions(package):
     ("unit.py", "add(x, tables", "add(x + 0, tables", True), ("shared.py", "max(a, LEAST)", "min(a, LEAST)", True),
     ("shared.py", "LEAST = 1", "LEAST = 2", True), ("shared.py", "    return a\n", "    return a + 1\n", False),
     ("shared.py", "LEAST = 1", "LEAST = 1\nprint(LEAST)", True), ("beside.py", "pass", "x = 1", False),
-    ("__init__.py", "from .beside import Beside\n", "", False), ("tables.py", "[1, 2]", "[1, 3]", True),
+    ("__init__.py", "from .beside import Beside\n", "", False), ("tables.py", "[1, 2", "[1, 3", True),
+    ("tables.py", "a table", "the table", False), ("tables.py", "low=3", "low=4", True),
+    ("shared.py", "no number", "must be a number", False), ("shared.py", "ValueError", "TypeError", True),
     ("tables.py", "OTHER = [3]", "OTHER = [4]", False), ("late.py", "read_text()", "read_bytes()", True),
     ("data.j2", "x", "y", True)])
 def test_what_counts(name, old, new, counts, package):
@@ -145,6 +147,7 @@ def test_all_that_runs_when_a_unit_is_generated_counts(name, config):
 
     ran = executed(lambda: generate._generate.__wrapped__(chosen, config, chosen.module))
     missed = {(module, what) for module, what in ran if what not in known.get(module, ())}
-    # What finds the generator: the contract and the registry.
-    assert {what for what in missed if what[0] not in ("bankside.constraints.contract", "bankside.registry")} == set()
+    # What finds the generator, and what reads files.
+    beside = {"bankside.constraints.contract", "bankside.registry", *sources.PLUMBING}
+    assert {what for what in missed if what[0] not in beside} == set()
     assert len(ran) > 15
