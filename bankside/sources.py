@@ -4,7 +4,7 @@ Sources are read, never imported, so that looking up a record needs no Amaranth.
 it uses is followed to the statement that defines it, through imports (inside functions too) and packages that re-export it.
 Statements count by their syntax tree: comments, line breaks, docstrings, types of arguments, descriptions of keys and the
 words of errors change nothing. What else a module defines does not count, except statements that do something when it is
-imported. The modules in :data:`PLUMBING`, which read, check and write files, do not count: the contents of the files do.
+imported. The modules in :data:`PLUMBING` do not count: the contents of the files that they read do.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from bankside.constraints.workspace import cache_folder, write_files
 
 __all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "sources_digest"]
 
-#: Modules that read, check and write.
-PLUMBING = frozenset({"bankside.constraints.document", "bankside.constraints.errors", "bankside.constraints.workspace"})
+#: Modules that read, check and write files, and that call the compiler of simulated models: they decide no result.
+PLUMBING = frozenset({"bankside.constraints.document", "bankside.constraints.errors", "bankside.constraints.workspace",
+                      "bankside.cosim.build"})
 
 #: Goes up when digests of the same sources change.
 _FORMAT = 3
