@@ -57,6 +57,9 @@ class _Commands(argparse.HelpFormatter):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
+    from bankside.constraints.workspace import share_cache
+
+    share_cache()
     try:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = _parser(words).parse_args(words)

@@ -92,9 +92,20 @@ def _stop_processes(interrupt: BaseException) -> None:
                             pipe.close()
 
 
+def _made(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
+    """As :func:`_generate`; :exc:`ConfigError` if there is no folder for what its tools keep."""
+    try:
+        return _generate(unit, config, name)
+    except Exception as error:
+        found = re.search(r"failed to create cache directory: (.*)", str(error))
+        if found is None:
+            raise
+        raise ConfigError(f"can't write to {found[1].strip()}; BANKSIDE_CACHE names another folder for caches") from None
+
+
 def verilog(selection: Selection, name: str | None = None) -> str:
     """Verilog text; a pure function of the configuration and the tool versions."""
-    body, _ = _generate(selection.unit, selection.config, name or selection.unit.module)
+    body, _ = _made(selection.unit, selection.config, name or selection.unit.module)
     banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
               f"// Configuration {selection.config_hash}\n")
@@ -103,7 +114,7 @@ def verilog(selection: Selection, name: str | None = None) -> str:
 
 def latency(selection: Selection) -> dict[str, int]:
     """Fixed latencies of the unit in clocks, by name."""
-    return dict(_generate(selection.unit, selection.config, selection.unit.module)[1].latency)
+    return dict(_made(selection.unit, selection.config, selection.unit.module)[1].latency)
 
 
 def _has_clock(text: str) -> bool:
@@ -151,7 +162,7 @@ def sdc(selection: Selection, name: str | None = None) -> str:
 
 def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     """What a program (or a person) needs to connect and schedule the unit."""
-    text, dut = _generate(selection.unit, selection.config, name or selection.unit.module)
+    text, dut = _made(selection.unit, selection.config, name or selection.unit.module)
     ports = []
     if _has_clock(text):
         ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},

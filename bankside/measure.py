@@ -176,11 +176,11 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
     from bankside.constraints.memory import load_memory
     from bankside.constraints.units.pam_pu import Step
     from bankside.models.memory import time_program
-    from bankside.models.pam.program import attention_program
 
+    make = selection.unit.load_program()
     device = load_memory(memory)
     steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
-    program = attention_program(selection.config, device, steps)  # type: ignore[arg-type]
+    program = make(selection.config, device, steps)
     outputs = outputs or Outputs()
     outputs.check()
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)

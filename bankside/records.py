@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from bankside.constraints.document import Strict, validate
+from bankside.constraints.document import Strict, parse_json, read_text, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import generic_liberty
 from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, SynthResults, record_name
@@ -128,6 +128,10 @@ class Finding:
     why: str = ""
 
 
+#: Bytes of a record at most.
+MAX_BYTES = 4 << 20
+
+
 class RecordFolder:
     """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder), and behind it those of the package.
 
@@ -203,11 +207,7 @@ class RecordFolder:
     def read(path: Path) -> Record:
         """A record by its file, checked against its name and its own digests; :exc:`RecordError` if it can't be trusted."""
         try:
-            document = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise RecordError(f"{path}: not a measurement record: {error}") from None
-        try:
-            record = validate(document, Record, str(path))
+            record = validate(parse_json(read_text(path, "a measurement record", MAX_BYTES), str(path)), Record, str(path))
         except ConfigError as error:
             raise RecordError(str(error)) from None
         if record.name != path.stem:

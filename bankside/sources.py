@@ -30,8 +30,9 @@ from bankside.constraints.workspace import cache_folder, write_files
 __all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "sources_digest"]
 
 #: Modules that read, check and write files, and that call the compiler of simulated models: they decide no result.
-PLUMBING = frozenset({"bankside.constraints.document", "bankside.constraints.errors", "bankside.constraints.workspace",
-                      "bankside.cosim.build"})
+PLUMBING = frozenset(f"bankside.{module}" for module in (
+    "constraints.document", "constraints.errors", "constraints.memory.layers", "constraints.workspace", "cosim.build",
+    "models.numerics.vector_files"))
 
 #: Goes up when digests of the same sources change.
 _FORMAT = 3

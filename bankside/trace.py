@@ -426,6 +426,9 @@ def _time_requests(path: str, setting: Setting, outputs: Outputs, progress: Prog
         raise ConfigError(nearest("quirks", setting.quirks, known))
     if setting.refresh and memory.refresh is None:
         raise ConfigError(f"{memory.name}: the memory states no refresh")
+    if setting.channels is not None and setting.channels > memory.channels:
+        raise ConfigError(f"--channels must be 1 to {memory.channels}, the channels of {memory.name}, not "
+                          f"{setting.channels}")
     controller = replace(CONTROLLERS[setting.quirks or "default"], refresh=setting.refresh)
     front_end = RequestFrontEnd(memory.at(setting.power_limit), controller, setting.mapping or MAPPING,
                                 channels=setting.channels)

@@ -480,6 +480,7 @@ class Unit(Generic[Config]):
     page : documentation page
     published : presets whose Verilog the repository carries; None: all
     trial : the smallest hardware and a short workload; the default preset and workload without
+    program : function that makes the program of memory commands of a decode step for the unit; None: it has none
     """
 
     name: str
@@ -496,6 +497,7 @@ class Unit(Generic[Config]):
     page: str
     published: tuple[str, ...] | None = None
     trial: Trial = Trial()
+    program: str | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -509,6 +511,18 @@ class Unit(Generic[Config]):
 
     def load_model(self) -> Callable[..., Any]:
         return _named(self.model)
+
+    def load_program(self) -> Callable[..., Any]:
+        """The function :attr:`program`.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the unit has none.
+        """
+        if self.program is None:
+            raise ConfigError(f"{self.name} has no program of memory commands to time: other units bring its data")
+        return _named(self.program)
 
     def load_bench(self) -> Callable[..., SimResult]:
         return _named(self.bench)

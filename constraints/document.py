@@ -1,16 +1,24 @@
-"""Configuration files: YAML or JSON text to a validated pydantic model, with errors that name file, line and key."""
+"""Configuration files: YAML or JSON text to a validated pydantic model, with errors that name file, line and key.
+
+YAML is read by the core schema of version 1.2: ``yes`` and ``on`` are text, ``0o17`` is octal, a number has no colons. A
+decimal number that begins with 0 is refused, since versions differ in what it means.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import re
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .errors import ConfigError, nearest
+from .workspace import read_bytes
 
-__all__ = ["Strict", "load", "parse", "read_text", "validate"]
+__all__ = ["Strict", "load", "parse", "parse_json", "read_text", "validate"]
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
@@ -40,30 +48,102 @@ def load(path: str | os.PathLike[str], model: type[Model]) -> Model:
 
 
 def read_text(path: str | os.PathLike[str], what: str = "a configuration file", limit: int = MAX_BYTES) -> str:
-    """Text of a file that a user named; no more than ``limit`` bytes of it are ever read.
+    """Text of a file that a user named, UTF-8 with or without a byte order mark; at most ``limit`` bytes of it are read.
 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, is too large for ``what`` it should be, or is not UTF-8.
+        If it can't be read, is no regular file, is too large for ``what`` it should be, or is not UTF-8.
     """
-    try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > limit:
-        raise ConfigError(f"{path}: {what} has at most {limit} bytes")
+    data = read_bytes(path, what, limit)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML whose plain scalars have no type yet: :func:`_scalar` gives it."""
+
+    yaml_implicit_resolvers: Any = {}
+
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None, "true": True, "True": True, "TRUE": True,
+          "false": False, "False": False, "FALSE": False}
+
+
+def _scalar(node: yaml.Node) -> Any:
+    """The value of a scalar by the core schema of YAML 1.2; :exc:`ValueError` for what is no value."""
+    text = node.value
+    if node.tag != "tag:yaml.org,2002:str":
+        raise ValueError(f"tag {node.tag} is not allowed")
+    if getattr(node, "style", None) is not None:  # in quotes
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if _NUMBER.fullmatch(text):
+        if re.match(r"[-+]?0[0-9]", text):
+            raise ValueError(f"'{text}' begins with 0: octal is 0o{text.lstrip('+-0') or '0'}, decimal has no 0 in front")
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError(f"'{text}' is beyond every number")
+        return value
+    if re.fullmatch(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", text):
+        raise ValueError(f"'{text}' is not a finite number")
+    return text
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Plain data of a JSON text; ``where`` names the text in errors.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it is not JSON, a key appears twice in an object, a number is not finite, or it is nested too deeply.
+    """
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(pairs)
+        if len(out) != len(pairs):
+            twice = next(key for n, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:n]))
+            raise ConfigError(f"{where}{_second_line(text, twice)}: key '{twice}' appears twice")
+        return out
+
+    def finite(number: str) -> float:
+        value = float(number)
+        if not math.isfinite(value):
+            raise ConfigError(f"{where}: {number} is beyond every number")
+        return value
+
+    def constant(name: str) -> Any:
+        raise ConfigError(f"{where}: {name} is not a number of JSON")
+
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_float=finite, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        line = f":{error.lineno}" if "\n" in text.strip() else ""
+        raise ConfigError(f"{where}{line}: not valid JSON: {error.msg.lower()}") from None
+    except RecursionError:
+        raise ConfigError(f"{where}: not valid JSON: nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise ConfigError(f"{where}: not valid JSON: {str(error).splitlines()[0]}") from None
+
+
+def _second_line(text: str, key: str) -> str:
+    """``:line`` of the second place where a key stands in a text, if it has lines."""
+    places = [match.start() for match in re.finditer(re.escape(json.dumps(key)) + r"\s*:", text)]
+    if len(places) < 2 or "\n" not in text.strip():
+        return ""
+    return f":{text.count(chr(10), 0, places[1]) + 1}"
+
+
 def parse(text: str, where: str) -> tuple[Any, Lines]:
     """Plain data of a YAML text, and the line of every key path; ``where`` names the text in errors."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
@@ -104,13 +184,10 @@ def parse(text: str, where: str) -> tuple[Any, Lines]:
             return [build(child, (*at, i), depth + 1) for i, child in enumerate(node.value)]
         if len(node.value) > 4000:
             raise ConfigError(f"{where}:{line}: a value of {len(node.value)} characters")
-        loader = yaml.SafeLoader("")
         try:
-            if node.tag == "tag:yaml.org,2002:timestamp":
-                return node.value
-            return loader.construct_object(node)
-        except (yaml.YAMLError, ValueError):
-            raise ConfigError(f"{where}:{line}: '{node.value}' is not a valid value") from None
+            return _scalar(node)
+        except ValueError as error:
+            raise ConfigError(f"{where}:{line}: {error}") from None
 
     return build(root, (), 0), lines
 

@@ -1,18 +1,30 @@
-"""Files that the tool writes: where they are kept, and how they appear whole or not at all."""
+"""The one way to read and write files: bounded, whole or not at all, and with one line that says what is wrong."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import gzip
 import os
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO, cast
 
 from .errors import ConfigError
 
-__all__ = ["cache_folder", "locked", "write_files", "writing"]
+__all__ = ["LIMIT", "bound", "cache_folder", "is_locked", "locked", "read_bytes", "reading", "reason", "share_cache",
+           "write_files", "writing"]
+
+#: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
+LIMIT = "BANKSIDE_MAX_FILE_MIB"
+
+_GZIP = b"\x1f\x8b"
+
+_KINDS = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+          stat.S_IFSOCK: "a socket"}
 
 
 def cache_folder() -> Path:
@@ -20,6 +32,12 @@ def cache_folder() -> Path:
     base = os.environ.get("BANKSIDE_CACHE")
     folder = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bankside"
     return folder.expanduser().absolute()
+
+
+def share_cache() -> None:
+    """Let tools that keep something (WebAssembly modules, fonts) keep it in the cache folder too, if the user named one."""
+    if os.environ.get("BANKSIDE_CACHE"):
+        os.environ["XDG_CACHE_HOME"] = str(cache_folder() / "tools")
 
 
 @contextlib.contextmanager
@@ -32,19 +50,142 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock file ``path``."""
+    try:
+        with open(path) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def reason(error: Exception) -> str:
+    """An error of the file system or of a compressed file, in words."""
+    text = getattr(error, "strerror", None)
+    if text:
+        return str(text).lower()
+    return f"not a whole gzip file ({error})".lower() if isinstance(error, (EOFError, zlib.error, OSError)) else str(error)
+
+
+# Reading -----------------------------------------------------------------------------------------------------------------
+
+
+def bound(limit: int | None) -> int | None:
+    """Bytes that a file may have: ``limit``, or the user's (:data:`LIMIT`).
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the user's is no number of MiB.
+    """
+    own = os.environ.get(LIMIT)
+    if not own:
+        return limit
+    if not own.isascii() or not own.isdigit() or not 0 < int(own) < 1 << 30:
+        raise ConfigError(f"{LIMIT} must be a number of MiB of at least 1, not '{own}'")
+    return int(own) << 20
+
+
+def _regular(what: str) -> Callable[[str, int], int]:
+    """An opener of regular files, which waits for nobody."""
+    def opener(path: str, flags: int) -> int:
+        file = os.open(path, flags | os.O_NONBLOCK)
+        mode = os.fstat(file).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(file)
+            kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+            raise ConfigError(f"{path}: {what} is a regular file, this is {kind}")
+        return file
+
+    return opener
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *, compressed: bool = False
+            ) -> Iterator[BinaryIO]:
+    """A regular file, open to read.
+
+    Parameters
+    ----------
+    what : what the file should be, for errors: "a trace"
+    limit : bytes that it may have, None: any number, because it is read piece by piece
+    compressed : whether a file that begins as a gzip file does is read as what it holds
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If it can't be read, is larger than ``limit``, or is no regular file: a device or a FIFO may have no end. Errors of
+        the file inside the ``with`` block are told alike.
+    """
+    limit = bound(limit)
+    try:
+        with open(path, "rb", opener=_regular(what)) as raw:
+            status = os.fstat(raw.fileno())
+            if limit is not None and status.st_size > limit:
+                raise ConfigError(f"{path}: {what} has at most {limit} bytes, this has {status.st_size} (${LIMIT} raises "
+                                  "the bound)")
+            if compressed and raw.peek(2)[:2] == _GZIP:
+                yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+            else:
+                yield raw
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
+        if "null" not in str(error):  # a byte that no name of a file has
+            raise
+        raise ConfigError(f"{os.fspath(path)!r} is no name of a file") from None
+
+
+def read_bytes(path: str | os.PathLike[str], what: str, limit: int) -> bytes:
+    """All of a regular file of at most ``limit`` bytes; raises as :func:`reading`."""
+    with reading(path, what, limit) as file:
+        most = bound(limit)
+        assert most is not None
+        data = file.read(most + 1)
+        if len(data) > most:  # it has grown
+            raise ConfigError(f"{path}: {what} has at most {most} bytes")
+        return data
+
+
+# Writing -----------------------------------------------------------------------------------------------------------------
+
+
+def _destination(path: Path) -> tuple[Path, bool]:
+    """What a path leads to through links, and whether it takes a stream: a device or a FIFO is written to, never
+    replaced."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return target, False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    if stat.S_ISSOCK(mode) or stat.S_ISBLK(mode):
+        raise OSError(22, f"Is {_KINDS[stat.S_IFMT(mode)]}", str(path))
+    return target, not stat.S_ISREG(mode)
+
+
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> list[Path]:
     """Write files into ``folder``, each whole or not at all, none before all are ready to be put in place.
 
-    A file that already has the content keeps its date. Raises :exc:`ConfigError` if the folder can't be written.
+    A file that already has the content keeps its date. A link stays, and its target is written. A device or a FIFO gets the
+    content as a stream. Raises :exc:`ConfigError` if the folder can't be written.
     """
     folder = Path(folder)
     staged: list[tuple[Path, Path]] = []
+    streams: list[tuple[Path, bytes]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            target = folder / name
+            target, stream = _destination(folder / name)
             data = content.encode() if isinstance(content, str) else content
-            if target.is_file() and target.read_bytes() == data:
+            if stream:
+                streams.append((target, data))
+                continue
+            if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data:
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -54,12 +195,14 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, 0o644)
+        for target, data in streams:
+            with open(os.open(target, os.O_WRONLY | os.O_CLOEXEC), "wb") as file:
+                file.write(data)
         for source, target in staged:
             os.replace(source, target)
     except OSError as error:
         where = error.filename2 or error.filename or folder
-        raise ConfigError(f"can't write to {folder}: {Path(str(where)).name}: "
-                          f"{(error.strerror or str(error)).lower()}") from None
+        raise ConfigError(f"can't write to {folder}: {Path(str(where)).name}: {reason(error)}") from None
     finally:
         for source, _ in staged:
             with contextlib.suppress(OSError):
@@ -69,13 +212,18 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write piece by piece; it is put in place when the ``with`` block ends without an error.
+    """A file to write piece by piece; it is put in place when the ``with`` block ends without an error. A link, a device or
+    a FIFO is treated as :func:`write_files` does.
 
     Raises :exc:`ConfigError` if it can't be written.
     """
-    target = Path(path)
     temporary: str | None = None
     try:
+        target, stream = _destination(Path(path))
+        if stream:
+            with open(os.open(target, os.O_WRONLY | os.O_CLOEXEC), "wb") as file:
+                yield file
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         with open(handle, "wb") as file:
@@ -86,7 +234,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        raise ConfigError(f"can't write {path}: {(error.strerror or str(error)).lower()}") from None
+        raise ConfigError(f"can't write {path}: {reason(error)}") from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):

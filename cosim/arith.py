@@ -12,8 +12,8 @@ from ..constraints.errors import ConfigError
 from ..constraints.formats import FloatFormat
 from ..constraints.units.arith import Operand, OperatorConfig, OperatorResult, operand_layout
 from ..models.numerics import is_nan
+from ..models.numerics.vector_files import read_vectors
 from ..models.numerics.vectors import operands as operand_sets
-from ..models.numerics.vectors import read_vectors
 from .campaign import Campaign, Played, streams
 from .request import SimRequest
 from .streams import Items, play

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib.metadata
 import os
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
-from ..constraints.workspace import cache_folder, locked
+from ..constraints.workspace import cache_folder, is_locked, locked
 from .parts import split
 
 __all__ = ["ARGUMENTS", "build_driver", "build_model", "build_program", "lint", "model_arguments", "simulator_environment",
@@ -313,19 +314,28 @@ def _once(name: str, identity: list[str], make: Callable[[Path], None]) -> Path:
         if (final / "bench").exists():
             return final
         _sweep(home)
-        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as folder:
+        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as folder, locked(Path(folder) / ALIVE):
             make(Path(folder))
             os.rename(Path(folder) / "ready", final)
     return final
 
 
+#: File in the folder of a build that its process holds locked: without a lock the process has been killed.
+ALIVE = ".alive"
+
+
 def _sweep(home: Path) -> None:
-    """Remove what killed runs left more than a day ago, and models that nobody used for a month."""
+    """Remove what killed builds left, what killed simulations left more than a day ago, and models that nobody used for a
+    month."""
     now = time.time()
     for folder in (*home.iterdir(), *(home.parent / "runs").glob("run-*")):
-        days = 1 if folder.name.startswith(("build-", "run-")) else 30
         with contextlib.suppress(OSError):
-            if folder.is_dir() and now - folder.stat().st_mtime > days * 86400:
+            seconds = now - folder.stat().st_mtime
+            if folder.name.startswith("build-"):
+                left = seconds > 60 and not is_locked(folder / ALIVE)
+            else:
+                left = seconds > 86400 * (1 if folder.name.startswith("run-") else 30)
+            if folder.is_dir() and left:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -349,7 +359,7 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
             shutil.copy(path, obj)
     yield
     if not found:
-        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as name:
+        with tempfile.TemporaryDirectory(prefix="build-", dir=home) as name, locked(Path(name) / ALIVE):
             ready = Path(name) / "ready"
             ready.mkdir()
             for path in obj.iterdir():
@@ -370,6 +380,9 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> str:
         process.communicate()
         raise
     if process.returncode:
+        if os.strerror(errno.ENOSPC) in output:
+            raise ConfigError(f"{work.parent}: {os.strerror(errno.ENOSPC).lower()}; BANKSIDE_CACHE names another folder "
+                              "for caches")
         errors = [line for line in output.splitlines() if re.match("%Warning-", line) or "rror" in line]
         errors = errors or output.splitlines()[-1:] or ["no output"]
         raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints.errors import ConfigError
+from ..constraints.workspace import read_bytes
 
 __all__ = ["Arc", "Cell", "FlipFlop", "Library", "Pin", "Table", "parse", "read", "truth_table"]
 
@@ -327,13 +328,7 @@ def read(path: str | os.PathLike[str], dont_use: tuple[str, ...] = ()) -> Librar
         If it can't be read, is no Liberty file, or lacks an inverter, a two-input NAND or a D flip-flop.
     """
     path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ConfigError(f"{path}: {size} bytes; a Liberty file has at most {MAX_BYTES}")
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    data = read_bytes(path, "a Liberty file", MAX_BYTES)
     return parse(data.decode("utf-8", "surrogateescape"), str(path), dont_use)
 
 
@@ -353,6 +348,8 @@ def _parse(text: str, source: str, dont_use: tuple[str, ...]) -> Library:
         if not group.args:
             raise ConfigError(f"{source}: a cell without a name")
         name = group.args[0]
+        if name in cells:
+            raise ConfigError(f"{source}: cell '{name}' appears twice")
         if any(fnmatchcase(name, pattern) for pattern in dont_use):
             group.attributes["dont_use"] = "true"
         cells[name] = _cell(group, templates, time_ns, cap_ff, default_cap, source)

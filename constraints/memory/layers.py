@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..document import Strict, parse, read_text, validate
 from ..errors import ConfigError, nearest
+from ..workspace import reading
 
 __all__ = ["Places", "layered"]
 
@@ -51,10 +52,10 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
 
     base = _base(document["based_on"], path, folder, fail)
     try:
-        base.open("rb").close()
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise fail(f"based_on: {base}: {reason}", "based_on") from None
+        with reading(base, "a memory file"):
+            pass
+    except ConfigError as error:
+        raise fail(f"based_on: {error}", "based_on") from None
     chain = (*above, path.resolve())
     if base.resolve() in chain:
         names = " -> ".join(p.name for p in [*chain[chain.index(base.resolve()):], base.resolve()])

@@ -307,7 +307,7 @@ class PamPuResult(RateResult, NumericResult):
 UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
             module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
             model="bankside.models.pam.pu:local_attention", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
-            workload=AttentionWorkload, result=PamPuResult,
+            workload=AttentionWorkload, result=PamPuResult, program="bankside.models.pam.program:attention_program",
             trial=Trial({"lanes": 4, "buffer_bytes": 48, "query_bytes": 32, "tile_tokens": 4, "max_head_dim": 16,
                          "max_tokens": 255, "format": "bf16", "acc_format": "bf16", "score_format": "bf16"},
                         {"tokens": 9, "head_dim": 8}))

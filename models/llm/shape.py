@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...constraints.document import MAX_BYTES, Strict, read_text
+from ...constraints.document import MAX_BYTES, Strict, parse_json, read_text
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.llm import MODELS
 
@@ -207,6 +206,15 @@ def _llama(r: _Reader) -> dict[str, Any]:
     family = r.values["model_type"]
     hidden, heads = r.integer("hidden_size"), r.integer("num_attention_heads")
     window = r.values.get("sliding_window")
+    kinds = r.values.get("layer_types")
+    if kinds is not None and (not isinstance(kinds, list) or len({str(kind) for kind in kinds}) > 1):
+        raise ConfigError(f"{r.place('layer_types')}: layer_types must be a list of equal entries: layers with different "
+                          "windows are not supported")
+    if kinds and kinds[0] == "full_attention":
+        window = None
+    elif kinds and kinds[0] != "sliding_attention":
+        valid = ("full_attention", "sliding_attention")
+        raise ConfigError(f"{r.place('layer_types')}: {nearest('layer type', str(kinds[0]), valid)}")
     if family.startswith("qwen"):
         # These cards give a window that use_sliding_window switches on, for the layers above max_window_layers only.
         if r.flag("use_sliding_window", False):
@@ -309,13 +317,17 @@ def model_names() -> list[str]:
 
 
 def _builtin(name: str) -> str | None:
-    """Built-in model meant by ``name``: case, an organisation prefix, ``_`` for ``-`` and ``llama3`` don't matter."""
-    plain = name.strip().lower().split("/")[-1].replace("_", "-").replace(" ", "-").removeprefix("meta-")
+    """Built-in model meant by a bare ``name``: case, ``_`` for ``-`` and ``llama3`` don't matter."""
+    if os.sep in name:
+        return None
+    plain = name.strip().lower().replace("_", "-").replace(" ", "-").removeprefix("meta-")
     return next((name for name in (plain, re.sub(r"^([a-z]+)(?=\d)", r"\1-", plain)) if name in MODELS), None)
 
 
 def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
     """Shape of a built-in model, of a ``config.json``, or of a folder that has one.
+
+    A name with ``/`` is a path; a bare name is the built-in model if there is one.
 
     Raises
     ------
@@ -325,10 +337,13 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
     name = os.fspath(name_or_path)
     builtin = _builtin(name)
     path = Path(name)
-    if builtin and not path.is_file():
+    if builtin:
         return _read(MODELS[builtin], builtin)
     if path.is_dir():
         path = path / "config.json"
+    elif os.sep in name and not path.exists():
+        hint = _builtin(path.name)
+        raise ConfigError(f"{name}: no such file or folder" + (f"; the built-in model is called {hint}" if hint else ""))
     if not path.exists() and not name.endswith(".json") and os.sep not in name.rstrip(os.sep):
         raise ConfigError(f"{nearest('model', name, MODELS)}, or give the path of a Hugging Face config.json")
     return _read(path, path.parent.resolve().name if path.name == "config.json" else path.stem)
@@ -336,12 +351,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
 
 def _read(path: Path, name: str) -> ModelShape:
     text = read_text(path, "a model's config.json", MAX_BYTES)
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{path}:{error.lineno}: not valid JSON: {error.msg.lower()}") from None
-    except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{path}: not valid JSON: {str(error).splitlines()[0]}") from None
+    values = parse_json(text, str(path))
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: not a model's config.json: a list of keys and values is needed, "
                           f"not {type(values).__name__}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
-import zlib
 from collections.abc import Callable, Iterator
 
 from ...constraints.errors import ConfigError
+from ...constraints.workspace import reading
 
 __all__ = ["LONGEST", "Progress", "first_lines", "line_blocks", "shown"]
 
@@ -20,8 +19,6 @@ BLOCK = 1 << 18
 
 #: Told the bytes of the file that have been read, and how many it has (0: not known).
 Progress = Callable[[int, int], None]
-
-_GZIP = b"\x1f\x8b"
 
 
 def line_blocks(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[tuple[int, list[bytes]]]:
@@ -35,25 +32,18 @@ def line_blocks(path: str | os.PathLike[str], progress: Progress | None = None) 
         If it can't be read, or a line is longer than :data:`LONGEST` bytes.
     """
     number, rest = 1, b""
-    try:
-        with open(path, "rb") as raw:
-            size = os.fstat(raw.fileno()).st_size
-            file: io.BufferedIOBase | gzip.GzipFile = raw
-            if raw.peek(2)[:2] == _GZIP:
-                file = gzip.GzipFile(fileobj=raw)
-            done = 0
-            while data := file.read(BLOCK):
-                done += len(data)
-                lines = (rest + data).split(b"\n")
-                rest = lines.pop()
-                yield number, lines
-                number += len(lines)
-                if len(rest) > LONGEST:
-                    break
-                if progress is not None:
-                    progress(done if file is raw else raw.tell(), size)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"{path}: {_reason(error)}") from None
+    with reading(path, "a trace", compressed=True) as file:
+        raw = file.fileobj if isinstance(file, gzip.GzipFile) else file
+        size = os.fstat(raw.fileno()).st_size
+        while data := file.read(BLOCK):
+            lines = (rest + data).split(b"\n")
+            rest = lines.pop()
+            yield number, lines
+            number += len(lines)
+            if len(rest) > LONGEST:
+                break
+            if progress is not None:
+                progress(raw.tell(), size)
     if len(rest) > LONGEST:
         raise ConfigError(f"{path}:{number}: more than {LONGEST} bytes in a line; not a trace")
     if rest:
@@ -81,9 +71,3 @@ def shown(word: bytes) -> str:
     """A word of a trace as a message can have it."""
     text = word.decode("utf-8", "backslashreplace")
     return text if len(text) <= 40 and text.isprintable() else ascii(text[:20]).strip("'") + "..." * (len(text) > 20)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
-        return f"not a whole gzip file ({str(error).lower()})"
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -26,8 +26,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...constraints.document import parse_json
 from ...constraints.errors import ConfigError
-from ...constraints.workspace import writing
+from ...constraints.workspace import reading, writing
 from .placement import KvTable
 
 __all__ = ["Activation", "DenseSource", "Locality", "ReplaySource", "SparsitySource", "SyntheticSource", "TraceStep",
@@ -227,15 +228,12 @@ def read_trace(path: str | os.PathLike[str]) -> list[list[TraceStep]]:
     """
     where = os.fspath(path)
     requests: dict[int, list[TraceStep]] = {}
-    try:
-        with open(path, "rb") as file:
-            number = 0
-            while raw := file.readline(MAX_LINE):
-                number += 1
-                if raw.strip():
-                    _line(f"{where}:{number}", raw, number, requests)
-    except OSError as error:
-        raise ConfigError(f"{where}: {(error.strerror or str(error)).lower()}") from None
+    with reading(path, "a trace of attention") as file:
+        number = 0
+        while raw := file.readline(MAX_LINE):
+            number += 1
+            if raw.strip():
+                _line(f"{where}:{number}", raw, number, requests)
     if not number:
         raise ConfigError(f"{where}: is empty; a trace of attention begins with a header line")
     if not requests:
@@ -247,9 +245,10 @@ def _line(where: str, raw: bytes, number: int, requests: dict[int, list[TraceSte
     if not raw.endswith(b"\n") and len(raw) == MAX_LINE:
         raise ConfigError(f"{where}: a line has at most {MAX_LINE} bytes")
     try:
-        data = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{where}: not valid JSON") from None
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{where}: not UTF-8 text") from None
+    data = parse_json(text, where)
     if not isinstance(data, dict):
         raise ConfigError(f"{where}: a line is an object of keys and values, not {type(data).__name__}")
     if number == 1:

@@ -64,10 +64,12 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
 
     for number, line in enumerate(text.split("\n"), 1):
         content = line.split("#", 1)[0].rstrip() if "#" in line else line.rstrip()
-        words = content.lstrip(" ")
+        words = content.lstrip()
         if not words:
             continue
         try:
+            if content[:-len(words)].strip(" "):
+                raise ConfigError("a line is indented with spaces, not with tabs")
             indent = len(content) - len(words)
             while True:
                 inside, body, _ = blocks[-1]

@@ -7,22 +7,21 @@ the same seed gives the same requests whatever else is asked for.
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import math
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from ...constraints.document import load
+from ...constraints.document import load, parse_json
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.workloads import FILES, MAX_TOKENS, ArrivalSpec, Beta, Fixed, LogNormal, Quantiles, WorkloadSpec
+from ...constraints.workspace import reading
 
 __all__ = ["FORMATS", "Workload", "arrival_times", "draw", "load_workload", "read_requests", "sample_lengths",
            "workload_names", "write_requests"]
@@ -36,7 +35,6 @@ MAX_REQUESTS = 20_000_000
 #: Latest arrival, in seconds: whole nanoseconds are exact up to here.
 MAX_SECONDS = 4e6
 
-_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -321,22 +319,15 @@ def write_requests(workload: Workload, form: str) -> Iterator[bytes]:
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; a line that is not text or too long is an error that names it."""
     number = 0
-    try:
-        with open(path, "rb") as raw:
-            file: BinaryIO | gzip.GzipFile = raw
-            if raw.peek(2)[:2] == _GZIP:
-                file = gzip.GzipFile(fileobj=raw)
-            while line := file.readline(LONGEST + 1):
-                number += 1
-                if len(line) > LONGEST:
-                    raise ConfigError(f"{path}:{number}: more than {LONGEST} bytes in a line")
-                try:
-                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-                except UnicodeDecodeError:
-                    raise ConfigError(f"{path}:{number}: not UTF-8 text") from None
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
-        raise ConfigError(f"{path}: {str(reason).lower()}") from None
+    with reading(path, "a file of requests", compressed=True) as file:
+        while line := file.readline(LONGEST + 1):
+            number += 1
+            if len(line) > LONGEST:
+                raise ConfigError(f"{path}:{number}: more than {LONGEST} bytes in a line")
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise ConfigError(f"{path}:{number}: not UTF-8 text") from None
 
 
 def _short(text: str) -> str:
@@ -368,9 +359,9 @@ def _seconds(text: str, what: str) -> float:
 def _json_rows(lines: Iterator[str]) -> Iterator[Row | None]:
     for line in lines:
         try:
-            request = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"not valid JSON: {getattr(error, 'msg', str(error)).lower()}") from None
+            request = parse_json(line, "")
+        except ConfigError as error:
+            raise ValueError(str(error).removeprefix(": ")) from None
         if not isinstance(request, dict):
             raise ValueError(f"a request is an object with input_toks and output_toks, not {_short(line.strip())}")
         if "sub_requests" in request:

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 from pydantic import Field, model_validator
 
-from bankside.constraints.document import MAX_BYTES, Strict, load, parse, validate
+from bankside.constraints.document import MAX_BYTES, Strict, load, parse, parse_json, validate
 from bankside.constraints.errors import BanksideError, CheckFailed, ConfigError, ToolMissing, nearest
 
 
@@ -60,11 +60,17 @@ def test_a_valid_document(tmp_path):
     ("mode: fast\npart: {name: y}\n", ":2: missing key 'part.width'"),
     ("mode: quick\n", ":1: mode: input should be 'fast' or 'slow', not 'quick'"),
     ("mode: fast\nrate: -1\n", ":2: rate: input should be greater than 0, not -1"),
-    ("mode: fast\nrate: .inf\n", ":2: rate: input should be a finite number, not inf"),
-    ("mode: fast\nrate: .nan\n", ":2: rate: input should be a finite number, not nan"),
+    ("mode: fast\nrate: .inf\n", ":2: '.inf' is not a finite number"),
+    ("mode: fast\nrate: -.nan\n", ":2: rate: input should be a valid number, not '-.nan'"),
+    ("mode: fast\nrate: .nan\n", ":2: '.nan' is not a finite number"),
+    ("mode: fast\nrate: 1e400\n", ":2: '1e400' is beyond every number"),
+    ("mode: fast\npart: {width: 010}\n", ":2: '010' begins with 0: octal is 0o10, decimal has no 0 in front"),
+    ("mode: fast\npart: {width: 1_0}\n", ":2: part.width: input should be a valid integer, not '1_0'"),
+    ("mode: fast\nrate: 1:30\n", ":2: rate: input should be a valid number, not '1:30'"),
+    ("mode: fast\nenabled: on\n", ":2: enabled: input should be a valid boolean, not 'on'"),
     ("mode: fast\npart:\n\n  width: 65\n", ":4: part.width: input should be less than or equal to 64, not 65"),
     ("mode: fast\npart: {width: '3'}\n", ":2: part.width: input should be a valid integer, not '3'"),
-    ("mode: fast\npart: {width: yes}\n", ":2: part.width: input should be a valid integer, not True"),
+    ("mode: fast\npart: {width: yes}\n", ":2: part.width: input should be a valid integer, not 'yes'"),
     ("mode: fast\npart: {width: 3.0}\n", ":2: part.width: input should be a valid integer, not 3.0"),
     ("mode: fast\nenabled: 1\n", ":2: enabled: input should be a valid boolean, not 1"),
     ("mode: fast\nparts:\n- width: 1\n- width: 0\n",
@@ -80,7 +86,8 @@ def test_a_valid_document(tmp_path):
     ("mode\n", ": must be a mapping of keys to values, not str"),
     ("? [a]\n: 1\n", ":1: a key must be plain text"),
     ("mode: !!python/object/apply:os.system ['x']\n", ":1: tag tag:yaml.org,2002:python/object/apply:os.system is not"),
-    ("mode: !!python/name:os.system x\n", ":1: 'x' is not a valid value"),
+    ("mode: !!python/name:os.system x\n", ":1: tag tag:yaml.org,2002:python/name:os.system is not allowed"),
+    ("mode: !!int 5\n", ":1: tag tag:yaml.org,2002:int is not allowed"),
     ("part: !mine {width: 1}\n", ":1: tag !mine is not allowed"),
     ("mode: 2024-13-77\n", ":1: mode: input should be 'fast' or 'slow', not '2024-13-77'"),
     ("mode: 2024-01-01\n", ":1: mode: input should be 'fast' or 'slow', not '2024-01-01'"),
@@ -115,8 +122,40 @@ def test_a_typo_is_not_told_twice(tmp_path):
 def test_files_that_can_not_be_read(tmp_path):
     with pytest.raises(ConfigError, match=r"absent\.yaml: no such file or directory"):
         load(tmp_path / "absent.yaml", Whole)
-    with pytest.raises(ConfigError, match="is a directory"):
+    with pytest.raises(ConfigError, match="a configuration file is a regular file, this is a directory"):
         load(tmp_path, Whole)
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("10", 10), ("-3", -3), ("0o17", 15), ("0x1F", 31), ("1e3", 1000.0), (".5", 0.5), ("2.", 2.0), ("true", True),
+    ("~", None),
+    ("'5'", "5"), ("yes", "yes"), ("2024-01-01", "2024-01-01"), ("1e", "1e"), ("0", 0), ("-0.25", -0.25)])
+def test_plain_values_are_those_of_yaml_1_2(text, value):
+    found = parse(f"a: {text}\n", "text")[0]["a"]
+    assert found == value and type(found) is type(value)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    path = tmp_path / "unit.yaml"
+    path.write_bytes(b"\xef\xbb\xbfmode: fast\n")
+    assert load(path, Whole).mode == "fast"
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('{"a": 1, "b": {"c": 2, "c": 3}}', "f: key 'c' appears twice"),
+    ('{"a": 1,\n"b": 2,\n"a": 3}', "f:3: key 'a' appears twice"),
+    ('{"a": NaN}', "f: NaN is not a number of JSON"), ('[-Infinity]', "f: -Infinity is not a number of JSON"),
+    ('{"a": 1e999}', "f: 1e999 is beyond every number"), ("[" * 200_000, "f: not valid JSON: nested too deeply"),
+    ('{"a":\n1,}', "f:2: not valid JSON: "), ("", "f: not valid JSON: expecting value"),
+    ("9" * 10_000, "f: not valid JSON: ")])
+def test_json_that_means_two_things_or_nothing(text, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_json(text, "f")
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+def test_json():
+    assert parse_json('{"a": [1, 2.5, null, "x"], "b": {"a": true}}', "f") == {"a": [1, 2.5, None, "x"], "b": {"a": True}}
 
 
 def test_parse_gives_the_line_of_every_key():

@@ -1,14 +1,26 @@
 """Files appear whole or not at all, and two processes take turns."""
 
+import gzip
 import multiprocessing
 import os
+import stat
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.workspace import cache_folder, locked, write_files
+from bankside.constraints.workspace import (
+    LIMIT,
+    cache_folder,
+    is_locked,
+    locked,
+    read_bytes,
+    reading,
+    write_files,
+    writing,
+)
 
 
 def test_cache_folder(monkeypatch, tmp_path):
@@ -82,3 +94,103 @@ def test_lock_makes_the_second_wait(tmp_path):
         process.join(20)
     assert [what for what, _ in seen] == ["in", "out", "in", "out"]
     assert (tmp_path / "deep" / "lock").exists()
+
+
+def test_a_held_lock_is_seen(tmp_path):
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    with locked(path):
+        assert is_locked(path)
+    assert not is_locked(path)
+
+
+# Reading -----------------------------------------------------------------------------------------------------------------
+
+
+def test_only_regular_files_are_read(tmp_path):
+    """A device has no end, a FIFO may never begin."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for path, kind in ((tmp_path / "fifo", "a FIFO"), (tmp_path / "link", "a device"), (tmp_path, "a directory"),
+                       ("/dev/zero", "a device")):
+        with pytest.raises(ConfigError, match=f"^{path}: a trace is a regular file, this is {kind}$"):
+            read_bytes(path, "a trace", 100)
+    with pytest.raises(ConfigError, match="is no name of a file$"):
+        read_bytes("a\0b", "a trace", 100)
+    with pytest.raises(ConfigError, match="^/none: no such file or directory$"):
+        read_bytes("/none", "a trace", 100)
+
+
+def test_the_bound_of_a_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 1000)
+    assert read_bytes(path, "a trace", 1000) == b"x" * 1000
+    with pytest.raises(ConfigError, match=rf"a trace has at most 999 bytes, this has 1000 \(\${LIMIT} raises the bound\)$"):
+        read_bytes(path, "a trace", 999)
+    monkeypatch.setenv(LIMIT, "1")
+    assert len(read_bytes(path, "a trace", 999)) == 1000
+    for wrong in ("0", "-1", "x", "1.5", "9" * 30):
+        monkeypatch.setenv(LIMIT, wrong)
+        with pytest.raises(ConfigError, match=f"^{LIMIT} must be a number of MiB of at least 1, not '{wrong}'$"):
+            read_bytes(path, "a trace", 999)
+
+
+def test_compressed_files(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(gzip.compress(b"text"))
+    with reading(path, "a trace", compressed=True) as file:
+        assert file.read() == b"text"
+    path.write_bytes(gzip.compress(b"text" * 100)[:-9])
+    with pytest.raises(ConfigError, match="not a whole gzip file"), reading(path, "a trace", compressed=True) as file:
+        file.read()
+
+
+# Links, devices and FIFOs ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["write_files", "writing"])
+def write(request):
+    def pieces(path, data):
+        with writing(path) as file:
+            file.write(data)
+
+    return pieces if request.param == "writing" else lambda path, data: write_files(path.parent, {path.name: data})
+
+
+def test_a_link_stays_and_its_target_is_written(write, tmp_path):
+    target, link, other = tmp_path / "there" / "target", tmp_path / "link", tmp_path / "other"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    other.symlink_to(link)
+    for data in (b"one", b"two"):   # the target is made, then replaced
+        write(other, data)
+        assert other.is_symlink() and link.is_symlink() and target.read_bytes() == data
+    assert {path.name for path in tmp_path.rglob("*")} == {"there", "target", "link", "other"}
+
+
+def test_a_device_stays_a_device(write, tmp_path):
+    before = os.stat("/dev/null")
+    write(Path("/dev/null"), b"gone")
+    link = tmp_path / "null"
+    link.symlink_to("/dev/null")
+    write(link, b"gone")
+    after = os.stat("/dev/null")
+    assert stat.S_ISCHR(after.st_mode) and (after.st_ino, after.st_rdev) == (before.st_ino, before.st_rdev)
+    with pytest.raises(ConfigError, match="no space left on device$"):
+        write(Path("/dev/full"), b"x" * 100_000)
+
+
+def test_a_fifo_gets_a_stream(write, tmp_path):
+    path, got = tmp_path / "fifo", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    write(path, b"x" * 200_000)
+    reader.join()
+    assert got == [b"x" * 200_000] and stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_folder_is_not_written(write, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match="is a directory$"):
+        write(tmp_path / "folder", b"x")

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from bankside.constraints.errors import CheckFailed
+from bankside.constraints.workspace import locked
 from bankside.cosim import build
-from bankside.cosim.build import build_model, without_initial_values
+from bankside.cosim.build import ALIVE, build_model, without_initial_values
 from bankside.cosim.streams import Items, StreamPort, bench_text, play
 
 pytestmark = pytest.mark.xdist_group("streams")
@@ -220,18 +221,19 @@ def test_design_that_verilator_rejects(tmp_path, monkeypatch):
 
 
 def test_old_folders_are_swept(tmp_path, monkeypatch):
-    """Work of a killed run after a day, a model after a month without use."""
+    """A killed build at the next, work of a killed run after a day, a model after a month without use."""
     monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
     day = 86400
-    for name, age in (("models/build-a", 2 * day), ("models/build-b", 0), ("models/unit-old", 31 * day),
-                      ("models/unit-used", 29 * day), ("runs/run-a", 2 * day), ("runs/run-b", 0)):
+    for name, age in (("models/build-a", 120), ("models/build-b", 0), ("models/build-c", 2 * day),
+                      ("models/unit-old", 31 * day), ("models/unit-used", 29 * day), ("runs/run-a", 2 * day), ("runs/run-b", 0)):
         (tmp_path / name).mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - age, time.time() - age))
     monkeypatch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("built"))
-    with pytest.raises(pytest.fail.Exception):
+    with locked(tmp_path / "models" / "build-c" / ALIVE), pytest.raises(pytest.fail.Exception):
+        os.utime(tmp_path / "models" / "build-c", (time.time() - 2 * day,) * 2)
         build_model(UNIT, "defects", "bench")
     left = {str(p.relative_to(tmp_path)) for p in tmp_path.glob("*/*") if p.is_dir()}
-    assert left == {"models/build-b", "models/unit-used", "runs/run-b"}
+    assert left == {"models/build-b", "models/build-c", "models/unit-used", "runs/run-b"}
 
 
 #: Two registers one behind the other, written as the generators write parts; ready goes through both.

@@ -6,8 +6,9 @@ import pytest
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.formats import BF16, FP16, FP32, IntegerFormat, float_format
 from bankside.constraints.units.arith import Operand
-from bankside.models.numerics import add, decode, divide, multiply, to_float64, vectors
-from bankside.models.numerics.vectors import corners, operands, read_vectors, vector_blocks, write_vectors
+from bankside.models.numerics import add, decode, divide, multiply, to_float64, vector_files, vectors
+from bankside.models.numerics.vector_files import read_vectors, vector_blocks, write_vectors
+from bankside.models.numerics.vectors import corners, operands
 
 FLOATS = [FP16, BF16, FP32, *(float_format(name) for name in ("e2m1", "e3m2", "e4m3", "e2m27", "e11m1", "e11m27"))]
 INTEGERS = [IntegerFormat(width, signed) for width in (1, 2, 8, 31, 32, 63, 64) for signed in (True, False)]
@@ -193,7 +194,7 @@ def test_letters_of_either_case_and_other_results(tmp_path):
 @pytest.mark.parametrize("last", [b"", b"8001 0002 7E00\n", b"1 2 3 4\n"])
 def test_blocks(tmp_path, monkeypatch, last):
     """Lines are whole wherever a block ends, and their numbers right."""
-    monkeypatch.setattr(vectors, "CHUNK", 64)
+    monkeypatch.setattr(vector_files, "CHUNK", 64)
     rng = np.random.default_rng(1)
     columns = rng.integers(0, 1 << 16, (3, 500))
     path = tmp_path / "v.txt"
