@@ -24,6 +24,9 @@ MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
 MAX_DEPTH = 32
 
+#: Problems of a file that one error tells.
+MAX_PROBLEMS = 5
+
 
 class Strict(BaseModel):
     """Base of every schema: unknown keys, infinities and silent conversions are errors; objects are immutable."""
@@ -193,13 +196,15 @@ def parse(text: str, where: str) -> tuple[Any, Lines]:
 
 
 def validate(document: Any, model: type[Model], where: str, lines: Lines | None = None) -> Model:
-    """Check plain data against ``model``; all errors are told at once, one clause each."""
+    """Check plain data against ``model``; several errors are told at once, one clause each."""
     if not isinstance(document, dict):
         raise ConfigError(f"{where}: must be a mapping of keys to values, not {type(document).__name__}")
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise ConfigError("; ".join(_explain(error, model, where, lines or {}))) from None
+        problems = _explain(error, model, where, lines or {})
+        more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+        raise ConfigError("; ".join([*problems[:MAX_PROBLEMS], *more])) from None
 
 
 def _explain(error: ValidationError, model: type[BaseModel], where: str, lines: Lines) -> list[str]:

@@ -225,7 +225,8 @@ def test_old_folders_are_swept(tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
     day = 86400
     for name, age in (("models/build-a", 120), ("models/build-b", 0), ("models/build-c", 2 * day),
-                      ("models/unit-old", 31 * day), ("models/unit-used", 29 * day), ("runs/run-a", 2 * day), ("runs/run-b", 0)):
+                      ("models/unit-old", 31 * day), ("models/unit-used", 29 * day), ("runs/run-a", 2 * day),
+                      ("runs/run-b", 0)):
         (tmp_path / name).mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - age, time.time() - age))
     monkeypatch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("built"))
