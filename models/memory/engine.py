@@ -96,7 +96,7 @@ class _Part:
 class _Turn:
     count: int
     body: list
-    jumps: bool                          # no address moves with this loop
+    jumps: bool                          # no address moves with this loop, and its iterations may repeat
 
 
 @dataclass
@@ -163,8 +163,13 @@ class Engine:
                 out.append(_Part(node.name, self.compile(node.body, loops)))
             elif isinstance(node, Loop) and node.count:
                 inner = self.compile(node.body, (*loops, node.count))
-                out.append(_Turn(node.count, inner, not self.moves(inner, len(loops))))
+                # The second of two iterations can be jumped: it pays if loops are inside, whose turns multiply.
+                repeats = node.count > 2 or node.count == 2 and self.has_loop(inner)
+                out.append(_Turn(node.count, inner, repeats and not self.moves(inner, len(loops))))
         return out
+
+    def has_loop(self, body: list) -> bool:
+        return any(isinstance(node, _Turn) or isinstance(node, _Part) and self.has_loop(node.body) for node in body)
 
     def moves(self, body: list, level: int) -> bool:
         """Whether an address in ``body`` has a stride over loop ``level``."""
@@ -371,7 +376,7 @@ class Engine:
         index = 0
         while index < turn.count:
             self.at[level] = index
-            if self.jump and turn.jumps and turn.count > 2:
+            if self.jump and turn.jumps:
                 if len(segments) >= REMEMBERED:
                     self.merge(whole, segments)
                     segments, marks = [], {}
