@@ -41,6 +41,9 @@ OUTPUT_LOAD_FF = 10.0
 #: begin with what they hold.
 MOST_INITIAL_ROWS = 1024
 
+#: Bits of inputs that Amaranth can number in a module: data, a valid or ready of each stream, clock and reset.
+MOST_INPUT_BITS = 1 << 16
+
 _ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{MOST_INITIAL_ROWS + 1},}}  end\n")
 
 
@@ -93,7 +96,11 @@ def _stop_processes(interrupt: BaseException) -> None:
 
 
 def _made(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
-    """As :func:`_generate`; :exc:`ConfigError` if there is no folder for what its tools keep."""
+    """As :func:`_generate`; :exc:`ConfigError` if the unit is too wide, or there is no folder for what its tools keep."""
+    wide = sum(port.layout.bits + port.stream if port.is_input else port.stream for port in config.ports()) + 2
+    if wide > MOST_INPUT_BITS:
+        raise ConfigError(f"{unit.name}: a module has at most {MOST_INPUT_BITS} bits of inputs in Amaranth, this "
+                          f"configuration {wide}")
     try:
         return _generate(unit, config, name)
     except Exception as error:

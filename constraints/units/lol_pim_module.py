@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field as Key
 from pydantic import model_validator
@@ -113,17 +113,11 @@ class LolPimModuleConfig(UnitConfig):
         )
 
 
-def _preset(channels: int, buffering: Literal["single", "ping-pong"]) -> LolPimModuleConfig:
-    return LolPimModuleConfig(channel=AimChannelConfig(buffering=buffering, opsize_bits=18),
-                              hub=PimHubConfig(channels=channels))
-
-
+#: A channel of a module, which a head has to itself in the partitioning of the baseline (section 4); 512 KB of registers,
+#: buffers of 96 KB (Table 5). The module of 16 channels has more bits of inputs than Amaranth gives a module.
 PRESETS: dict[str, LolPimModuleConfig] = {
-    # A channel of a module, which a head has to itself in the partitioning of the baseline (section 4).
-    "lol-pim-channel": _preset(1, "single"),
-    # Table 5: 16 channels, 512 KB of registers, buffers of 96 KB.
-    "lol-pim": _preset(16, "ping-pong"),
-}
+    "lol-pim-channel": LolPimModuleConfig(channel=AimChannelConfig(buffering="single", opsize_bits=18),
+                                          hub=PimHubConfig(channels=1))}
 
 
 class DecodeCase(Strict):

@@ -250,3 +250,9 @@ def test_interruption_stops_what_was_started(tiny, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         verilog(select(tiny[0], sets=tiny[2::2]))
     assert started[0].returncode == -9
+
+
+def test_a_module_that_is_too_wide_is_told(cli):
+    """Amaranth numbers the bits of its inputs with 16 bits."""
+    cli("gen", "lol-pim-module", "--set", "hub.channels=16").failed(
+        2, "lol-pim-module: a module has at most 65536 bits of inputs in Amaranth, this configuration 65896")
