@@ -207,7 +207,8 @@ class RecordFolder:
     def read(path: Path) -> Record:
         """A record by its file, checked against its name and its own digests; :exc:`RecordError` if it can't be trusted."""
         try:
-            record = validate(parse_json(read_text(path, "a measurement record", MAX_BYTES), str(path)), Record, str(path))
+            text = read_text(path, "a measurement record", MAX_BYTES)
+            record = validate(parse_json(text, str(path)), Record, str(path))
         except ConfigError as error:
             raise RecordError(str(error)) from None
         if record.name != path.stem:

@@ -112,7 +112,9 @@ def parse_json(text: str, where: str) -> Any:
         out = dict(pairs)
         if len(out) != len(pairs):
             twice = next(key for n, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:n]))
-            raise ConfigError(f"{where}{_second_line(text, twice)}: key '{twice}' appears twice")
+            places = [match.start() for match in re.finditer(re.escape(json.dumps(twice)) + r"\s*:", text)]
+            line = _line(where, text.count("\n", 0, places[1]) + 1) if len(places) > 1 else ""
+            raise ConfigError(f"{where}{line}: key '{twice}' appears twice")
         return out
 
     def finite(number: str) -> float:
@@ -127,20 +129,16 @@ def parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_float=finite, parse_constant=constant)
     except json.JSONDecodeError as error:
-        line = f":{error.lineno}" if "\n" in text.strip() else ""
-        raise ConfigError(f"{where}{line}: not valid JSON: {error.msg.lower()}") from None
+        raise ConfigError(f"{where}{_line(where, error.lineno)}: not valid JSON: {error.msg.lower()}") from None
     except RecursionError:
         raise ConfigError(f"{where}: not valid JSON: nested too deeply") from None
     except ValueError as error:  # a number of thousands of digits
         raise ConfigError(f"{where}: not valid JSON: {str(error).splitlines()[0]}") from None
 
 
-def _second_line(text: str, key: str) -> str:
-    """``:line`` of the second place where a key stands in a text, if it has lines."""
-    places = [match.start() for match in re.finditer(re.escape(json.dumps(key)) + r"\s*:", text)]
-    if len(places) < 2 or "\n" not in text.strip():
-        return ""
-    return f":{text.count(chr(10), 0, places[1]) + 1}"
+def _line(where: str, line: int) -> str:
+    """``:line``, unless the place has its line already, or is an option, which has none."""
+    return "" if where.startswith("--") or re.search(r":\d+$", where) else f":{line}"
 
 
 def parse(text: str, where: str) -> tuple[Any, Lines]:
@@ -190,7 +188,7 @@ def parse(text: str, where: str) -> tuple[Any, Lines]:
         try:
             return _scalar(node)
         except ValueError as error:
-            raise ConfigError(f"{where}:{line}: {error}") from None
+            raise ConfigError(f"{where}{_line(where, line)}: {error}") from None
 
     return build(root, (), 0), lines
 

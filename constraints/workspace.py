@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import os
@@ -23,7 +24,7 @@ LIMIT = "BANKSIDE_MAX_FILE_MIB"
 
 _GZIP = b"\x1f\x8b"
 
-_KINDS = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+_KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
           stat.S_IFSOCK: "a socket"}
 
 
@@ -96,6 +97,8 @@ def _regular(what: str) -> Callable[[str, int], int]:
         mode = os.fstat(file).st_mode
         if not stat.S_ISREG(mode):
             os.close(file)
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             kind = _KINDS.get(stat.S_IFMT(mode), "something else")
             raise ConfigError(f"{path}: {what} is a regular file, this is {kind}")
         return file
@@ -162,9 +165,9 @@ def _destination(path: Path) -> tuple[Path, bool]:
     except OSError:
         return target, False
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(21, "Is a directory", str(path))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if stat.S_ISSOCK(mode) or stat.S_ISBLK(mode):
-        raise OSError(22, f"Is {_KINDS[stat.S_IFMT(mode)]}", str(path))
+        raise OSError(errno.EINVAL, f"Is {_KINDS[stat.S_IFMT(mode)]}", str(path))
     return target, not stat.S_ISREG(mode)
 
 

@@ -343,7 +343,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
         path = path / "config.json"
     elif os.sep in name and not path.exists():
         hint = _builtin(path.name)
-        raise ConfigError(f"{name}: no such file or folder" + (f"; the built-in model is called {hint}" if hint else ""))
+        raise ConfigError(f"{name}: no such file or directory" + (f"; the built-in model is called {hint}" if hint else ""))
     if not path.exists() and not name.endswith(".json") and os.sep not in name.rstrip(os.sep):
         raise ConfigError(f"{nearest('model', name, MODELS)}, or give the path of a Hugging Face config.json")
     return _read(path, path.parent.resolve().name if path.name == "config.json" else path.stem)

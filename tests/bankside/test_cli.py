@@ -41,11 +41,11 @@ BAD_ARGUMENTS = {
     "no multiple": ("gen pam-pu --set query_bytes=7", r"query_bytes must be a multiple of the 32 bytes of a beat"),
     "no room for output": ("gen pam-pu --set query_bytes=512", r"leaves 0 bytes for output"),
     "unknown format": ("gen pam-pu --set format=fp8", r"format: .*'fp16' or 'bf16', not 'fp8'"),
-    "clock nan": ("gen pam-pu --set clock_mhz=.nan", r"clock_mhz: .*finite number, not nan"),
+    "clock nan": ("gen pam-pu --set clock_mhz=.nan", r"--set clock_mhz: '.nan' is not a finite number"),
     "clock NaN": ("gen pam-pu --set clock_mhz=nan", r"clock_mhz: .*finite number, not 'nan'"),
-    "clock inf": ("gen pam-pu --set clock_mhz=-.inf", r"clock_mhz: .*finite number, not -inf"),
+    "clock inf": ("gen pam-pu --set clock_mhz=-.inf", r"--set clock_mhz: '-.inf' is not a finite number"),
     "clock 0": ("gen pam-pu --set clock_mhz=0", r"clock_mhz: .*greater than 0"),
-    "clock of a million GHz": ("gen pam-pu --set clock_mhz=1e99", r"clock_mhz: .*10000, not '1e99'"),
+    "clock of a million GHz": ("gen pam-pu --set clock_mhz=1e99", r"clock_mhz: .*10000, not 1e\+99"),
     "huge": (f"gen pam-pu --set lanes={10**25}", r"lanes: .*64, not 1"),
     "thousands of digits": (f"gen pam-pu --set lanes={'9' * 5000}", r"lanes: .*\(5000 characters\)'$"),
     "module name": ("gen pam-pu --name 1st", r"--name must be a Verilog identifier, not '1st'"),
@@ -140,7 +140,7 @@ def test_configuration_that_is_no_file(cli, place):
     (place / "folder").mkdir()
     cli("gen", "pam-pu", "--config", "folder").failed(2, r"folder: is a directory")
     cli("gen", "pam-pu", "--config", "nowhere.yaml").failed(2, r"nowhere.yaml: no such file or directory")
-    cli("gen", "pam-pu", "--config", "/dev/zero").failed(2, r"/dev/zero: .* at most 1048576 bytes")
+    cli("gen", "pam-pu", "--config", "/dev/zero").failed(2, r"/dev/zero: a configuration file is a regular file, this is a device")
 
 
 BAD_MODELS = {

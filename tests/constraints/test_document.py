@@ -122,7 +122,7 @@ def test_a_typo_is_not_told_twice(tmp_path):
 def test_files_that_can_not_be_read(tmp_path):
     with pytest.raises(ConfigError, match=r"absent\.yaml: no such file or directory"):
         load(tmp_path / "absent.yaml", Whole)
-    with pytest.raises(ConfigError, match="a configuration file is a regular file, this is a directory"):
+    with pytest.raises(ConfigError, match=": is a directory$"):
         load(tmp_path, Whole)
 
 
@@ -142,11 +142,11 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ('{"a": 1, "b": {"c": 2, "c": 3}}', "f: key 'c' appears twice"),
+    ('{"a": 1, "b": {"c": 2, "c": 3}}', "f:1: key 'c' appears twice"),
     ('{"a": 1,\n"b": 2,\n"a": 3}', "f:3: key 'a' appears twice"),
     ('{"a": NaN}', "f: NaN is not a number of JSON"), ('[-Infinity]', "f: -Infinity is not a number of JSON"),
     ('{"a": 1e999}', "f: 1e999 is beyond every number"), ("[" * 200_000, "f: not valid JSON: nested too deeply"),
-    ('{"a":\n1,}', "f:2: not valid JSON: "), ("", "f: not valid JSON: expecting value"),
+    ('{"a":\n1,}', "f:2: not valid JSON: "), ("", "f:1: not valid JSON: expecting value"),
     ("9" * 10_000, "f: not valid JSON: ")])
 def test_json_that_means_two_things_or_nothing(text, message):
     with pytest.raises(ConfigError) as caught:

@@ -111,10 +111,12 @@ def test_only_regular_files_are_read(tmp_path):
     """A device has no end, a FIFO may never begin."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/dev/zero")
-    for path, kind in ((tmp_path / "fifo", "a FIFO"), (tmp_path / "link", "a device"), (tmp_path, "a directory"),
+    for path, kind in ((tmp_path / "fifo", "a FIFO"), (tmp_path / "link", "a device"),
                        ("/dev/zero", "a device")):
         with pytest.raises(ConfigError, match=f"^{path}: a trace is a regular file, this is {kind}$"):
             read_bytes(path, "a trace", 100)
+    with pytest.raises(ConfigError, match=f"^{tmp_path}: is a directory$"):
+        read_bytes(tmp_path, "a trace", 100)
     with pytest.raises(ConfigError, match="is no name of a file$"):
         read_bytes("a\0b", "a trace", 100)
     with pytest.raises(ConfigError, match="^/none: no such file or directory$"):

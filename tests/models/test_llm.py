@@ -61,9 +61,34 @@ def test_every_builtin_model_loads_and_says_its_size():
             assert model.parameters / 1e9 == pytest.approx(float(word[:-1]), rel=0.11)  # Qwen1.5-7B: 7.72
 
 
-@pytest.mark.parametrize("alias", ["LLaMA-3-70B", "meta-llama/Meta-Llama-3-70B", "llama3-70b", "Llama_3_70B"])
+@pytest.mark.parametrize("alias", ["LLaMA-3-70B", "Meta-Llama-3-70B", "llama3-70b", "Llama_3_70B"])
 def test_names_are_read_generously(alias):
     assert load_model(alias).name == "llama-3-70b"
+
+
+def test_a_name_with_a_slash_is_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "llama-2-7b").mkdir(parents=True)
+    for name in ("meta-llama/Llama-2-7b", "/no/such/dir/llama-2-7b"):
+        with pytest.raises(ConfigError, match=f"^{name}: no such file or directory; the built-in model is called "):
+            load_model(name)
+    with pytest.raises(ConfigError, match=r"^models/llama-2-7b/config\.json: no such file or directory$"):
+        load_model("models/llama-2-7b")
+    (tmp_path / "llama-2-7b").write_text("{}")      # a bare name is the built-in model
+    assert load_model("llama-2-7b").layers == 32
+
+
+@pytest.mark.parametrize("kinds, window", [
+    (["full_attention"] * 2, None), (["sliding_attention"] * 2, 64), (["full_attention", "sliding_attention"], "different"),
+    (["other"], "unknown layer type 'other'"), ("full_attention", "must be a list")])
+def test_windows_by_layer(tmp_path, kinds, window):
+    """Layers that differ are refused: a window of some is none of all."""
+    path = write(tmp_path, card(model_type="mistral", sliding_window=64, layer_types=kinds))
+    if isinstance(window, str):
+        with pytest.raises(ConfigError, match=window):
+            load_model(path)
+    else:
+        assert load_model(path).sliding_window == window
 
 
 def test_config_json_of_a_user(tmp_path):

@@ -126,7 +126,7 @@ def test_a_file_of_ones_own_is_a_memory(small):
     ("levels: {rank: 2, bank: 4}", "levels: {rank: 1024, bank: 8}", r"a channel of 8192 banks; at most 4096"),
     ("rows: 64", "rows: 0", r"organisation.rows: input should be greater than or equal to 1, not 0"),
     ("period_ps: 1000", "period_ps: -1", r"clock.period_ps: input should be greater than 0, not -1"),
-    ("period_ps: 1000", "period_ps: .inf", r"clock.period_ps: input should be a finite number"),
+    ("period_ps: 1000", "period_ps: .inf", r"'.inf' is not a finite number"),
     ("command: REF,", "command: REFF,", r"unknown command 'REFF'; did you mean 'REF'\?"),
     ("activate: ACT, precharge: PRE, latency", "precharge: PRE, latency", r"row rule 'needs' needs the key 'activate'"),
     ("activate: ACT, precharge: PRE, latency", "activate: ACT, latency", r"row rule 'needs' needs the key 'precharge'"),
@@ -256,7 +256,7 @@ def test_what_ships_can_be_based_on_by_name(tmp_path):
     ("refresh: null", "clock: 5", r"fast\.yaml:10: key 'clock' appears twice"),
     ("based_on: small.yaml", "based_on: smal.yaml", r"fast\.yaml:2: based_on: .*smal\.yaml: no such file or directory$"),
     ("based_on: small.yaml", "based_on: hbm3-9", r"fast\.yaml:2: based_on: unknown memory 'hbm3-9'; did you mean"),
-    ("based_on: small.yaml", 'based_on: "a\\0b.yaml"', r"fast\.yaml:2: based_on: .*embedded null byte$"),
+    ("based_on: small.yaml", 'based_on: "a\\0b.yaml"', r"fast\.yaml:2: based_on: .*is no name of a file$"),
     ("based_on: small.yaml", "based_on: ./", r"fast\.yaml:2: based_on: .*is a directory$"),
     ("based_on: small.yaml", "based_on: 5", r"fast\.yaml:2: based_on: must be the name of a memory or the path of a \.yaml "
                                             r"file, not 5$"),

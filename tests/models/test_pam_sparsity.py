@@ -138,7 +138,7 @@ def test_other_contexts_need_stretching(tmp_path):
     ("", r": is empty"),
     (HEADER, r": has a header and no step"),
     ('{"format": "x"}\n', r":1: the first line must have "),
-    (HEADER + "{\n", r":2: not valid JSON$"),
+    (HEADER + "{\n", r":2: not valid JSON: expecting property name"),
     (HEADER + "[1]\n", r":2: a line is an object of keys and values, not list$"),
     (HEADER + '{"request": 0, "tokens": []}\n', r":2: 'context' must be a whole number in 1\..*, not None$"),
     (HEADER + '{"request": 0, "context": 4, "tokens": [4]}\n', r":2: token 4 is outside the context of 4$"),

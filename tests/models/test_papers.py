@@ -117,14 +117,14 @@ def document(**changes):
     ({"kind": "guess"}, r"x\.yaml:\d+: claims\.0\.kind: input should be 'config', 'derived' or 'measured-by-paper'"),
     ({"value": {}}, r"x\.yaml:\d+: claims\.0\.value: a value must not be an empty list or mapping"),
     ({"value": None}, r"a value must be a number, text, true or false"),
-    ({"value": [1, math.inf]}, r"must be finite"),
+    ({"value": [1, math.inf]}, r"'.inf' is not a finite number"),
     ({"id": "X 1"}, r"x\.yaml:4: claims\.0\.id: string should match"),
     ({"idd": 1}, r"unknown key 'claims\.0\.idd'; did you mean"),
 ])
 def test_wrong_papers_are_told_with_their_line(changes, message):
     text = yaml.safe_dump(document(**changes), sort_keys=False)
-    data, lines = parse(text, "x.yaml")
     with pytest.raises(ConfigError, match=message):
+        data, lines = parse(text, "x.yaml")
         validate(data, Paper, "x.yaml", lines)
 
 

@@ -175,7 +175,7 @@ def test_what_files_of_the_simulators_look_like(tmp_path):
     ('{"input_toks": 1, "output_toks": 0}', 1, "output tokens must be 1 to"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": -4}', 1, "arrival_time_ns must not be negative, not -4"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e40}', 1, "arrival_time_ns must be a number, not"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": NaN}', 1, "arrival_time_ns must be a number"),
+    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": NaN}', 1, "NaN is not a number of JSON"),
     ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 4}\n{"input_toks": 1, "output_toks": 1}', 2, "or none"),
     ('{"input_toks": 1' + "0" * 400 + ', "output_toks": 1}', 1, "input_toks must be a whole number, not '1000"),
     ('{"input_toks": 1' + "0" * 5000 + ', "output_toks": 1}', 1, "not valid JSON"),
