@@ -140,7 +140,8 @@ def test_configuration_that_is_no_file(cli, place):
     (place / "folder").mkdir()
     cli("gen", "pam-pu", "--config", "folder").failed(2, r"folder: is a directory")
     cli("gen", "pam-pu", "--config", "nowhere.yaml").failed(2, r"nowhere.yaml: no such file or directory")
-    cli("gen", "pam-pu", "--config", "/dev/zero").failed(2, r"/dev/zero: a configuration file is a regular file, this is a device")
+    cli("gen", "pam-pu", "--config", "/dev/zero").failed(
+        2, r"/dev/zero: a configuration file is a regular file, this is a device")
 
 
 BAD_MODELS = {
