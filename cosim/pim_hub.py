@@ -149,7 +149,7 @@ def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kin
         elif op == "WR_GPR":
             words = numbers(config.fmt, (size, config.lanes), kind, rng)
         steps.append(HubStep(command, words))
-    return [*steps, HubStep(HubCommand("RD_GPR", reach, base)), HubStep(HubCommand("RD_GPR", 1, overlap=1))]
+    return [*steps, HubStep(HubCommand("RD_GPR", reach, base)), HubStep(HubCommand("RD_GPR", 1, base, overlap=1))]
 
 
 def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int = 12) -> list[list[HubStep]]:
