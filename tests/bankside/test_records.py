@@ -367,6 +367,7 @@ def test_a_measurement_that_leaves_no_record_is_not_repeated(folder, monkeypatch
 
 def test_evaluation_from_python(folder, monkeypatch, pu_record):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(folder.folder))
+    monkeypatch.setattr("bankside.records.SHIPPED", folder.shipped)
     names = [folder.write(pu_record(kind)).stem for kind in ("sim", "synth")]
     found = evaluate.evaluate("pam-hbm-only", "llama-3-70b", context=4096, batch=16)
     assert found["records"] == names and json.dumps(found)

@@ -302,6 +302,16 @@ def test_bad_file_is_one_line(cli, place, case):
     assert os.listdir(place) == ["t"]
 
 
+def test_a_unit_without_a_program_is_told(cli):
+    cli("time", "fp-mul").failed(2, "^bankside: fp-mul has no program of memory commands to time: other units bring its data$")
+
+
+def test_channels_that_the_memory_does_not_have(cli, place):
+    (place / "a.trace").write_text("LD 0x1000\n")
+    cli("time", "a.trace", "--memory", "hbm3-5.2", "--channels", "99").failed(
+        2, "^bankside: --channels must be 1 to 16, the channels of hbm3-5.2, not 99$")
+
+
 def test_what_is_no_file(cli, place):
     (place / "folder").mkdir()
     cli("time", "folder").failed(2, r"^bankside: folder: is a directory$")
