@@ -303,7 +303,8 @@ def test_bad_file_is_one_line(cli, place, case):
 
 
 def test_a_unit_without_a_program_is_told(cli):
-    cli("time", "fp-mul").failed(2, "^bankside: fp-mul has no program of memory commands to time: other units bring its data$")
+    cli("time", "fp-mul").failed(
+        2, "^bankside: fp-mul has no program of memory commands to time: other units bring its data$")
 
 
 def test_channels_that_the_memory_does_not_have(cli, place):
