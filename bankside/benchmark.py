@@ -209,12 +209,13 @@ def _blocks() -> list[tuple[str, float, str]]:
 
 
 def _generation() -> list[tuple[str, float, str]]:
-    from .generate import _generate, verilog
+    from .generate import _generate
     from .selection import select
 
     def generate() -> None:
         _generate.cache_clear()
-        verilog(select("pam-pu"))
+        chosen = select("pam-pu")
+        _generate(chosen.unit, chosen.config, chosen.unit.module)
 
     return [("pam-hbm", _cpu(generate), "s")]
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.metadata
 import json
 import os
 import re
 import subprocess
 import traceback
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from bankside import __version__
 from bankside.constraints.contract import Port
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.formats import FloatFormat
+from bankside.constraints.workspace import cache_folder, write_files
 
+from .records import hardware_digest
 from .registry import Unit
 from .selection import Selection
 
@@ -95,24 +100,62 @@ def _stop_processes(interrupt: BaseException) -> None:
                             pipe.close()
 
 
-def _made(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
-    """As :func:`_generate`; :exc:`ConfigError` if the unit is too wide, or there is no folder for what its tools keep."""
+@dataclass(frozen=True)
+class _Made:
+    """The Verilog of a unit, and what its generator knows of it."""
+
+    text: str
+    latency: dict[str, int]
+
+
+@lru_cache(maxsize=64)
+def _made(unit: Unit, config: Any, name: str) -> _Made:
+    """What :func:`_generate` writes, from the cache if its sources have written it before; :exc:`ConfigError` if the unit
+    is too wide, or there is no folder for what its tools keep."""
     wide = sum(port.layout.bits + port.stream if port.is_input else port.stream for port in config.ports()) + 2
     if wide > MOST_INPUT_BITS:
         raise ConfigError(f"{unit.name}: a module has at most {MOST_INPUT_BITS} bits of inputs in Amaranth, this "
                           f"configuration {wide}")
+    path = kept_file(unit, config, name)
+    made = None if path is None else _read_kept(path)
+    if made is not None:
+        return made
     try:
-        return _generate(unit, config, name)
+        text, component = _generate(unit, config, name)
     except Exception as error:
         found = re.search(r"failed to create cache directory: (.*)", str(error))
         if found is None:
             raise
         raise ConfigError(f"can't write to {found[1].strip()}; BANKSIDE_CACHE names another folder for caches") from None
+    made = _Made(text, dict(component.latency))
+    if path is not None:
+        with contextlib.suppress(ConfigError):  # no room, or no folder to write: it is generated again the next time
+            write_files(path.parent, {path.name: json.dumps(asdict(made))})
+    return made
+
+
+def kept_file(unit: Unit, config: Any, name: str) -> Path | None:
+    """Where the Verilog of a configuration is kept; None if its sources can't be read, so that nobody could tell when it is
+    out of date."""
+    try:
+        sources = hardware_digest(unit)
+    except ConfigError:
+        return None
+    key = json.dumps([sources, _back_end(), unit.name, config.model_dump(mode="json"), name], sort_keys=True)
+    return cache_folder() / "verilog" / f"{unit.name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def _read_kept(path: Path) -> _Made | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return _Made(str(found["text"]), {str(key): int(value) for key, value in found["latency"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not there, or damaged: it is written anew
+        return None
 
 
 def verilog(selection: Selection, name: str | None = None) -> str:
     """Verilog text; a pure function of the configuration and the tool versions."""
-    body, _ = _made(selection.unit, selection.config, name or selection.unit.module)
+    body = _made(selection.unit, selection.config, name or selection.unit.module).text
     banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
               f"// Configuration {selection.config_hash}\n")
@@ -121,7 +164,7 @@ def verilog(selection: Selection, name: str | None = None) -> str:
 
 def latency(selection: Selection) -> dict[str, int]:
     """Fixed latencies of the unit in clocks, by name."""
-    return dict(_made(selection.unit, selection.config, selection.unit.module)[1].latency)
+    return dict(_made(selection.unit, selection.config, selection.unit.module).latency)
 
 
 def _has_clock(text: str) -> bool:
@@ -169,9 +212,9 @@ def sdc(selection: Selection, name: str | None = None) -> str:
 
 def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     """What a program (or a person) needs to connect and schedule the unit."""
-    text, dut = _made(selection.unit, selection.config, name or selection.unit.module)
+    made = _made(selection.unit, selection.config, name or selection.unit.module)
     ports = []
-    if _has_clock(text):
+    if _has_clock(made.text):
         ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
                   {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
     for port in selection.config.ports():
@@ -186,7 +229,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         "parameters": selection.config.model_dump(mode="json"),
         "config_hash": selection.config_hash,
         "target_clock_mhz": selection.config.clock_mhz,
-        "latency_cycles": dut.latency,
+        "latency_cycles": dict(made.latency),
         "ports": ports,
         "tools": tool_versions(),
     }

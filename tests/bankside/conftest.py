@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bankside import generate
 from bankside.cli import main
 
 #: The smallest unit that is one: quick to generate, to build and to map.
@@ -49,6 +50,21 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """Units are generated whenever they are asked for; a call forgets what this process has."""
+    generator = generate._generate
+
+    def forget():
+        generator.cache_clear()
+        generate._made.cache_clear()
+
+    monkeypatch.setattr(generate, "kept_file", lambda unit, config, name: None)
+    forget()
+    yield forget
+    forget()
 
 
 @pytest.fixture

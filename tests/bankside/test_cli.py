@@ -192,13 +192,10 @@ def test_keyword_is_no_module_name(cli, tiny):
         cli("gen", *tiny, "--name", name).failed(2, f"module name '{name}' is a keyword of Verilog")
 
 
-def test_package_that_is_missing(cli, monkeypatch):
+def test_package_that_is_missing(cli, monkeypatch, nothing_kept):
     for name in ("amaranth", "amaranth.back"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "bankside.gen.blocks.shared", raising=False)
-    from bankside import generate
-
-    generate._generate.cache_clear()
     cli("gen", "pam-pu", "--set", "guard_bits=7").failed(3, r"package 'amaranth\S*' is not installed: pip install")
 
 

@@ -330,7 +330,7 @@ def test_differences_are_found(capsys, command, change):
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
-def test_every_unit_has_its_page(unit, monkeypatch):
+def test_every_unit_has_its_page(unit, monkeypatch, nothing_kept):
     """The page exists and names every preset, parameter, port (a stream by its payload, of many alike the first) and
     latency of the unit, and the paper. No Verilog is made for it."""
     monkeypatch.setattr(generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.load_generator()(config)))

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,12 +80,12 @@ def test_long_lists_of_zeros_are_left_out():
     assert "  initial begin" not in verilog(select("dpa-dispatcher"))
 
 
-def test_environment_is_left_as_it_was(monkeypatch, tiny):
+def test_environment_is_left_as_it_was(monkeypatch, tiny, nothing_kept):
     monkeypatch.delenv("AMARANTH_USE_YOSYS", raising=False)
     for value in (None, "system"):
         if value:
             monkeypatch.setenv("AMARANTH_USE_YOSYS", value)
-        generate._generate.cache_clear()
+        nothing_kept()
         verilog(select(tiny[0], sets=tiny[2::2]))
         assert os.environ.get("AMARANTH_USE_YOSYS") == value
 
@@ -234,7 +235,7 @@ def test_a_truncation_in_a_unit_is_refused():
     assert "WIDTHTRUNC" in rules(narrow, "dpa_dispatcher")
 
 
-def test_interruption_stops_what_was_started(tiny, monkeypatch):
+def test_interruption_stops_what_was_started(tiny, monkeypatch, nothing_kept):
     """Amaranth waits for its Yosys with ``communicate``: what is interrupted there must not run on."""
     started = []
 
@@ -245,7 +246,6 @@ def test_interruption_stops_what_was_started(tiny, monkeypatch):
                 raise KeyboardInterrupt
             return super().communicate(*arguments, **options)
 
-    generate._generate.cache_clear()
     monkeypatch.setattr(subprocess, "Popen", Process)
     with pytest.raises(KeyboardInterrupt):
         verilog(select(tiny[0], sets=tiny[2::2]))
@@ -256,3 +256,48 @@ def test_a_module_that_is_too_wide_is_told(cli):
     """Amaranth numbers the bits of its inputs with 16 bits."""
     cli("gen", "lol-pim-module", "--set", "hub.channels=16").failed(
         2, "lol-pim-module: a module has at most 65536 bits of inputs in Amaranth, this configuration 65896")
+
+
+def test_what_was_generated_is_kept_on_disk(tiny, monkeypatch, tmp_path):
+    """The same text and latencies without the generator; anew for other sources, another configuration or name, and if
+    what is kept is damaged."""
+    selection = select(tiny[0], sets=tiny[2::2])
+    text, latency = verilog(selection), generate.latency(selection)
+    monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path)
+    made = []
+
+    def counted(unit, config, name):
+        made.append(name)
+        return f"module {name}", SimpleNamespace(latency={"result": 3})
+
+    def again(name=None, of=selection):
+        generate._made.cache_clear()
+        return verilog(of, name).split("\n", 3)[3]
+
+    generate._made.cache_clear()
+    assert verilog(selection) == text
+    monkeypatch.setattr(generate, "_generate", counted)
+    generate._made.cache_clear()
+    assert verilog(selection) == text and generate.latency(selection) == latency and not made
+    assert [again("other"), again("other")] == ["module other"] * 2 and len(made) == 1
+    again(of=select("fp-mul"))
+    assert len(made) == 2
+    with monkeypatch.context() as changed:
+        changed.setattr(generate, "hardware_digest", lambda unit: "other sources")
+        assert again() == f"module {selection.unit.module}" and len(made) == 3
+        changed.setattr(generate, "_back_end", lambda: {"amaranth": "0.0"})
+        assert again() and len(made) == 4
+    assert verilog(selection) and len(made) == 4
+    for path in (tmp_path / "verilog").iterdir():
+        path.write_bytes(b'{"text": 1' if "pam-pu" in path.name else b"[]")
+    assert again() == f"module {selection.unit.module}" and len(made) == 5
+    generate._made.cache_clear()
+
+
+def test_what_cannot_be_kept_is_generated(tiny, monkeypatch, tmp_path):
+    selection = select(tiny[0], sets=tiny[2::2])
+    text = verilog(selection)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path / "file")
+    generate._made.cache_clear()
+    assert verilog(selection) == text

@@ -134,6 +134,7 @@ def test_bad_functions(expression):
         (SMALL.replace('"1, 2", "3, 4"', '"1, 2", "3"'), r"^x\.lib: cell INV: cell_\w+ has 5 values for axes of 3 x 2$"),
         (SMALL.replace('"1, 2, 4"', '"1, 2, 2"'), r"^x\.lib: cell INV: cell_rise has an axis that does not ascend$"),
         (SMALL.replace('values ("7")', 'values ("seven")'), r"^x\.lib: cell INV: rise_transition has a value that is no"),
+        (SMALL.replace("cell (FF)", "cell (INV)"), r"^x\.lib: cell 'INV' appears twice$"),
         (SMALL.replace("area : 4", "area : 0"), r"^x\.lib: area of NAND is 0\.0; must be positive$"),
     ],
 )

@@ -67,6 +67,8 @@ BAD = {
     "indentation": ("A\n  B", r"t:2: indented by what belongs to no loop or stage$"),
     "less indentation": ("loop i0 < 2\n    A\n  B", r"t:3: indented by what belongs to no loop or stage$"),
     "first indentation": ("  A", r"t:1: indented by what belongs to no loop or stage$"),
+    "tab": ("loop i0 < 2\n  A\n\twait 2", r"t:3: a line is indented with spaces, not with tabs$"),
+    "tab after spaces": ("loop i0 < 2\n  \tA", r"t:2: a line is indented with spaces, not with tabs$"),
     "long number": ("RD row=" + "9" * 5000, r"t:1: RD: operand row must be like .*\(5000 characters\)'$"),
     "deep": ("\n".join(" " * k + f"loop i{k} < 1" for k in range(100)), r"t:65: more than 64 loops and stages"),
 }
