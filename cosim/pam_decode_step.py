@@ -232,8 +232,8 @@ def corner_cases(tokens: int = 96) -> list[Case]:
 def tiers_of(request: SimRequest) -> Parts:
     """The tiers of a merge: a bank group of HBM, one of DDR, a channel of the SSD controller with as many units.
 
-    Those of the published merge are of the published sizes. Units of another one are as wide as its own, two to a tier, and
-    hold a query and two beats of output.
+    Those of the published merge are of the published sizes. Units of another one are as wide as its own, two to a tier, all
+    with the same buffers, and hold a query and two beats of output.
     """
     config: PamTierMergeConfig = request.config
     sets: dict[str, tuple[str, ...]] = {"hbm": (), "ddr": (), "ssd": ("groups=1", "reduction.sources=4")}
@@ -243,7 +243,8 @@ def tiers_of(request: SimRequest) -> Parts:
         reduction = {**unit.model_dump(exclude={"clock_mhz"}), "sources": 2}
         processing = {"lanes": unit.lanes, "format": unit.format, "acc_format": unit.acc_format,
                       "max_head_dim": unit.max_head_dim, "query_bytes": query_bytes,
-                      "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate"}
+                      "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate",
+                      "score_tiles": 1, "output_skid_beats": 4}
         for name, score in zip(sets, config.score_formats, strict=True):
             keys = {part: {**values, "score_format": score} for part, values in (("processing", processing),
                                                                                  ("reduction", reduction))}

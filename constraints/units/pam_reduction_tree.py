@@ -111,4 +111,4 @@ UNIT = Unit("pam-reduction-tree", "tree of reduction units: logic die, central b
             generator="bankside.gen.pam.reduction_tree:PamReductionTree",
             model="bankside.models.pam.compositions:reduction_tree", bench="bankside.cosim.pam_compositions:tree_bench",
             page="docs/pam-compositions.md", workload=TreeWorkload, result=TreeResult, published=(),
-            trial=Trial({**RU.trial.within("unit"), "inputs": 5, "fan_in": 2}, {"head_dim": 8}))
+            trial=Trial({**RU.trial.within("unit"), "inputs": 3, "fan_in": 2}, {"head_dim": 8}))

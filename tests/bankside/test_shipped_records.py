@@ -27,6 +27,7 @@ def test_every_shipped_record_is_valid(shipped):
         assert path.read_text() == json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
 
 
+@pytest.mark.essential
 def test_every_shipped_record_is_of_what_is_there_now(shipped):
     """What ``bankside records`` lists as shipped is all that lies there: nothing stale, nothing that nobody asks for."""
     rows = inventory.inventory(shipped, inventory.wanted(shipped))
