@@ -57,13 +57,18 @@ class _Commands(argparse.HelpFormatter):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
-    from bankside.constraints.workspace import share_cache
+    from bankside.constraints.workspace import own_bound, share_cache
 
     share_cache()
     try:
+        if argv is None and "_ARGCOMPLETE" in os.environ:
+            from .completion import complete
+
+            complete(_parser())
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = _parser(words).parse_args(words)
-        code = arguments.run(arguments)
+        with own_bound(arguments.max_file_mib):
+            code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
         return code or 0
@@ -123,6 +128,8 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         sub.words = words
         if name in words or not words:
             fill(sub)
+        sub.add_argument("--max-file-mib", metavar="MIB", type=positive,
+                         help="most MiB that a file which is read may have, in place of the bound of its kind")
     return parser
 
 
@@ -216,18 +223,22 @@ def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
+    from .cache import contents
     from .doctor import examine
 
     checks = examine()
     missing = [c for c in checks if c.required and not c.found]
+    kept = contents()
     if arguments.json:
-        emit({"schema": 1, "ok": not missing, "checks": [c.as_dict() for c in checks]})
+        emit({"schema": 1, "ok": not missing, "checks": [c.as_dict() for c in checks],
+              "cache": {"folder": kept["folder"], "size_bytes": kept["size_bytes"]}})
     else:
         for check in checks:
             state = "ok     " if check.found else "MISSING" if check.required else "absent "
             print(f"{state}  {check.name:<14} {check.found or '':<28} {check.purpose}")
             if not check.found:
                 print(f"         {'':<14} fix: {check.fix}")
+        print(f"cache    {kept['size_bytes'] / 2**20:.0f} MiB in {kept['folder']} (bankside cache)")
         print("everything that is needed is there" if not missing else f"{len(missing)} missing")
     return 3 if missing else 0
 
@@ -881,6 +892,42 @@ def _record_inventory(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- cache ----------------------------------------------------------------------------------------------------------
+
+
+def _cache_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prune", metavar="DAYS", type=_not_negative,
+                        help="remove what nobody used for so many days; records stay")
+    _json_argument(parser)
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    from .cache import cache_text, contents, prune
+
+    result = contents() if arguments.prune is None else prune(arguments.prune)
+    if arguments.json:
+        emit(result)
+    else:
+        print(cache_text(result))
+    return 0
+
+
+# ---- completion -----------------------------------------------------------------------------------------------------
+
+
+def _completion_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", metavar="SHELL", help="bash, zsh or fish")
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from .completion import SHELLS, shell_code
+
+    if arguments.shell not in SHELLS:
+        raise ConfigError(nearest("shell", arguments.shell, SHELLS))
+    print(shell_code(arguments.shell))
+    return 0
+
+
 # ---- demo, rtl, bench -----------------------------------------------------------------------------------------------
 
 
@@ -977,6 +1024,8 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
     "records": ("measurement records: which the package comes with, which are missing; make or check them",
                 _record_arguments, _record_inventory),
+    "cache": ("what the cache folder holds; prune it", _cache_arguments, _cache),
+    "completion": ("code that lets a shell complete names and options", _completion_arguments, _completion),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),
 }
 

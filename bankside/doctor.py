@@ -41,6 +41,8 @@ def examine() -> list[Check]:
         checks.append(Check(package, _package(package), True, purpose, f"pip install {package}"))
     checks.append(Check("libpython", _libpython(), True, "lets cocotb start Python inside the simulator",
                         f"apt-get install libpython3.{sys.version_info.minor}"))
+    checks.append(Check("numba", _package("numba"), False, "compiles the timing engine, which is faster then",
+                        "pip install numba"))
     checks.append(Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache"))
     headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")
     checks.append(Check("lz4.h", next((p for p in headers if Path(p).exists()), ""), False,

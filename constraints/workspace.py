@@ -16,8 +16,8 @@ from typing import IO, BinaryIO, cast
 
 from .errors import ConfigError
 
-__all__ = ["LIMIT", "bound", "cache_folder", "is_locked", "locked", "read_bytes", "reading", "reason", "share_cache",
-           "write_files", "writing"]
+__all__ = ["LIMIT", "bound", "cache_folder", "is_locked", "locked", "own_bound", "read_bytes", "reading", "reason",
+           "share_cache", "write_files", "writing"]
 
 #: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
@@ -90,6 +90,21 @@ def bound(limit: int | None) -> int | None:
     return int(own) << 20
 
 
+@contextlib.contextmanager
+def own_bound(mib: int | None) -> Iterator[None]:
+    """Files may have ``mib`` MiB meanwhile, in processes that are started too; None: nothing changes."""
+    before = os.environ.get(LIMIT)
+    if mib is not None:
+        os.environ[LIMIT] = str(mib)
+    try:
+        yield
+    finally:
+        if mib is not None:
+            os.environ.pop(LIMIT)
+            if before is not None:
+                os.environ[LIMIT] = before
+
+
 def _regular(what: str) -> Callable[[str, int], int]:
     """An opener of regular files, which waits for nobody."""
     def opener(path: str, flags: int) -> int:
@@ -128,8 +143,8 @@ def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *
         with open(path, "rb", opener=_regular(what)) as raw:
             status = os.fstat(raw.fileno())
             if limit is not None and status.st_size > limit:
-                raise ConfigError(f"{path}: {what} has at most {limit} bytes, this has {status.st_size} (${LIMIT} raises "
-                                  "the bound)")
+                raise ConfigError(f"{path}: {what} has at most {limit} bytes, this has {status.st_size} (--max-file-mib "
+                                  f"or ${LIMIT} raises the bound)")
             if compressed and raw.peek(2)[:2] == _GZIP:
                 yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
             else:

