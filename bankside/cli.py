@@ -363,13 +363,15 @@ def _option_type(option: Any) -> Any:
 
 def _sim(arguments: argparse.Namespace) -> int:
     from .measure import require_equal, simulate
+    from .terminal import steps
 
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
     given = {name: getattr(arguments, name) for name in arguments.workload}
-    result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=log,
-                      **{name: value for name, value in given.items() if value is not None})
+    with steps() as tell:
+        result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=tell,
+                          **{name: value for name, value in given.items() if value is not None})
     if arguments.json:
         emit(result)
     else:
@@ -395,14 +397,16 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _synth(arguments: argparse.Namespace) -> int:
     from .measure import synthesise
+    from .terminal import steps
 
     if "*" in arguments.unit:
         return _synth_all(arguments)
     selection = _selected(arguments)
     if _dry_run(arguments, selection):
         return 0
-    result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
-                        records=arguments.records, progress=log)
+    with steps() as tell:
+        result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
+                            records=arguments.records, progress=tell)
     if arguments.json:
         emit(result)
     else:
@@ -419,6 +423,7 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     from .measure import synthesise
     from .registry import UNITS
     from .selection import select
+    from .terminal import steps
     from .text import synthesis_table
 
     units = [UNITS[name] for name in fnmatch.filter(UNITS, arguments.unit)]
@@ -430,8 +435,9 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         emit({"schema": 1, "selections": [s.arguments for s in unique]})
         return 0
-    results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
-                          records=arguments.records, progress=log) for selection in unique]
+    with steps() as tell:
+        results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
+                              records=arguments.records, progress=tell) for selection in unique]
     if arguments.json:
         emit({"schema": 1, "results": results})
     else:
@@ -620,19 +626,23 @@ def _eval(arguments: argparse.Namespace) -> int:
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
     from .evaluate import evaluate, evaluate_workload, system_changes
+    from .terminal import steps
 
     common = {"refresh": arguments.refresh, "split": arguments.split, "measure": arguments.measure,
-              "records": arguments.records, "changes": system_changes(arguments.changes), "progress": log}
+              "records": arguments.records, "changes": system_changes(arguments.changes)}
     load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens,
             "instances": arguments.instances}
     if arguments.workload is not None:
         for name, value in load.items():
             if value is not None:
                 raise ConfigError(f"--{name.replace('_', '-')} goes without --workload, which has its own")
-        result = evaluate_workload(arguments.system, arguments.model, arguments.workload, **common)
+        with steps() as tell:
+            result = evaluate_workload(arguments.system, arguments.model, arguments.workload, **common, progress=tell)
     else:
         given = {name: value for name, value in load.items() if value is not None}
-        result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common)
+        with steps() as tell:
+            result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common,
+                              progress=tell)
     if arguments.json:
         emit(result)
     else:
@@ -828,6 +838,7 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _calibrate(arguments: argparse.Namespace) -> int:
     from .evaluate import calibrate, fit_activations, system_changes
+    from .terminal import steps
 
     changes = system_changes(arguments.changes)
     if arguments.trace is not None:
@@ -842,9 +853,10 @@ def _calibrate(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model, or --trace (see bankside calibrate --help)")
-    result = calibrate(arguments.system, arguments.model, context=arguments.context or 738, rounds=arguments.rounds or 10,
-                       output=arguments.output, measure=arguments.measure, records=arguments.records, changes=changes,
-                       progress=log)
+    with steps() as tell:
+        result = calibrate(arguments.system, arguments.model, context=arguments.context or 738,
+                           rounds=arguments.rounds or 10, output=arguments.output, measure=arguments.measure,
+                           records=arguments.records, changes=changes, progress=tell)
     if arguments.json:
         emit(result)
     else:

@@ -30,6 +30,7 @@ from typing import Any
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.workspace import write_files
 
+from .terminal import FittingTable
 from .text import simulation_result
 
 __all__ = ["render_report", "summary_table", "write_report"]
@@ -93,21 +94,16 @@ def render_report(data: Mapping[str, Any]) -> str:
                            cards=_cards(evaluations, data), parts=[shape | part for part in parts])
 
 
-def summary_table(data: Mapping[str, Any]) -> Any:
-    """The main figures of every evaluation side by side, and of the unit, as a :class:`rich.table.Table`."""
-    from rich.table import Table
-
+def summary_table(data: Mapping[str, Any]) -> FittingTable:
+    """The main figures of every evaluation side by side, and of the unit."""
     evaluations = list(data.get("evaluations") or [])
     if not evaluations:
         raise ConfigError("a summary needs at least one evaluation")
     first = evaluations[0]
-    table = Table(title=f"{first['model']}, context {first['context']}, batch {first['batch']}", title_style="bold")
-    table.add_column("")
-    for evaluation in evaluations:
-        table.add_column(evaluation["system"], justify="right")
+    rows: list[tuple[str, ...] | None] = []
 
     def row(name: str, value: Callable[[Mapping[str, Any]], str]) -> None:
-        table.add_row(name, *(value(evaluation) for evaluation in evaluations))
+        rows.append((name, *(value(evaluation) for evaluation in evaluations)))
 
     row("time per output token", lambda e: f"{e['tpot_ms']:.3f} ms")
     row("  attention", lambda e: f"{sum(_group(e)[n] for n in (0, 1)):.3f} ms")
@@ -120,15 +116,16 @@ def summary_table(data: Mapping[str, Any]) -> Any:
         f"{e['area']['budget_percent']:g} %" if e.get("area") else "–")
     sim, synth = data.get("sim"), data.get("synth")
     if sim or synth:
-        table.add_section()
+        rows.append(None)
         unit = [""] * (len(evaluations) - 1)
         if synth:
-            table.add_row(f"{synth['unit']} {synth.get('preset') or ''}".strip(), *unit,
-                          f"{synth['area_ge'] / 1e3:.1f} kGE, {_clock(synth)}")
+            rows.append((f"{synth['unit']} {synth.get('preset') or ''}".strip(), *unit,
+                         f"{synth['area_ge'] / 1e3:.1f} kGE, {_clock(synth)}"))
         if sim:
-            for name, text in simulation_result(sim).figures(sim):
-                table.add_row(f"co-simulation: {name}", *unit, text)
-    return table
+            rows += [(f"co-simulation: {name}", *unit, text) for name, text in simulation_result(sim).figures(sim)]
+    columns = [(evaluation["system"], {"justify": "right"}) for evaluation in evaluations]
+    return FittingTable([("", {}), *columns], rows, range(1, len(evaluations)),
+                        title=f"{first['model']}, context {first['context']}, batch {first['batch']}", title_style="bold")
 
 
 # Parts of the page ---------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from bankside.models.papers import (
 from .generate import tool_versions
 from .measuring import Measurer
 from .records import RecordFolder
+from .terminal import FittingTable
 
 __all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text", "require_measured"]
 
@@ -188,20 +189,20 @@ def short(value: Any) -> str:
 def repro_text(result: dict[str, Any], width: int | None = None) -> str:
     """The table for people, with the counts of the verdicts below it."""
     from rich.console import Console
-    from rich.table import Table
 
     title = result["title"] + (f" ({result['published']})" if result["published"] else "")
-    table = Table(title=title, title_style="bold", title_justify="left", expand=True)
-    for head, options in (("claim", {"no_wrap": True}), ("in", {}), ("what", {"ratio": 3}), ("paper", {"ratio": 2}),
-                          ("ours", {"ratio": 2}), ("ratio", {"justify": "right", "no_wrap": True}),
-                          ("verdict", {"no_wrap": True}), ("why", {"ratio": 5})):
-        table.add_column(head, overflow="fold", **options)  # type: ignore[arg-type]
+    columns: list[tuple[str, dict[str, Any]]] = [
+        ("claim", {"no_wrap": True}), ("in", {}), ("what", {"ratio": 3}), ("paper", {"ratio": 2}), ("ours", {"ratio": 2}),
+        ("ratio", {"justify": "right", "no_wrap": True}), ("verdict", {"no_wrap": True}), ("why", {"ratio": 5})]
+    rows = []
     for row in result["claims"]:
         unit = f" {row['unit']}" if row["unit"] else ""
         style = _STYLE[row["verdict"]]
-        table.add_row(row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
-                      "-" if row["ours"] is None else short(row["ours"]) + unit,
-                      "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]", row["why"])
+        rows.append((row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
+                     "-" if row["ours"] is None else short(row["ours"]) + unit,
+                     "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]", row["why"]))
+    table = FittingTable(columns, rows, (7, 1, 5, 2, 3, 4), title=title, title_style="bold",
+                         title_justify="left", expand=True)
     console = Console(width=width)
     if width is None and not console.is_terminal:
         console = Console(width=200)

@@ -20,6 +20,7 @@ from bankside.constraints.workspace import write_files, writing
 from .evaluate import measuring
 from .generate import tool_versions
 from .records import RecordFolder
+from .terminal import FittingTable
 
 if TYPE_CHECKING:
     from bankside.models.serving import Policy, ServingResult, Workload
@@ -211,19 +212,14 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 def serving_table(r: dict[str, Any]) -> list[Any]:
     """The result as things that rich prints."""
-    from rich.table import Table
-
     w, policy = r["workload"], r["policy"]
-    title = f"{r['system']}, {r['model']}, {w['requests']:,} requests of {w['name']}"
-    table = Table(title=title, title_style="bold", title_justify="left")
-    table.add_column("ms")
-    columns = ("mean", "p50", "p90", "p99", "max")
-    for column in columns:
-        table.add_column(column, justify="right")
-    for key, name in (("ttft_ms", "time to first token"), ("tpot_ms", "time per output token"),
-                      ("itl_ms", "between two tokens"), ("latency_ms", "end to end"), ("queueing_ms", "waiting")):
-        row = r[key]
-        table.add_row(name, *("–" if row is None else _number(row[column]) for column in columns))
+    figures = ("mean", "p50", "p90", "p99", "max")
+    rows = [(name, *("–" if r[key] is None else _number(r[key][figure]) for figure in figures))
+            for key, name in (("ttft_ms", "time to first token"), ("tpot_ms", "time per output token"),
+                              ("itl_ms", "between two tokens"), ("latency_ms", "end to end"), ("queueing_ms", "waiting"))]
+    table = FittingTable([("ms", {}), *((figure, {"justify": "right"}) for figure in figures)], rows, (5, 3, 1, 2),
+                         title=f"{r['system']}, {r['model']}, {w['requests']:,} requests of {w['name']}",
+                         title_style="bold", title_justify="left")
     lines = [
         f"throughput    {_number(r['throughput_tok_s'])} tokens/s, {_number(r['requests_per_s'])} requests/s over "
         f"{_number(r['makespan_s'])} s",
