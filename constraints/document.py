@@ -6,6 +6,7 @@ decimal number that begins with 0 is refused, since versions differ in what it m
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -71,6 +72,28 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: Any = {}
 
 
+if yaml.__with_libyaml__:
+    class _FastLoader(yaml.composer.Composer, yaml.CSafeLoader):
+        """The same with the scanner and parser of libyaml. Its composer calls itself in C for every level, which no limit
+        stops: Python's stands before it."""
+
+        yaml_implicit_resolvers: Any = {}
+
+        def __init__(self, stream: str) -> None:
+            yaml.CSafeLoader.__init__(self, stream)
+            yaml.composer.Composer.__init__(self)
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """The tree of a YAML text. Python's own parser has the clearer errors: it reads again what libyaml refuses."""
+    if yaml.__with_libyaml__:
+        with contextlib.suppress(yaml.YAMLError, ValueError, RecursionError):
+            fast: yaml.Node | None = yaml.compose(text, Loader=_FastLoader)
+            return fast
+    root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+    return root
+
+
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None, "true": True, "True": True, "TRUE": True,
@@ -82,7 +105,7 @@ def _scalar(node: yaml.Node) -> Any:
     text = node.value
     if node.tag != "tag:yaml.org,2002:str":
         raise ValueError(f"tag {node.tag} is not allowed")
-    if getattr(node, "style", None) is not None:  # in quotes
+    if getattr(node, "style", None):  # in quotes
         return text
     if text in _WORDS:
         return _WORDS[text]
@@ -144,7 +167,7 @@ def _line(where: str, line: int) -> str:
 def parse(text: str, where: str) -> tuple[Any, Lines]:
     """Plain data of a YAML text, and the line of every key path; ``where`` names the text in errors."""
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        root = _compose(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
