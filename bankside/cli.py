@@ -56,10 +56,16 @@ class _Commands(argparse.HelpFormatter):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    debug = bool(os.environ.get("BANKSIDE_DEBUG"))
-    from bankside.constraints.workspace import own_bound, share_cache
+    from bankside.constraints.workspace import environment, tools_cache
 
-    share_cache()
+    with environment({"XDG_CACHE_HOME": tools_cache()}):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    from bankside.constraints.workspace import LIMIT, environment
+
+    debug = bool(os.environ.get("BANKSIDE_DEBUG"))
     try:
         if argv is None and "_ARGCOMPLETE" in os.environ:
             from .completion import complete
@@ -67,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             complete(_parser())
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = _parser(words).parse_args(words)
-        with own_bound(arguments.max_file_mib):
+        bound = arguments.max_file_mib
+        with environment({LIMIT: None if bound is None else str(bound)}):
             code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()

@@ -16,8 +16,8 @@ from typing import IO, BinaryIO, cast
 
 from .errors import ConfigError
 
-__all__ = ["LIMIT", "bound", "cache_folder", "is_locked", "locked", "own_bound", "read_bytes", "reading", "reason",
-           "share_cache", "write_files", "writing"]
+__all__ = ["LIMIT", "bound", "cache_folder", "environment", "is_locked", "locked", "read_bytes", "reading", "reason",
+           "tools_cache", "write_files", "writing"]
 
 #: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
@@ -35,10 +35,25 @@ def cache_folder() -> Path:
     return folder.expanduser().absolute()
 
 
-def share_cache() -> None:
-    """Let tools that keep something (WebAssembly modules, fonts) keep it in the cache folder too, if the user named one."""
-    if os.environ.get("BANKSIDE_CACHE"):
-        os.environ["XDG_CACHE_HOME"] = str(cache_folder() / "tools")
+def tools_cache() -> str | None:
+    """Where tools that keep something (WebAssembly modules, fonts) keep it: in the cache folder too if the user named one,
+    else None, where they like."""
+    return str(cache_folder() / "tools") if os.environ.get("BANKSIDE_CACHE") else None
+
+
+@contextlib.contextmanager
+def environment(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Environment variables meanwhile, for processes that are started too; None: that one stays as it is."""
+    before = {name: os.environ.get(name) for name, value in values.items() if value is not None}
+    os.environ.update({name: value for name, value in values.items() if value is not None})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager
@@ -88,21 +103,6 @@ def bound(limit: int | None) -> int | None:
     if not own.isascii() or not own.isdigit() or not 0 < int(own) < 1 << 30:
         raise ConfigError(f"{LIMIT} must be a number of MiB of at least 1, not '{own}'")
     return int(own) << 20
-
-
-@contextlib.contextmanager
-def own_bound(mib: int | None) -> Iterator[None]:
-    """Files may have ``mib`` MiB meanwhile, in processes that are started too; None: nothing changes."""
-    before = os.environ.get(LIMIT)
-    if mib is not None:
-        os.environ[LIMIT] = str(mib)
-    try:
-        yield
-    finally:
-        if mib is not None:
-            os.environ.pop(LIMIT)
-            if before is not None:
-                os.environ[LIMIT] = before
 
 
 def _regular(what: str) -> Callable[[str, int], int]:

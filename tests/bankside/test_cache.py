@@ -36,6 +36,12 @@ def left(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
 
 
+def test_a_command_leaves_the_environment_as_it_was(cli, cache):
+    """What its tools keep goes into the cache folder, what another command's tools keep does not."""
+    before = dict(os.environ)
+    assert cli("cache").code == 0 and dict(os.environ) == before
+
+
 def test_sizes_are_those_of_the_files(cli, cache):
     found = cli("cache", "--json").json
     parts = {part["part"]: part for part in found["parts"]}

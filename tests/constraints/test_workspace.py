@@ -14,10 +14,12 @@ from bankside.constraints.errors import ConfigError
 from bankside.constraints.workspace import (
     LIMIT,
     cache_folder,
+    environment,
     is_locked,
     locked,
     read_bytes,
     reading,
+    tools_cache,
     write_files,
     writing,
 )
@@ -34,6 +36,19 @@ def test_cache_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BANKSIDE_CACHE", "relative")
     assert cache_folder() == tmp_path / "relative"
+
+
+def test_environment_is_restored(monkeypatch, tmp_path):
+    monkeypatch.setenv("BANKSIDE_A", "1")
+    monkeypatch.delenv("BANKSIDE_B", raising=False)
+    with pytest.raises(KeyError), environment({"BANKSIDE_A": "2", "BANKSIDE_B": "3", "HOME": None}):
+        assert os.environ["BANKSIDE_A"] == "2" and os.environ["BANKSIDE_B"] == "3" and os.environ["HOME"]
+        raise KeyError
+    assert os.environ["BANKSIDE_A"] == "1" and "BANKSIDE_B" not in os.environ
+    monkeypatch.delenv("BANKSIDE_CACHE", raising=False)
+    assert tools_cache() is None
+    monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
+    assert tools_cache() == str(tmp_path / "tools")
 
 
 def test_write_files(tmp_path):
