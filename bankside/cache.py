@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bankside.constraints.workspace import cache_folder, is_locked
+from bankside.cosim.build import ALIVE
 
 __all__ = ["PARTS", "cache_text", "contents", "prune"]
 
@@ -24,8 +25,9 @@ PARTS = {
     "records": "measurement records; never pruned",
 }
 
-#: Seconds since its last use before which nothing is removed: a process may be about to use it.
-LEAST_AGE_S = 3600.0
+#: Seconds since its last use before which nothing is removed: a process may be about to use it. A simulation reads its
+#: folder when it begins and writes there when it ends.
+LEAST_AGE_S, LEAST_AGE_OF_A_RUN_S = 3600.0, 86400.0
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,18 @@ def contents() -> dict[str, Any]:
 
 
 def prune(days: float) -> dict[str, Any]:
-    """Remove what nobody used for ``days`` days; records, what was used within the last hour and models that a process
-    builds stay. Returns the keys of :func:`contents` afterwards with ``removed_entries`` and ``removed_bytes``."""
-    oldest = time.time() - max(days * 86400, LEAST_AGE_S)
-    removed = []
+    """Remove what nobody used for ``days`` days. Records, what was used within the last hour, simulations of the last day
+    and models that a process builds stay.
+
+    Returns the keys of :func:`contents` afterwards with ``removed_entries`` and ``removed_bytes``.
+    """
+    now, removed = time.time(), []
     for part in PARTS:
         if part == "records":
             continue
+        oldest = now - max(days * 86400, LEAST_AGE_OF_A_RUN_S if part == "runs" else LEAST_AGE_S)
         for entry in _entries(part):
-            if entry.used > oldest or is_locked(entry.path / ".alive") or is_locked(_lock(entry.path)):
+            if entry.used > oldest or is_locked(entry.path / ALIVE) or is_locked(_lock(entry.path)):
                 continue
             with contextlib.suppress(OSError):
                 if entry.path.is_dir() and not entry.path.is_symlink():

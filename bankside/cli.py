@@ -146,7 +146,8 @@ def emit(result: dict[str, Any]) -> None:
 
 
 def log(text: str) -> None:
-    print(text, file=sys.stderr)
+    if sys.stderr is not None:  # the caller closed it; print would take standard output instead
+        print(text, file=sys.stderr)
 
 
 # ---- arguments that several commands share --------------------------------------------------------------------------

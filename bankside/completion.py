@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import pkgutil
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import argcomplete
+from argcomplete.completers import BaseCompleter, FilesCompleter
+
+from bankside.constraints.contract import Unit
 
 __all__ = ["SHELLS", "complete", "shell_code"]
 
@@ -13,89 +19,40 @@ SHELLS = ("bash", "zsh", "fish")
 
 def shell_code(shell: str) -> str:
     """What the shell reads at its start: it asks the command itself whenever the user presses Tab."""
-    import argcomplete
-
     return str(argcomplete.shellcode(["bankside"], shell=shell)).strip()
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Answer the shell and exit."""
-    import argcomplete
-
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                for inner in command._actions:
-                    if inner.dest in NAMES:
-                        inner.completer = _completer(NAMES[inner.dest])  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser, always_complete_options="long")
+    argcomplete.autocomplete(parser, always_complete_options="long", default_completer=_Names())
 
 
-def _completer(names: Callable[[argparse.Namespace], Iterable[str]]) -> Callable[..., list[str]]:
-    def found(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-        return [name for name in names(parsed_args) if name.startswith(prefix)]
+class _Names(BaseCompleter):
+    """What an argument may be; a file if nothing better is known."""
 
-    return found
-
-
-def _units(arguments: argparse.Namespace) -> Iterable[str]:
-    from .registry import UNITS
-
-    return UNITS
-
-
-def _presets(arguments: argparse.Namespace) -> Iterable[str]:
-    from .registry import UNITS
-
-    unit = UNITS.get(getattr(arguments, "unit", None) or getattr(arguments, "target", None) or "")
-    return unit.presets if unit else ()
+    def __call__(self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser,
+                 parsed_args: argparse.Namespace) -> Any:
+        unit = getattr(parsed_args, "unit", None) or getattr(parsed_args, "target", None)
+        if action.dest in NAMES:
+            names = pkgutil.resolve_name(NAMES[action.dest])
+            found: Iterable[str] = names() if callable(names) else names
+        elif action.dest in OF_THE_UNIT:
+            units = pkgutil.resolve_name(NAMES["unit"])
+            found = OF_THE_UNIT[action.dest](units[unit]) if unit in units else ()
+        else:
+            return FilesCompleter()(prefix)
+        return [name for name in found if name.startswith(prefix)]
 
 
-def _keys(arguments: argparse.Namespace) -> Iterable[str]:
-    from .registry import UNITS
+#: The names that complete an argument, by the name under which argparse keeps it: a mapping, or a function that lists them.
+NAMES = {
+    "unit": "bankside.registry:UNITS", "target": "bankside.registry:UNITS",
+    "system": "bankside.models.systems:system_names", "model": "bankside.models.llm:model_names",
+    "memory": "bankside.constraints.memory:available", "library": "bankside.synthesis.libraries:available",
+    "workload": "bankside.models.serving.workloads:workload_names", "paper": "bankside.models.papers:paper_names",
+}
 
-    unit = UNITS.get(getattr(arguments, "unit", None) or getattr(arguments, "target", None) or "")
-    return [f"{key}=" for key in unit.config.model_fields] if unit else ()
-
-
-def _systems(arguments: argparse.Namespace) -> Iterable[str]:
-    from bankside.models.systems import system_names
-
-    return system_names()
-
-
-def _models(arguments: argparse.Namespace) -> Iterable[str]:
-    from bankside.models.llm import model_names
-
-    return model_names()
-
-
-def _memories(arguments: argparse.Namespace) -> Iterable[str]:
-    from bankside.constraints.memory import available
-
-    return available()
-
-
-def _workloads(arguments: argparse.Namespace) -> Iterable[str]:
-    from bankside.models.serving.workloads import workload_names
-
-    return workload_names()
-
-
-def _libraries(arguments: argparse.Namespace) -> Iterable[str]:
-    from .synthesis.libraries import available
-
-    return available()
-
-
-def _papers(arguments: argparse.Namespace) -> Iterable[str]:
-    from bankside.models.papers import paper_names
-
-    return paper_names()
-
-
-#: What completes an argument, by the name under which argparse keeps it. Files are the shell's own.
-NAMES: dict[str, Callable[[argparse.Namespace], Iterable[str]]] = {
-    "unit": _units, "target": _units, "preset": _presets, "sets": _keys, "system": _systems, "model": _models,
-    "memory": _memories, "workload": _workloads, "library": _libraries, "paper": _papers,
+#: The same for what depends on the unit that the line names.
+OF_THE_UNIT: dict[str, Callable[[Unit], Iterable[str]]] = {
+    "preset": lambda unit: unit.presets, "sets": lambda unit: [f"{key}=" for key in unit.config.model_fields],
 }

@@ -41,7 +41,7 @@ def system_changes(sets: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"--set {text}: must be KEY=VALUE with a key of the system's file (features.ping_pong=false)")
         if key in changes:
             raise ConfigError(f"--set {key} comes twice")
-        changes[key] = parse(value, f"--set {key}")[0]
+        changes[key] = parse(value, f"--set {key}", numbered=False)[0]
     return changes
 
 

@@ -130,7 +130,7 @@ def _assignment(text: str, model: type[Strict]) -> dict[str, Any]:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")
     # Numbers are written as in a file; whatever else it is is told by the schema.
     if re.fullmatch(r"[-+.\w]{1,40}", value):
-        out: Any = parse(value, f"--set {path}")[0]
+        out: Any = parse(value, f"--set {path}", numbered=False)[0]
     else:
         out = value if len(value) <= 40 else f"{value[:20]}... ({len(value)} characters)"
     for part in reversed([*parts, key]):

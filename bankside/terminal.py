@@ -92,7 +92,10 @@ def steps(stream: IO[str] | None = None) -> Iterator[Any]:
     """Tells what a command does, step by step, on standard error: with the time of each on a terminal, as plain lines
     elsewhere."""
     stream = sys.stderr if stream is None else stream
-    if stream is None or not stream.isatty():  # None: the caller closed it
+    if stream is None:  # the caller closed it; print would take standard output instead
+        yield lambda text: None
+        return
+    if not stream.isatty():
         yield lambda text: print(text, file=stream)
         return
     told = _Steps(stream)

@@ -123,8 +123,8 @@ def _scalar(node: yaml.Node) -> Any:
     return text
 
 
-def parse_json(text: str, where: str) -> Any:
-    """Plain data of a JSON text; ``where`` names the text in errors.
+def parse_json(text: str, where: str, *, numbered: bool = True) -> Any:
+    """Plain data of a JSON text; ``where`` names the text in errors, with the line unless not ``numbered``: it is one line.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def parse_json(text: str, where: str) -> Any:
         if len(out) != len(pairs):
             twice = next(key for n, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:n]))
             places = [match.start() for match in re.finditer(re.escape(json.dumps(twice)) + r"\s*:", text)]
-            line = _line(where, text.count("\n", 0, places[1]) + 1) if len(places) > 1 else ""
+            line = f":{text.count(chr(10), 0, places[1]) + 1}" if numbered and len(places) > 1 else ""
             raise ConfigError(f"{where}{line}: key '{twice}' appears twice")
         return out
 
@@ -152,26 +152,26 @@ def parse_json(text: str, where: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_float=finite, parse_constant=constant)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{where}{_line(where, error.lineno)}: not valid JSON: {error.msg.lower()}") from None
+        line = f":{error.lineno}" if numbered else ""
+        raise ConfigError(f"{where}{line}: not valid JSON: {error.msg.lower()}") from None
     except RecursionError:
         raise ConfigError(f"{where}: not valid JSON: nested too deeply") from None
     except ValueError as error:  # a number of thousands of digits
         raise ConfigError(f"{where}: not valid JSON: {str(error).splitlines()[0]}") from None
 
 
-def _line(where: str, line: int) -> str:
-    """``:line``, unless the place has its line already, or is an option, which has none."""
-    return "" if where.startswith("--") or re.search(r":\d+$", where) else f":{line}"
+def parse(text: str, where: str, *, numbered: bool = True) -> tuple[Any, Lines]:
+    """Plain data of a YAML text, and the line of every key path; ``where`` names the text in errors, with the line unless
+    not ``numbered``: it is the value of an option."""
+    def at_line(line: int) -> str:
+        return f"{where}:{line}" if numbered else where
 
-
-def parse(text: str, where: str) -> tuple[Any, Lines]:
-    """Plain data of a YAML text, and the line of every key path; ``where`` names the text in errors."""
     try:
         root = _compose(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark else ""
-        raise ConfigError(f"{where}{line}: not valid YAML: {error.problem or error.context}") from None
+        place = at_line(mark.line + 1) if mark else where
+        raise ConfigError(f"{place}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{where}: not valid YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
@@ -186,32 +186,32 @@ def parse(text: str, where: str) -> tuple[Any, Lines]:
         count += 1
         line = node.start_mark.line + 1
         if count > MAX_NODES or depth > MAX_DEPTH:
-            raise ConfigError(f"{where}:{line}: more than {MAX_NODES} values or {MAX_DEPTH} levels")
+            raise ConfigError(f"{at_line(line)}: more than {MAX_NODES} values or {MAX_DEPTH} levels")
         lines.setdefault(at, line)
         if isinstance(node, yaml.MappingNode):
             if node.tag != "tag:yaml.org,2002:map":
-                raise ConfigError(f"{where}:{line}: tag {node.tag} is not allowed")
+                raise ConfigError(f"{at_line(line)}: tag {node.tag} is not allowed")
             out: dict[str, Any] = {}
             for key_node, value_node in node.value:
                 key = key_node.value
                 key_line = key_node.start_mark.line + 1
                 if not isinstance(key_node, yaml.ScalarNode):
-                    raise ConfigError(f"{where}:{key_line}: a key must be plain text")
+                    raise ConfigError(f"{at_line(key_line)}: a key must be plain text")
                 if key in out:
-                    raise ConfigError(f"{where}:{key_line}: key '{key}' appears twice")
+                    raise ConfigError(f"{at_line(key_line)}: key '{key}' appears twice")
                 lines[(*at, key)] = key_line
                 out[key] = build(value_node, (*at, key), depth + 1)
             return out
         if isinstance(node, yaml.SequenceNode):
             if node.tag != "tag:yaml.org,2002:seq":
-                raise ConfigError(f"{where}:{line}: tag {node.tag} is not allowed")
+                raise ConfigError(f"{at_line(line)}: tag {node.tag} is not allowed")
             return [build(child, (*at, i), depth + 1) for i, child in enumerate(node.value)]
         if len(node.value) > 4000:
-            raise ConfigError(f"{where}:{line}: a value of {len(node.value)} characters")
+            raise ConfigError(f"{at_line(line)}: a value of {len(node.value)} characters")
         try:
             return _scalar(node)
         except ValueError as error:
-            raise ConfigError(f"{where}{_line(where, line)}: {error}") from None
+            raise ConfigError(f"{at_line(line)}: {error}") from None
 
     return build(root, (), 0), lines
 

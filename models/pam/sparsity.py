@@ -248,7 +248,7 @@ def _line(where: str, raw: bytes, number: int, requests: dict[int, list[TraceSte
         text = raw.decode()
     except UnicodeDecodeError:
         raise ConfigError(f"{where}: not UTF-8 text") from None
-    data = parse_json(text, where)
+    data = parse_json(text, where, numbered=False)
     if not isinstance(data, dict):
         raise ConfigError(f"{where}: a line is an object of keys and values, not {type(data).__name__}")
     if number == 1:

@@ -359,9 +359,9 @@ def _seconds(text: str, what: str) -> float:
 def _json_rows(lines: Iterator[str]) -> Iterator[Row | None]:
     for line in lines:
         try:
-            request = parse_json(line, ":0")
+            request = parse_json(line, "", numbered=False)
         except ConfigError as error:
-            raise ValueError(str(error).removeprefix(":0: ")) from None
+            raise ValueError(str(error).removeprefix(": ")) from None
         if not isinstance(request, dict):
             raise ValueError(f"a request is an object with input_toks and output_toks, not {_short(line.strip())}")
         if "sub_requests" in request:

@@ -66,6 +66,12 @@ def test_younger_things_stay(cli, cache):
     assert "removed 0 entries" in cli("cache", "--prune", "0").out and left(cache) == before
 
 
+def test_a_long_simulation_stays(cli, cache):
+    age(cache, 0.9)
+    cli("cache", "--prune", "0")
+    assert left(cache) == ["records/a.json", "runs/run-1/log", "sources.json"]
+
+
 def test_what_a_process_builds_stays(cli, cache):
     with locked(cache / "models" / "a-1.lock"):
         cli("cache", "--prune", "1")

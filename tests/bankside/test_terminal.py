@@ -8,6 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
+from bankside.cli import log
 from bankside.terminal import FittingTable, steps
 
 COLUMNS = [("ms", {}), ("mean", {"justify": "right"}), ("p50", {"justify": "right"}), ("p99", {"justify": "right"})]
@@ -68,3 +69,11 @@ def test_steps_in_a_pipe_are_plain_lines():
         tell("generating")
         tell("building")
     assert stream.getvalue() == "generating\nbuilding\n"
+
+
+def test_steps_without_standard_error_stay_out_of_the_result(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr", None)
+    with steps() as tell:
+        tell("generating")
+    log("building")
+    assert capsys.readouterr().out == ""

@@ -3,10 +3,14 @@
 from typing import Literal
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
 from bankside.constraints.document import MAX_BYTES, Strict, load, parse, parse_json, validate
 from bankside.constraints.errors import BanksideError, CheckFailed, ConfigError, ToolMissing, nearest
+from bankside.constraints.memory.memory import FOLDER
 
 
 class Part(Strict):
@@ -175,3 +179,39 @@ def test_errors():
     assert nearest("unit", "pam-up", ["pam-pu", "x"]) == "unknown unit 'pam-up'; did you mean 'pam-pu'? (valid: pam-pu, x)"
     assert nearest("unit", "zzz", ["pam-pu"]) == "unknown unit 'zzz' (valid: pam-pu)"
     assert nearest("unit", "zzz", []) == "unknown unit 'zzz' (valid: none)"
+
+
+YAML_TEXTS = st.text(alphabet="ab:-[]{},'\"#&*!|>? \n\t01.", max_size=40)
+
+
+def read(text):
+    """What a text is, with the lines of its keys, or the error."""
+    try:
+        return parse(text, "f")
+    except ConfigError as told:
+        return str(told)
+
+
+@pytest.mark.parametrize("text", [path.read_text() for path in sorted(FOLDER.glob("*.yaml"))[:4]] + [
+    "a: '010'\nb: \"1\"\nc: |\n  12\nd: >-\n  e\n", "a: &x [1]\nb: *x\n", "a: \x01", "a:\n\t- b", "[" * 5000])
+def test_both_parsers_read_the_same(text, monkeypatch):
+    """Where PyYAML has no libyaml, Python's parser gives the same values, lines and errors."""
+    fast = read(text)
+    monkeypatch.setattr(yaml, "__with_libyaml__", False)
+    assert fast == read(text)
+
+
+@given(YAML_TEXTS)
+@settings(max_examples=300)
+def test_what_libyaml_reads_python_reads_alike(text):
+    fast = read(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml, "__with_libyaml__", False)
+        slow = read(text)
+    assert fast == slow or isinstance(slow, str), (fast, slow)
+
+
+def test_no_depth_is_too_much():
+    """The composer of libyaml would overflow the stack of the process."""
+    for text in ("[" * 200_000, "{a: " * 100_000, "- " * 100_000 + "a"):
+        assert read(text) == "f: nested too deeply (at most 32 levels)"

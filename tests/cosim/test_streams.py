@@ -280,6 +280,7 @@ endmodule
 """
 
 
+@pytest.mark.essential
 def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
     """A part compiled once for all its instances gives the same items in the same cycles, with a waveform too."""
     payload = np.stack([np.arange(200) % 256, np.zeros(200, int)], axis=1).astype(np.uint8)
