@@ -6,6 +6,8 @@ from typing import Any
 
 from bankside.constraints.errors import ConfigError, nearest
 
+from .sources import note_sources
+
 __all__ = ["SIMULATOR", "evaluate_layer", "layer_text"]
 
 #: Quirks that are on if nothing else is asked for, so that cycles are those of the public simulator.
@@ -28,6 +30,7 @@ def evaluate_layer(system: str, *, tokens: int | None, heads_per_stack: int | No
             raise ConfigError(f"--layer needs {flag}")
     if quirks not in (SIMULATOR, "none"):
         raise ConfigError(nearest("quirks", quirks, [SIMULATOR, "none"]))
+    note_sources(evaluate_layer)
     named = None if quirks == "none" else quirks
     assert tokens is not None and heads_per_stack is not None
     layer = AttentionLayer(tokens, heads_per_stack, placement, element_bytes, head_dim, named)

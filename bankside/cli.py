@@ -65,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     from bankside.constraints.workspace import LIMIT, environment
 
+    from .envelope import collecting
+
     debug = bool(os.environ.get("BANKSIDE_DEBUG"))
     try:
         if argv is None and "_ARGCOMPLETE" in os.environ:
@@ -74,7 +76,7 @@ def _main(argv: Sequence[str] | None) -> int:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = _parser(words).parse_args(words)
         bound = arguments.max_file_mib
-        with environment({LIMIT: None if bound is None else str(bound)}):
+        with environment({LIMIT: None if bound is None else str(bound)}), collecting():
             code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
@@ -140,9 +142,11 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-def emit(result: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
-    print(json.dumps(result, indent=2))
+def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """One JSON object on standard output: the result of the command behind the keys that all results have."""
+    from .envelope import enveloped
+
+    print(json.dumps(enveloped(result, arguments.command), indent=2))
 
 
 def log(text: str) -> None:
@@ -191,8 +195,11 @@ def _records_argument(parser: argparse.ArgumentParser) -> None:
 
 def _dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
     if arguments.dry_run:
-        emit({"unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
-              "config": selection.config.model_dump(mode="json")})
+        from .generate import tool_versions
+
+        emit(arguments, {"schema": 1, "unit": selection.unit.name, "preset": selection.preset,
+                         "config_hash": selection.config_hash, "config": selection.config.model_dump(mode="json"),
+                         "tools": tool_versions()})
     return arguments.dry_run
 
 
@@ -238,7 +245,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     missing = [c for c in checks if c.required and not c.found]
     kept = contents()
     if arguments.json:
-        emit({"schema": 1, "ok": not missing, "checks": [c.as_dict() for c in checks],
+        emit(arguments, {"schema": 1, "ok": not missing, "checks": [c.as_dict() for c in checks],
               "cache": {"folder": kept["folder"], "size_bytes": kept["size_bytes"]}})
     else:
         for check in checks:
@@ -279,7 +286,7 @@ def _list(arguments: argparse.Namespace) -> int:
     named = {"systems": system_names(), "memories": memories, "models": model_names(),
              "workloads": workload_names(), "libraries": libraries()}
     if arguments.json:
-        emit({"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.presets) for u in UNITS.values()},
+        emit(arguments, {"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.presets) for u in UNITS.values()},
               **{title: list(names) for title, names in named.items()}, "memory": memories,
               "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
               "request_formats": {name: {"title": one.title, "example": list(one.example)}
@@ -328,7 +335,7 @@ def _gen(arguments: argparse.Namespace) -> int:
     write_files(folder, {})  # tells at once if it can't be written
     paths = write_files(folder, generated_files(selection, arguments.name))
     if arguments.json:
-        emit({**describe(selection, arguments.name), "files": [str(p) for p in paths]})
+        emit(arguments, {**describe(selection, arguments.name), "files": [str(p) for p in paths]})
     else:
         for path in paths:
             print(path)
@@ -381,7 +388,7 @@ def _sim(arguments: argparse.Namespace) -> int:
         result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=tell,
                           **{name: value for name, value in given.items() if value is not None})
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from .text import simulation_text
 
@@ -416,7 +423,7 @@ def _synth(arguments: argparse.Namespace) -> int:
         result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
                             records=arguments.records, progress=tell)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from .text import synthesis_text
 
@@ -441,13 +448,13 @@ def _synth_all(arguments: argparse.Namespace) -> int:
                   for unit in units for preset in ([arguments.preset] if arguments.preset else unit.presets)]
     unique = list({selection.config_hash: selection for selection in selections}.values())
     if arguments.dry_run:
-        emit({"schema": 1, "selections": [s.arguments for s in unique]})
+        emit(arguments, {"schema": 1, "selections": [s.arguments for s in unique]})
         return 0
     with steps() as tell:
         results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
                               records=arguments.records, progress=tell) for selection in unique]
     if arguments.json:
-        emit({"schema": 1, "results": results})
+        emit(arguments, {"schema": 1, "results": results, "tools": results[0]["tools"]})
     else:
         print(synthesis_table(results))
     return 0
@@ -538,16 +545,24 @@ def _time(arguments: argparse.Namespace) -> int:
                              devices=arguments.devices or 1, stage=arguments.stage)
     else:
         result = time_file(target, formats[-1] if formats else None, setting, outputs)
-    if result["timeline"] and result["timeline"]["truncated"]:
-        log(f"the timeline ends with cycle {result['timeline']['last_cycle']} of {result['cycles']}: its "
-            f"{result['timeline']['slices']} slices are as many as a viewer takes; --timeline-cycles shows others")
+    _warn_of_end(result)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from .text import trace_text
 
         print(trace_text(result))
     return 0
+
+
+def _warn_of_end(result: dict[str, Any]) -> None:
+    """Tell if a timeline does not show all cycles."""
+    from .envelope import warn
+
+    shown = result["timeline"]
+    if shown and shown["truncated"]:
+        warn(f"the timeline ends with cycle {shown['last_cycle']} of {result['cycles']}: its {shown['slices']} slices are "
+             "as many as a viewer takes; --timeline-cycles shows others")
 
 
 def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
@@ -563,8 +578,9 @@ def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
     result = time_step(selection, memory=arguments.memory or "hbm3-5.2", tokens=tokens,
                        head_dim=arguments.head_dim or 128, queries=arguments.queries or 1, refresh=arguments.refresh,
                        power_limit=not arguments.no_power_limit, outputs=outputs)
+    _warn_of_end(result)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from .text import timing_text
 
@@ -624,7 +640,7 @@ def _eval(arguments: argparse.Namespace) -> int:
 
         timed = evaluate_layer(arguments.system, **{"tokens": None, "heads_per_stack": None, **given})
         if arguments.json:
-            emit(timed)
+            emit(arguments, timed)
         else:
             print(layer_text(timed))
         return 0
@@ -652,7 +668,7 @@ def _eval(arguments: argparse.Namespace) -> int:
             result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common,
                               progress=tell)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from .text import evaluation_text, steady_text
 
@@ -751,7 +767,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                  percentile=a.slo_percentile, burstiness=1.0 if a.burstiness is None else a.burstiness, seed=a.seed,
                  refresh=a.refresh, measure=a.measure, records=a.records, log=log)
     if a.json:
-        emit(result)
+        emit(arguments, result)
     else:
         from rich.console import Console
 
@@ -791,7 +807,7 @@ def _repro(arguments: argparse.Namespace) -> int:
             raise ConfigError("the following arguments are required: PAPER, or --list alone (see bankside repro --help)")
         listed = repro.papers()
         if arguments.json:
-            emit(listed)
+            emit(arguments, listed)
         else:
             print(repro.papers_text(listed))
         return 0
@@ -804,7 +820,7 @@ def _repro(arguments: argparse.Namespace) -> int:
         drawn = draw(arguments.paper, arguments.figure, arguments.output, records=arguments.records,
                      measure=arguments.measure, limit_s=arguments.measure_limit)
         if arguments.json:
-            emit(drawn)
+            emit(arguments, drawn)
         else:
             print(drawn["figure"])
         repro.require_measured(drawn)
@@ -813,14 +829,15 @@ def _repro(arguments: argparse.Namespace) -> int:
         paper = load_paper(arguments.paper)
         claims = repro.chosen_claims(paper, arguments.claims)
         if arguments.json:
-            emit({"schema": 1, "paper": paper.name, "claims": [claim.model_dump(mode="json") for claim in claims]})
+            emit(arguments, {"schema": 1, "paper": paper.name,
+                         "claims": [claim.model_dump(mode="json") for claim in claims]})
         else:
             print(repro.listing_text(paper, claims))
         return 0
     result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure,
                          limit_s=arguments.measure_limit)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         print(repro.repro_text(result))
     repro.require_measured(result)
@@ -855,7 +872,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
                 raise ConfigError(f"--trace fits activations, not ratios: it goes without --{name}")
         fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
         if arguments.json:
-            emit(fitted)
+            emit(arguments, fitted)
         else:
             print(" ".join(f"--set sparsity.{key}={value:g}" for key, value in fitted["sparsity"].items()))
         return 0
@@ -866,7 +883,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
                            rounds=arguments.rounds or 10, output=arguments.output, measure=arguments.measure,
                            records=arguments.records, changes=changes, progress=tell)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; the nearest"
         print(f"x {result['x']:g}, y {result['y']:g}: {verdict} ({result['conditions']})")
@@ -900,7 +917,7 @@ def _record_inventory(arguments: argparse.Namespace) -> int:
             differ = inventory.check_records(folder, [row.measurement for row in rows if row.state in ("own", "shipped")],
                                              log)
     if arguments.json:
-        emit({"schema": 1, "folder": str(folder.folder), "shipped": str(folder.shipped),
+        emit(arguments, {"schema": 1, "folder": str(folder.folder), "shipped": str(folder.shipped),
               "measurements": [{"command": row.measurement.command, "state": row.state, "record": row.name, "why": row.why}
                                for row in rows], "differ": differ if arguments.check else None})
     else:
@@ -909,6 +926,45 @@ def _record_inventory(arguments: argparse.Namespace) -> int:
             print(f"differs  {one['command']}  ({', '.join(one['differs'])})")
     if differ:
         raise CheckFailed(f"{len(differ)} records differ from what is measured now; the first: {differ[0]['record']}")
+    return 0
+
+
+# ---- explain --------------------------------------------------------------------------------------------------------
+
+
+def _explain_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT.json", help="what a command printed with --json")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from .explain import explain, explain_tree
+
+    result = explain(arguments.result, arguments.records)
+    if arguments.json:
+        emit(arguments, result)
+        return 0
+    from rich.console import Console
+
+    console = Console() if sys.stdout is not None and sys.stdout.isatty() else Console(width=1000)
+    console.print(explain_tree(result), highlight=False)
+    console.print("nothing has changed since" if result["unchanged"] else
+                  f"changed since, gone or unknown: {', '.join(result['changed'])}", highlight=False, markup=False)
+    return 0
+
+
+# ---- schema ---------------------------------------------------------------------------------------------------------
+
+
+def _schema_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("of", metavar="COMMAND", help="a command with --json")
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    from .schemas import schema_of
+
+    print(json.dumps(schema_of(arguments.of), indent=2))
     return 0
 
 
@@ -926,7 +982,7 @@ def _cache(arguments: argparse.Namespace) -> int:
 
     result = contents() if arguments.prune is None else prune(arguments.prune)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         print(cache_text(result))
     return 0
@@ -961,24 +1017,31 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     result = run(arguments.output, log)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     return 0
 
 
 def _rtl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", default="rtl", help="folder that holds one folder per preset")
     parser.add_argument("--check", action="store_true", help="only compare: exit code 1 if anything differs")
+    _json_argument(parser)
 
 
 def _rtl(arguments: argparse.Namespace) -> int:
-    from .published import check, rebuild
+    from .generate import tool_versions
+    from .published import differing, rebuild, require_same
 
-    if arguments.check:
-        check(arguments.output)
+    written = [] if arguments.check else [str(path) for path in rebuild(arguments.output)]
+    differ = differing(arguments.output) if arguments.check else []
+    if arguments.json:
+        emit(arguments, {"schema": 1, "folder": arguments.output, "files": written, "differ": differ,
+                         "tools": tool_versions()})
+    elif arguments.check:
+        require_same(arguments.output, differ)
         print(f"{arguments.output}: is what the generators produce")
     else:
-        for path in rebuild(arguments.output):
-            print(path)
+        print("\n".join(written))
+    require_same(arguments.output, differ)
     return 0
 
 
@@ -991,7 +1054,7 @@ def _bench(arguments: argparse.Namespace) -> int:
 
     result = run(log)
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     return 0
 
 
@@ -1021,7 +1084,7 @@ def _compile(arguments: argparse.Namespace) -> int:
                             listing=arguments.listing, output=arguments.output,
                             records=arguments.records, changes=system_changes(arguments.changes))
     if arguments.json:
-        emit(result)
+        emit(arguments, result)
     else:
         print(compile_text(result))
     return 0
@@ -1044,6 +1107,9 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
     "records": ("measurement records: which the package comes with, which are missing; make or check them",
                 _record_arguments, _record_inventory),
+    "explain": ("what a result rests on, down to Verilog and memory, and what has changed since", _explain_arguments,
+                _explain),
+    "schema": ("JSON Schema of what a command prints with --json", _schema_arguments, _schema),
     "cache": ("what the cache folder holds; prune it", _cache_arguments, _cache),
     "completion": ("code that lets a shell complete names and options", _completion_arguments, _completion),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),

@@ -35,6 +35,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     from bankside.models.systems.registry import read_spec
 
     from .records import RecordFolder
+    from .sources import note_sources
 
     shape = load_model(model)
     loaded = load_system(system, changes)
@@ -42,6 +43,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
         able = ", ".join(name for name in system_names()
                          if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem))
         raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: {able})")
+    note_sources(compile_result, type(loaded))
     not_measured: list[str] = []
     try:
         loaded.prepare(shape, RecordFolder(records), False)

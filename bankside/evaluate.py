@@ -13,6 +13,7 @@ from bankside.constraints.errors import ConfigError
 
 from .generate import tool_versions
 from .records import RecordFolder
+from .sources import note_sources
 
 if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
@@ -117,6 +118,7 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
 
     shape, loaded, folder = load_model(model), load_system(system, changes), RecordFolder(records)
     load_workload(workload)
+    note_sources(evaluate_workload, type(loaded))
 
     def attempt(one: System) -> Decoding:
         return measuring(lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress)
@@ -154,6 +156,7 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     from bankside.models.systems import load_system
 
     shape, loaded = load_model(model), load_system(system, changes)
+    note_sources(evaluate, type(loaded))
     folder = RecordFolder(records)
     load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
     if instances > 1:
@@ -243,6 +246,7 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
         table = load(path if path.exists() else RATIOS, RatioTable)
     if not isinstance(loaded, TieredPimSystem):
         raise ConfigError(f"{loaded.name} moves no tokens between tiers: there is nothing to calibrate")
+    note_sources(calibrate, type(loaded))
     tiered, folder = loaded, RecordFolder(records)
     found = measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
                        records, progress)
@@ -263,6 +267,7 @@ def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | Non
     loaded = load_system(system, changes)
     if not isinstance(loaded, TieredPimSystem):
         raise ConfigError(f"{loaded.name} reads all tokens: there are no activations to fit")
+    note_sources(fit_activations)
     chosen = loaded.pim.sparsity
     found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
     return {"schema": 1, "system": loaded.name, "trace": trace,

@@ -12,8 +12,9 @@ from bankside.constraints.errors import CheckFailed, ConfigError
 from bankside.constraints.records import Kind, Measurement, Record
 
 from . import generate, registry
-from .records import RecordFolder, completed, made_from
+from .records import RecordFolder, completed, made_from, note_origin
 from .selection import Selection, select
+from .sources import note_sources
 from .trace import Outputs, Setting, write_program, write_view
 
 __all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "time_step"]
@@ -74,7 +75,9 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     folder.prepare()
     measurement = completed(measurement_of("sim", selection, seed=seed, **workload))
     # As the sources are now: they may be edited while this runs. Vectors of a file say nothing that anyone else could find.
-    origin = None if workload.get("vectors") is not None else made_from(measurement)
+    now = made_from(measurement)
+    note_origin(unit.name, now)
+    origin = None if workload.get("vectors") is not None else now
     wave_file = None
     if waves:
         wave_file = Path("out", "waves", f"{unit.name}-{selection.label}").absolute()
@@ -159,6 +162,7 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     chosen = {"library": library} if liberty is None else {"liberty": liberty}
     measurement = completed(measurement_of("synth", selection, effort=effort, **chosen))
     origin = made_from(measurement)
+    note_origin(selection.unit.name, origin)
     progress(f"generating {selection.unit.name} {selection.label}")
     text = generate.verilog(selection)
     progress(f"mapping to {cells.name} (a minute for a large unit)")
@@ -178,6 +182,7 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
     from bankside.models.memory import time_program
 
     make = selection.unit.load_program()
+    note_sources(time_step, make)
     device = load_memory(memory)
     steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
     program = make(selection.config, device, steps)

@@ -13,7 +13,7 @@ from .generate import generated_files, tool_versions
 from .registry import UNITS
 from .selection import select
 
-__all__ = ["MANIFEST", "check", "published_files", "rebuild"]
+__all__ = ["MANIFEST", "differing", "published_files", "rebuild", "require_same"]
 
 MANIFEST = "manifest.json"
 
@@ -40,13 +40,23 @@ def rebuild(folder: str) -> list[Path]:
     return write_files(folder, published_files())
 
 
-def check(folder: str) -> None:
-    """Raise :exc:`CheckFailed` unless every file below ``folder`` is what the generators produce."""
+def differing(folder: str) -> list[str]:
+    """Files below ``folder`` that are not what the generators produce.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such folder of generated Verilog.
+    """
     root = Path(folder)
     if not (root / MANIFEST).is_file():
         raise ConfigError(f"{root / MANIFEST}: not there; `make rtl` writes it")
-    wrong = [name for name, text in published_files().items()
-             if not (root / name).is_file() or (root / name).read_bytes() != text.encode()]
-    if wrong:
-        count = f"{len(wrong)} file{'s differ' if len(wrong) > 1 else ' differs'}"
-        raise CheckFailed(f"{count} from what the generators produce, first {root / wrong[0]}; run `make rtl`")
+    return [name for name, text in published_files().items()
+            if not (root / name).is_file() or (root / name).read_bytes() != text.encode()]
+
+
+def require_same(folder: str, differ: list[str]) -> None:
+    """Raise :exc:`CheckFailed` if any file differs (:func:`differing`)."""
+    if differ:
+        count = f"{len(differ)} file{'s differ' if len(differ) > 1 else ' differs'}"
+        raise CheckFailed(f"{count} from what the generators produce, first {Path(folder) / differ[0]}; run `make rtl`")

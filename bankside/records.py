@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,12 +16,12 @@ from bankside.constraints.document import Strict, parse_json, read_text, validat
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import generic_liberty
 from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, SynthResults, record_name
-from bankside.constraints.workspace import cache_folder, write_files
+from bankside.constraints.workspace import Input, cache_folder, note_input, noted_inputs, write_files
 
 from . import registry
 from .sources import memory_digest, named_parts, sources_digest
 
-__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from"]
+__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from", "note_origin"]
 
 #: Records that come with the package.
 SHIPPED = Path(__file__).resolve().parent / "measured"
@@ -112,6 +112,13 @@ def _library(name: str | None, liberty: str | None) -> str:
     return _digest(cells.text + "".join(f"\n{pattern}" for pattern in cells.dont_use))
 
 
+def note_origin(unit: str, origin: Mapping[str, str]) -> None:
+    """Count the sources of a measurement (:func:`made_from`) among the inputs; files count by themselves."""
+    for key in ("hardware", "bench", "parts", "flow"):
+        if key in origin:
+            note_input(Input("sources", f"{unit} {key}", origin[key]))
+
+
 # Folders ---------------------------------------------------------------------------------------------------------------
 
 
@@ -195,8 +202,10 @@ class RecordFolder:
         name = record_name(whole.kind, whole.unit, whole.config_hash, dict(whole.workload), now)
         stale = Finding("missing")
         for state, path in self._places(name):
-            record = self.read(path)
+            with noted_inputs():  # one that is stale is no input
+                record = self.read(path)
             if record.made_from == now:
+                note_input(_as_input(whole, record))
                 return Finding(state, record, path)
             then = record.made_from
             why = ", ".join(key for key in (*now, *then.keys() - now.keys()) if then.get(key) != now.get(key))
@@ -223,6 +232,13 @@ class RecordFolder:
             raise RecordError(f"{path}: its contents are of the record {record.name}; remove it or measure again")
         record.check(str(path), _result_type(record))
         return record
+
+
+def _as_input(measurement: Measurement, record: Record) -> Input:
+    digest = hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+    return Input("measurement record", record.name, digest,
+                 {"command": measurement.command, "made_from": record.made_from, "verilog_sha256": record.verilog_sha256,
+                  "tools": record.tools})
 
 
 def _result_type(record: Record) -> type[Strict] | None:

@@ -30,6 +30,7 @@ from bankside.models.papers import (
 from .generate import tool_versions
 from .measuring import Measurer
 from .records import RecordFolder
+from .sources import note_sources
 from .terminal import FittingTable
 
 __all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text", "require_measured"]
@@ -113,6 +114,7 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     """
     paper = load_paper(name)
     chosen = chosen_claims(paper, claims)
+    note_sources(repro, *sorted({check.__module__ for check in checks_of(paper.name).values()}))
     rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
     counts = Counter(row.verdict for row in rows)
     return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,

@@ -20,6 +20,7 @@ from bankside.constraints.workspace import write_files, writing
 from .evaluate import measuring
 from .generate import tool_versions
 from .records import RecordFolder
+from .sources import note_sources
 from .terminal import FittingTable
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     shape = load_model(model)
     used: list[str] = []
     loaded, source = load_system(system, changes), _Noting(RecordFolder(records), used)
+    note_sources(run, type(loaded))
     served = measuring(lambda: served_system(loaded, shape, records=source, refresh=refresh), measure, records, log)
     began = time.perf_counter()
     found: SearchResult | None = None

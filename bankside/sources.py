@@ -25,9 +25,10 @@ from typing import Any
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available
 from bankside.constraints.memory.memory import FOLDER, MemoryFile, layered
-from bankside.constraints.workspace import cache_folder, write_files
+from bankside.constraints.workspace import Input, cache_folder, note_input, noted_inputs, noting, write_files
 
-__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "sources_digest"]
+__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "note_sources",
+           "sources_digest"]
 
 #: Modules that read, check and write files, and that call the compiler of simulated models: they decide no result.
 PLUMBING = frozenset(f"bankside.{module}" for module in (
@@ -66,6 +67,14 @@ def _digest_of(roots: tuple[str, ...]) -> str:
                 parts.append([f"{module} {text}", hashlib.sha256(file.read_bytes()).hexdigest()])
     _keep()
     return _hash(sorted(parts))
+
+
+def note_sources(*things: Any) -> None:
+    """Count the sources of functions, classes and modules (by name) among the inputs (:func:`noted_inputs`) of what they
+    compute."""
+    for thing in things if noting() else ():
+        root = thing if isinstance(thing, str) else f"{thing.__module__}:{thing.__qualname__.partition('.')[0]}"
+        note_input(Input("sources", root, sources_digest([root])))
 
 
 def named_parts(roots: Iterable[str]) -> tuple[str, ...]:
@@ -107,8 +116,9 @@ def _memories() -> dict[str, str]:
     stamp = [[path.name, *_stamp(path)] for path in sorted(FOLDER.glob("*.yaml"))]
     kept = _cache()
     if kept.get("memories", {}).get("stamp") != stamp:
-        kept["memories"] = {"stamp": stamp,
-                            "digests": {name: _memory_file(FOLDER / f"{name}.yaml") for name in available()}}
+        with noted_inputs():  # whoever uses one of them reads it
+            kept["memories"] = {"stamp": stamp,
+                                "digests": {name: _memory_file(FOLDER / f"{name}.yaml") for name in available()}}
         kept["changed"] = True
     found: dict[str, str] = kept["memories"]["digests"]
     return found
@@ -349,7 +359,8 @@ def _binds(node: ast.stmt) -> list[str]:
 
 
 #: Decorators that only change what they decorate.
-_PURE = {"cache", "contextmanager", "dataclass", "lru_cache", "njit", "runtime_checkable", "total_ordering", "unique"}
+_PURE = {"cache", "contextmanager", "dataclass", "kept", "lru_cache", "njit", "runtime_checkable", "total_ordering",
+         "unique"}
 
 
 def _always(node: ast.stmt) -> bool:

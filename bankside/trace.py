@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bankside.constraints.errors import ConfigError, nearest
 
+from .sources import note_sources
+
 if TYPE_CHECKING:
     from bankside.constraints.memory import Memory
     from bankside.models.memory.issue_log import IssueLog, Recorder
@@ -497,6 +499,7 @@ def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -
     for option in OPTIONS:
         if getattr(setting, option) is not None and option not in what.options:
             raise ConfigError(f"{path}: a file of the format {what.name} has no --{option}")
+    note_sources(time_file, what.time)
     with _progress(path) as progress:
         timed, log = what.time(path, setting, outputs, progress)
     return _result({"file": path, "format": what.name}, timed, log, setting, outputs, os.path.basename(path))
@@ -519,6 +522,7 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
     from bankside.models.program import Program
 
     outputs.check()
+    note_sources(time_system)
     model = load_model(target.split(":", 1)[1])
     if channels is None:
         channels = 32 // min(-(-model.layers // 32), 32)

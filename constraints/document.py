@@ -39,15 +39,15 @@ Model = TypeVar("Model", bound=BaseModel)
 Lines = dict[tuple[Any, ...], int]
 
 
-def load(path: str | os.PathLike[str], model: type[Model]) -> Model:
-    """Read the file ``path`` as ``model``.
+def load(path: str | os.PathLike[str], model: type[Model], what: str = "a configuration file") -> Model:
+    """Read the file ``path`` as ``model``; ``what`` it should be, for errors and among the inputs of a result.
 
     Raises
     ------
     :exc:`ConfigError`
         If it can't be read, is not YAML, or does not satisfy the schema; with ``file:line``.
     """
-    document, lines = parse(read_text(path), os.fspath(path))
+    document, lines = parse(read_text(path, what), os.fspath(path))
     return validate(document, model, os.fspath(path), lines)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from .document import Strict, parse, validate
+from .document import Strict, load
+from .workspace import kept
 
 __all__ = ["CpuPath", "cpu_path"]
 
@@ -32,8 +32,7 @@ class CpuPath(Strict):
         return self.start_us * 1e3 + sum(own[name] for name in self.passes) / self.share_of_bandwidth
 
 
-@cache
+@kept
 def cpu_path() -> CpuPath:
-    name = "pam_cpu_path.yaml"
-    document, lines = parse(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"), name)
-    return validate(document, CpuPath, name, lines)
+    """The assumptions that come with the package."""
+    return load(Path(__file__).with_name("pam_cpu_path.yaml"), CpuPath, "a table of assumptions")

@@ -5,19 +5,23 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import gzip
+import hashlib
 import os
 import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from .errors import ConfigError
 
-__all__ = ["LIMIT", "bound", "cache_folder", "environment", "is_locked", "locked", "read_bytes", "reading", "reason",
-           "tools_cache", "write_files", "writing"]
+__all__ = ["LIMIT", "Input", "bound", "cache_folder", "environment", "inputs_so_far", "is_locked", "kept", "locked",
+           "note_input", "noted_inputs", "noting", "read_bytes", "reading", "reason", "tools_cache", "write_files",
+           "writing"]
 
 #: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
@@ -86,6 +90,86 @@ def reason(error: Exception) -> str:
     return f"not a whole gzip file ({error})".lower() if isinstance(error, (EOFError, zlib.error, OSError)) else str(error)
 
 
+# Inputs ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a result is made from.
+
+    Attributes
+    ----------
+    kind : :class:`str`
+        A memory file, a measurement record, sources ...
+    name : :class:`str`
+        Path of a file as it was given, or the name of what is no file.
+    sha256 : :class:`str`
+        Digest of the contents; empty for a file that is read piece by piece.
+    details : dict of :class:`str` to plain data
+        What more there is to say.
+    """
+
+    kind: str
+    name: str
+    sha256: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: Inputs that are being noted: a list for every ``with`` block of :func:`noted_inputs`, innermost last.
+_noted: list[dict[tuple[str, str], Input]] = []
+
+
+@contextlib.contextmanager
+def noted_inputs() -> Iterator[dict[tuple[str, str], Input]]:
+    """Collect the inputs that are read meanwhile, by kind and name. A block inside another keeps its inputs for itself."""
+    found: dict[tuple[str, str], Input] = {}
+    _noted.append(found)
+    try:
+        yield found
+    finally:
+        # By identity: two that are both empty are equal.
+        del _noted[next(k for k, one in enumerate(_noted) if one is found)]
+
+
+def noting() -> bool:
+    """Whether anyone collects inputs."""
+    return bool(_noted)
+
+
+def note_input(one: Input) -> None:
+    """Count ``one`` among the inputs of whatever is being made."""
+    if _noted and (one.sha256 or (one.kind, one.name) not in _noted[-1]):
+        _noted[-1][one.kind, one.name] = one
+
+
+def inputs_so_far() -> list[Input]:
+    """The inputs that the innermost ``with`` block of :func:`noted_inputs` has so far, by kind and name."""
+    return [one for _, one in sorted(_noted[-1].items())] if _noted else []
+
+
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+
+
+def kept(function: Callable[Given, Value]) -> Callable[Given, Value]:
+    """A function that reads files once for the same (hashable) arguments. Its files count as inputs every time."""
+    answers: dict[Any, tuple[Value, tuple[Input, ...]]] = {}
+
+    @functools.wraps(function)
+    def known(*arguments: Given.args, **named: Given.kwargs) -> Value:
+        key = arguments, tuple(sorted(named.items()))
+        if key not in answers:
+            with noted_inputs() as found:
+                value = function(*arguments, **named)
+            answers[key] = value, tuple(found.values())
+        value, inputs = answers[key]
+        for one in inputs:
+            note_input(one)
+        return value
+
+    return known
+
+
 # Reading -----------------------------------------------------------------------------------------------------------------
 
 
@@ -121,10 +205,9 @@ def _regular(what: str) -> Callable[[str, int], int]:
     return opener
 
 
-@contextlib.contextmanager
 def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *, compressed: bool = False
-            ) -> Iterator[BinaryIO]:
-    """A regular file, open to read.
+            ) -> contextlib.AbstractContextManager[BinaryIO]:
+    """A regular file, open to read; it counts as an input (:func:`noted_inputs`).
 
     Parameters
     ----------
@@ -138,6 +221,16 @@ def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *
         If it can't be read, is larger than ``limit``, or is no regular file: a device or a FIFO may have no end. Errors of
         the file inside the ``with`` block are told alike.
     """
+    note_input(_file(path, what))
+    return _opened(path, what, limit, compressed)
+
+
+def _file(path: str | os.PathLike[str], what: str, sha256: str = "") -> Input:
+    return Input(what.removeprefix("a ").removeprefix("an "), os.fspath(path), sha256)
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str], what: str, limit: int | None, compressed: bool) -> Iterator[BinaryIO]:
     limit = bound(limit)
     try:
         with open(path, "rb", opener=_regular(what)) as raw:
@@ -158,14 +251,15 @@ def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, limit: int) -> bytes:
-    """All of a regular file of at most ``limit`` bytes; raises as :func:`reading`."""
-    with reading(path, what, limit) as file:
+    """All of a regular file of at most ``limit`` bytes; an input too, and raises as :func:`reading`."""
+    with _opened(path, what, limit, False) as file:
         most = bound(limit)
         assert most is not None
         data = file.read(most + 1)
         if len(data) > most:  # it has grown
             raise ConfigError(f"{path}: {what} has at most {most} bytes")
-        return data
+    note_input(_file(path, what, hashlib.sha256(data).hexdigest()))
+    return data
 
 
 # Writing -----------------------------------------------------------------------------------------------------------------

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
+import jsonschema
 import pytest
 from hypothesis import settings
 
+from bankside import envelope
 from bankside.constraints.records import Measurement, Record
 from bankside.constraints.units import dpa_dispatcher, pam_pu, pim_hub
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
+from bankside.schemas import schema_of
 from tests.made_up import SIM, SYNTHESIS
 
 pytest_plugins = ("tests.costs",)
@@ -21,6 +25,28 @@ pytest_plugins = ("tests.costs",)
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.register_profile("random", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("random")
+
+@pytest.fixture(autouse=True, scope="session")
+def results_satisfy_their_schema():
+    """Whatever a test makes a command print with ``--json``, it satisfies the JSON Schema of that command."""
+    plain, validators = envelope.enveloped, {}
+
+    def checked(result, command):
+        document = json.loads(json.dumps(plain(result, command), allow_nan=False))
+        if command not in validators:
+            schema = schema_of(command)
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validators[command] = jsonschema.Draft202012Validator(schema)
+        problems = list(validators[command].iter_errors(document))
+        if problems:
+            worst = jsonschema.exceptions.best_match(problems)
+            pytest.fail(f"bankside {command}: {worst.json_path}: {worst.message[:2000]}")
+        return document
+
+    envelope.enveloped = checked
+    yield
+    envelope.enveloped = plain
+
 
 # A bench's few thousand cycles take less time than the compiler needs to make them faster.
 os.environ.setdefault(LEVEL, "0")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
-from importlib import resources
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..document import Strict, parse, validate
+from ..document import Strict, load, read_text
+from ..workspace import kept
 
 __all__ = ["MacroFamily", "MacroPoint", "generic_liberty", "macro_family"]
 
@@ -116,11 +117,9 @@ class _Families(Strict):
         return self
 
 
-@cache
+@kept
 def _families() -> dict[str, MacroFamily]:
-    text = resources.files(__name__).joinpath("memory_macros.yaml").read_text(encoding="utf-8")
-    document, lines = parse(text, "memory_macros.yaml")
-    return validate(document, _Families, "memory_macros.yaml", lines).families
+    return load(Path(__file__).with_name("memory_macros.yaml"), _Families, "a table of memory macros").families
 
 
 def macro_family(library: str) -> tuple[str, MacroFamily, bool]:
@@ -133,4 +132,4 @@ def macro_family(library: str) -> tuple[str, MacroFamily, bool]:
 
 def generic_liberty() -> str:
     """Text of the built-in generic library (``generic.lib``)."""
-    return resources.files(__name__).joinpath("generic.lib").read_text(encoding="utf-8")
+    return read_text(Path(__file__).with_name("generic.lib"), "a Liberty file")

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from pydantic import Field
 
 from ..document import Strict
 from ..errors import ConfigError, nearest
+from ..workspace import kept
 from .expression import evaluate, resolve
 from .layers import Places, layered
 
@@ -323,7 +323,7 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
     return _read(Path(text))
 
 
-@lru_cache
+@kept
 def _shipped(name: str) -> Memory:
     return _read(FOLDER / f"{name}.yaml")
 

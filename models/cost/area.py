@@ -15,7 +15,7 @@ __all__ = ["DieArea", "die_area", "load_nodes", "logic_area"]
 @lru_cache(maxsize=1)
 def load_nodes() -> Nodes:
     """The built-in table of logic processes."""
-    return load(NODES, Nodes)
+    return load(NODES, Nodes, "a table of process nodes")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from ...constraints.document import Strict, load
 from ...constraints.errors import ConfigError, nearest
+from ...constraints.workspace import kept
 from .package import paper_packages
 
 __all__ = ["Claim", "Paper", "load_paper", "paper_names"]
@@ -98,7 +98,7 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     """
     text = os.fspath(paper)
     if text.endswith((".yaml", ".yml")) or os.sep in text:
-        return load(text, Paper)
+        return load(text, Paper, "a file of claims")
     plain = {name.replace("-", ""): name for name in paper_names()}
     name = plain.get(text.replace("-", "").lower())
     if name is None:
@@ -106,10 +106,10 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     return _installed(name)
 
 
-@lru_cache
+@kept
 def _installed(name: str) -> Paper:
     file = paper_packages()[name].claims
-    paper = load(file, Paper)
+    paper = load(file, Paper, "a file of claims")
     if paper.name != name:
         raise ConfigError(f"{file}: name must be '{name}' as in the entry point, not '{paper.name}'")
     return paper

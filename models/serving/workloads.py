@@ -114,7 +114,7 @@ def load_workload(name_or_path: str | os.PathLike[str]) -> WorkloadSpec:
         if not name.endswith((".yaml", ".yml")):
             raise ConfigError(f"{nearest('workload', name, FILES)}, or give the path of a file")
         path = Path(name)
-    return load(path, WorkloadSpec)
+    return load(path, WorkloadSpec, "a workload file")
 
 
 def draw(name_or_path: str | os.PathLike[str], count: int, seed: int = 1, *, timed: bool = True) -> Workload:

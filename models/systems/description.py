@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +11,7 @@ from ...constraints.document import Strict, validate
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
 from ...constraints.systems import GpuSystemSpec
+from ...constraints.workspace import kept
 
 __all__ = ["Description", "apart"]
 
@@ -85,7 +85,7 @@ class Description(Generic[Spec]):
         return _memory(path, stamp, power_limit)
 
 
-@lru_cache(maxsize=64)
+@kept
 def _memory(path: str, stamp: float, power_limit: bool) -> Memory:
     return load_memory(path).at(power_limit)
 

@@ -258,7 +258,7 @@ class TieredPimSystem(GpuPlatform):
         if chosen.x is not None or chosen.y is not None:
             raise ConfigError(f"{self.name}: scheduling.x and scheduling.y must be given together")
         if self._ratio_table is None:
-            self._ratio_table = load(RATIOS, RatioTable)
+            self._ratio_table = load(RATIOS, RatioTable, "a table of ratios")
         known = self._ratio_table.models
         found = known.get(model.name) or known.get("default")
         if found is None:

@@ -74,7 +74,7 @@ def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any]
             path = beside.parent / path
         if not path.exists() and path.suffix not in (".yaml", ".yml", ".json") and os.sep not in name:
             raise ConfigError(f"{nearest('system', name, system_names())}, or give the path of a YAML file")
-    document, lines = parse(read_text(path), str(path))
+    document, lines = parse(read_text(path, "a system file"), str(path))
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
     for key, value in (overrides or {}).items():

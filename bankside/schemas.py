@@ -1,0 +1,622 @@
+"""JSON Schemas of what commands print with ``--json``: ``bankside schema COMMAND``.
+
+Each class is a kind of result. Keys that are not declared are errors, so the schemas say everything that is there; what a
+unit measures and what a system breaks its figures down to is open, because installed packages add their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+
+from bankside.constraints.errors import ConfigError, nearest
+from bankside.models.papers.claims import Claim
+from bankside.models.papers.verdict import VERDICTS
+from bankside.models.systems.results import Capacity, DieArea
+
+from .envelope import SCHEMA
+from .registry import UNITS
+
+__all__ = ["COMMANDS", "Envelope", "schema_of"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+
+def _key(text: str, **options: Any) -> Any:
+    return Field(description=text, **options)
+
+
+# ---- What all results have ------------------------------------------------------------------------------------------
+
+
+class Input(_Part):
+    """A file, a record or sources that a result is made from."""
+
+    kind: str = _key("memory file, measurement record, sources, Verilog ...")
+    name: str = _key("path of a file as it was given, from `bankside/` on for one of the package; else a name")
+    sha256: str = _key("of the contents; of sources the first 32 digits of the digest of their definitions")
+    command: str | None = _key("record: makes the measurement again", default=None)
+    made_from: dict[str, str] | None = _key("record: digests and versions that it was made from", default=None)
+    verilog_sha256: str | None = _key("record: of the Verilog that was measured", default=None)
+    tools: dict[str, str] | None = _key("record: versions of the tools that measured", default=None)
+
+
+class Envelope(_Part):
+    """Keys of every result."""
+
+    version: Literal[1] = Field(alias="schema", description="version of these keys")
+    command: str = _key("the command that made the result")
+    tools: dict[str, str] = _key("versions of the tools that decide the result")
+    notes: list[str] = _key("what a reader of the figures should know")
+    warnings: list[str] = _key("what may be wrong with what was asked for")
+    inputs: list[Input] = _key("all that the result is made from")
+
+
+class _Selected(Envelope):
+    unit: str
+    preset: str | None = _key("published configuration that it is, or was changed from")
+    config_hash: str = _key("first 16 digits of the SHA-256 of unit and configuration")
+    config: dict[str, Any] = _key("the configuration in full")
+
+
+class Parallelism(_Part):
+    tensor: int
+    pipeline: int
+    micro_batch: int | None = None
+
+
+class Spread(_Part):
+    """Of all requests, in ms."""
+
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+# ---- Units ----------------------------------------------------------------------------------------------------------
+
+
+class Check(_Part):
+    name: str
+    found: str | None = _key("version or place")
+    required: bool
+    purpose: str
+    fix: str | None = _key("command that installs it")
+
+
+class CacheSize(_Part):
+    folder: str
+    size_bytes: int
+
+
+class Doctor(Envelope):
+    ok: bool = _key("nothing that is needed is missing")
+    checks: list[Check]
+    cache: CacheSize
+
+
+class Format(_Part):
+    title: str
+    example: list[str]
+
+
+class List(Envelope):
+    units: list[str]
+    presets: dict[str, list[str]]
+    systems: list[str]
+    memories: list[str]
+    models: list[str]
+    workloads: list[str]
+    libraries: list[str]
+    memory: dict[str, dict[str, Any]] = _key("each memory: levels, timings, rates, power limit, sources")
+    formats: dict[str, Format] = _key("of traces and programs")
+    request_formats: dict[str, Format]
+
+
+class DryRun(_Selected):
+    """``--dry-run`` of a command with a unit."""
+
+
+class DryRuns(Envelope):
+    """``bankside synth PATTERN --dry-run``."""
+
+    selections: list[str]
+
+
+class Gen(Envelope):
+    unit: str
+    module: str
+    summary: str
+    source: str = _key("paper and section")
+    preset: str | None
+    parameters: dict[str, Any]
+    config_hash: str
+    target_clock_mhz: float | None
+    latency_cycles: dict[str, int] = _key("fixed latencies by port")
+    ports: list[dict[str, Any]] = _key("name, direction, width, meaning, and the fields of a payload")
+    files: list[str]
+
+
+#: Keys that ``sim`` adds to what a unit's bench measures. Of the workload there are also the options of the unit.
+_SIM = {"seed": (int, _key("of data and stalls")),
+        "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
+        "differences": (list[Any], _key("the first vectors that differ", default=[])),
+        "record": (str | None, _key("name of the record, unless something differs"))}
+
+
+def _sim(name: str) -> type[BaseModel]:
+    """Result of ``sim`` of a unit: its workload and the fields of its result."""
+    unit = UNITS[name]
+    workload: dict[str, Any] = {key: (option.kind | None, _key(option.description, default=None))
+                                for key, option in unit.workload.options().items() if key != "vectors"}
+    figures: dict[str, Any] = {key: (field.annotation, field) for key, field in unit.result.model_fields.items()}
+    title = "".join(part.capitalize() for part in name.split("-"))
+    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **_SIM, **figures}
+    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=_Selected, **fields)
+    return kind
+
+
+class Synth(_Selected):
+    model_config = ConfigDict(extra="allow")
+
+    library: str
+    effort: Literal["area", "balanced", "speed"]
+    area_um2: float = _key("memories that are macros estimated")
+    area_ge: float = _key("in gate equivalents: areas of a two-input NAND")
+    sequential_ge: float
+    combinational_ge: float
+    flip_flops: int
+    memory_bits: int = _key("in macros")
+    critical_path_ns: float
+    fmax_mhz: float | None
+    target_clock_mhz: float | None
+    cells: dict[str, int]
+    record: str
+
+
+class SynthAll(Envelope):
+    """``bankside synth PATTERN``."""
+
+    results: list[dict[str, Any]] = _key("each as the result of one unit, without what all results have")
+
+
+class View(_Part):
+    model_config = ConfigDict(extra="allow")
+
+    file: str | None
+    picture: str | None
+    first_cycle: int
+    last_cycle: int
+    slices: int
+    truncated: bool
+
+
+class Export(_Part):
+    file: str
+    format: str
+    lines: int
+
+
+class _Timed(Envelope):
+    memory: str
+    tokens: int | None
+    refresh: bool
+    power_limit: bool
+    cycles: int
+    time_ns: float
+    commands: dict[str, int]
+    energy_pj: float | None
+    energy_breakdown_pj: dict[str, float] | None
+    timeline: View | None
+    export: Export | None
+
+
+class TimeUnit(_Timed):
+    """``bankside time UNIT``: the reads of a decode step on one channel."""
+
+    unit: str
+    preset: str | None
+    config_hash: str
+    config: dict[str, Any]
+    head_dim: int
+    queries: int
+
+
+class TimeTrace(_Timed):
+    """``bankside time FILE`` and ``bankside time SYSTEM:MODEL``."""
+
+    file: str | None
+    format: str | None
+    system: str | None
+    lines: int | None
+    quirks: str | None
+    requests: int | None
+    row_hits: int | None
+    row_misses: int | None
+    row_conflicts: int | None
+    energy_not_modelled: list[str]
+    stages: dict[str, int] | None = _key("cycles by stage")
+    details: dict[str, Any] | None
+
+
+# ---- Systems --------------------------------------------------------------------------------------------------------
+
+
+class Split(_Part):
+    tensor: int
+    pipeline: int
+    throughput_tok_s: float | None
+    why: str | None = _key("why it is none")
+
+
+class Eval(Envelope):
+    """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
+
+    config_hash: str = _key("of the system's description, the model's shape and the load")
+    system: str
+    model: str
+    context: int
+    batch: int
+    output_tokens: int
+    instances: int
+    tpot_ms: float = _key("time per output token")
+    throughput_tok_s: float = _key("tokens of all requests per second")
+    energy_mj_per_token: float
+    breakdown_ms: dict[str, float] = _key("`tpot_ms` by operator")
+    energy_breakdown_mj: dict[str, float | str] = _key("by component; words for one that is not modelled")
+    capacity: Capacity
+    parallelism: Parallelism
+    area: DieArea | None
+    unit: dict[str, Any] | None
+    attention: dict[str, Any] | None
+    utilisation_percent: float | None
+    records: list[str] = _key("names of the measurement records that it rests on")
+    assumptions: list[str]
+    splits: list[Split] | None = _key("that `--split` tried", default=None)
+
+
+class EvalWorkload(Envelope):
+    """``bankside eval --workload``: decoding in steady state."""
+
+    system: str
+    model: str
+    workload: str
+    throughput_tok_s: float
+    batch: float = _key("mean requests in work")
+    context: float = _key("mean tokens in the KV cache of a request")
+    largest_batch: int
+    longest_context: int
+    preempted: int
+    utilisation_percent: float | None
+    parallelism: Parallelism
+    splits: list[Split] | None
+    records: list[str]
+
+
+class Layer(_Part):
+    tokens: int
+    heads_per_stack: int
+    head_dim: int
+    bytes: int
+    placement: str
+
+
+class EvalLayer(Envelope):
+    """``bankside eval attacc --layer``."""
+
+    system: Literal["attacc"]
+    layer: Layer
+    memory: str
+    power_limit: bool
+    quirks: str | None
+    cycles: int
+    time_ns: float
+    commands: dict[str, int]
+    row_hits: int
+    energy_pj: float | None
+    energy_breakdown_pj: dict[str, float] | None
+
+
+class Operator(_Part):
+    operator: str
+    where: str
+    shape: str
+    partition: str
+    communication: str
+    commands: dict[str, int]
+    cycles: float | None
+    microseconds: float | None
+
+
+class Compiled(_Part):
+    lines: int | None = None
+    bytes: int | None = None
+    buffer_bytes: int | None = None
+    listing: list[str] | None = None
+    file: str | None = None
+
+
+class Compile(Envelope):
+    model: str
+    system: str
+    tokens: int
+    parallelism: Parallelism
+    layers: int = _key("of a pipeline stage")
+    patterns: list[str]
+    operators: list[Operator]
+    registers: int
+    virtual_rows: int
+    not_measured: list[str] = _key("commands that measure what the program's times lack")
+    program: Compiled | None = None
+
+
+class ServedWorkload(_Part):
+    name: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    synthetic: bool
+    timed: bool
+    source: str
+
+
+class Batch(_Part):
+    mean: float
+    max: int
+    series: list[list[float]] = _key("seconds and requests in work")
+
+
+class KvCache(_Part):
+    capacity_tokens: int
+    block_tokens: int
+    mean: float = _key("share of the capacity")
+    peak: float
+
+
+class Limits(_Part):
+    tpot_ms: float | None
+    ttft_ms: float | None
+    met: float = _key("share of the requests")
+    goodput_requests_s: float
+    goodput_tok_s: float
+
+
+class Tried(_Part):
+    value: float | None
+    tpot_ms: float
+    meets: bool
+
+
+class Search(_Part):
+    what: str
+    value: float | None
+    percentile: float
+    bounded: bool
+    tried: list[Tried]
+
+
+class Serve(Envelope):
+    system: str
+    model: str
+    workload: ServedWorkload
+    policy: dict[str, Any]
+    makespan_s: float
+    throughput_tok_s: float
+    requests_per_s: float
+    ttft_ms: Spread = _key("time to first token")
+    tpot_ms: Spread = _key("time per output token")
+    itl_ms: Spread = _key("between tokens")
+    latency_ms: Spread
+    queueing_ms: Spread
+    batch: Batch
+    utilisation: float
+    prefill_share: float
+    kv: KvCache
+    preemptions: int
+    iterations: int
+    decode_steps: int
+    energy: dict[str, Any] | None
+    slo: Limits | None
+    parallelism: Parallelism | dict[str, int]
+    search: Search | None
+    records: list[str]
+    seconds: float = _key("that the simulation took")
+    files: dict[str, str]
+
+
+# ---- Papers ---------------------------------------------------------------------------------------------------------
+
+
+class PaperSummary(_Part):
+    paper: str
+    title: str
+    published: str | None
+    claims: int
+    checks: int
+    figures: list[str]
+
+
+class Papers(Envelope):
+    """``bankside repro --list``."""
+
+    papers: list[PaperSummary]
+
+
+class Claims(Envelope):
+    """``bankside repro PAPER --list``."""
+
+    paper: str
+    claims: list[Claim]
+
+
+class ClaimRow(_Part):
+    id: str
+    source: str
+    statement: str
+    kind: str
+    conditions: str | None
+    paper: Any
+    ours: Any
+    unit: str | None
+    ratio: Any
+    verdict: Literal[*VERDICTS]  # type: ignore[valid-type]
+    tolerance: str | None = _key("how far ours may be off, and why")
+    why: str
+    basis: Any = _key("what ours rests on")
+
+
+class Repro(Envelope):
+    """``bankside repro PAPER``."""
+
+    paper: str
+    title: str
+    published: str | None
+    claims: list[ClaimRow]
+    counts: dict[str, int]
+
+
+class Figure(Repro):
+    """``bankside repro PAPER --figure NAME``."""
+
+    figure: str = _key("file of the picture")
+    series: dict[str, Any] | None = _key("ours for panels whose values the paper does not print", default=None)
+
+
+class Calibrate(Envelope):
+    system: str
+    model: str
+    x: float
+    y: float
+    equal: bool
+    conditions: str
+    rounds: list[dict[str, Any]] | list[list[Any]]
+    file: str | None
+
+
+class FittedActivations(Envelope):
+    """``bankside calibrate --trace``."""
+
+    system: str
+    trace: str
+    sparsity: dict[str, float | int]
+
+
+# ---- The rest -------------------------------------------------------------------------------------------------------
+
+
+class Demo(Envelope):
+    evaluations: list[dict[str, Any]]
+    sweeps: dict[str, list[dict[str, Any]]]
+    sim: dict[str, Any]
+    synth: dict[str, Any]
+    commands: list[str]
+    files: list[str]
+
+
+class Rtl(Envelope):
+    folder: str
+    files: list[str] = _key("that were written")
+    differ: list[str] = _key("with `--check`: that are not what the generators produce")
+
+
+class RecordState(_Part):
+    command: str
+    state: str
+    record: str | None
+    why: str
+
+
+class Difference(_Part):
+    record: str
+    command: str
+    differs: list[str]
+
+
+class Records(Envelope):
+    folder: str
+    shipped: str
+    measurements: list[RecordState]
+    differ: list[Difference] | None
+
+
+class CachePart(_Part):
+    part: str
+    holds: str
+    entries: int
+    size_bytes: int
+    days_since_use: float | None
+
+
+class Cache(Envelope):
+    folder: str
+    parts: list[CachePart]
+    size_bytes: int
+    removed_entries: int | None = None
+    removed_bytes: int | None = None
+
+
+class RestsOn(_Part):
+    """Something that a result rests on."""
+
+    kind: str
+    name: str
+    state: Literal["same", "changed", "gone", "unknown"]
+    why: str
+    rests_on: list[dict[str, Any]]
+
+
+class Explain(Envelope):
+    result: str
+    of: str = _key("command that made the result")
+    rests_on: list[RestsOn]
+    made_with: list[RestsOn]
+    unchanged: bool
+    changed: list[str]
+
+
+class Benchmark(_Part):
+    """A row of ``bankside bench``."""
+
+    benchmark: str
+    what: str
+    value: float
+    unit: str
+
+
+class Bench(Envelope):
+    results: list[Benchmark]
+
+
+#: Kinds of results of each command; those of ``sim`` are made from the units that are installed.
+COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
+    "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
+    "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
+    "eval": (Eval, EvalWorkload, EvalLayer), "compile": (Compile,), "serve": (Serve,),
+    "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
+    "rtl": (Rtl,), "records": (Records,), "explain": (Explain,), "cache": (Cache,), "bench": (Bench,),
+}
+
+
+def schema_of(command: str) -> dict[str, Any]:
+    """JSON Schema (2020-12) of the results of a command.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such command, or it has no ``--json``.
+    """
+    if command not in COMMANDS:
+        raise ConfigError(nearest("command with --json", command, COMMANDS))
+    kinds = (*map(_sim, UNITS), *COMMANDS[command]) if command == "sim" else COMMANDS[command]
+    adapter: TypeAdapter[Any] = TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
+    schema = {key: value for key, value in adapter.json_schema(by_alias=True).items() if key != "title"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": f"bankside {command} --json, schema {SCHEMA}", **schema}
