@@ -10,6 +10,7 @@ from typing import Any
 
 from bankside.constraints.workspace import write_files
 
+from .envelope import enveloped
 from .evaluate import evaluate
 from .generate import generated_files, verilog
 from .measure import measurement_of, require_equal
@@ -61,7 +62,9 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
                 *(f"bankside eval {s} --model {MODEL} --context {CONTEXT} --batch {BATCH}" for s in SYSTEMS)]
     data = {"evaluations": evaluations, "sweeps": sweeps, "sim": {**sim, "channel": channel}, "synth": synth,
             "commands": commands}
-    write_files(folder, {"results.json": json.dumps({"schema": 1, **data}, indent=1) + "\n"})
+    files = [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]
+    result = {"schema": 1, **data, "files": files}
+    write_files(folder, {"results.json": json.dumps(enveloped(result, "demo"), indent=1) + "\n"})
     write_report(folder / "index.html", data)
 
     from rich.console import Console
@@ -73,7 +76,7 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
                   f"(memory alone {channel['memory_time_ns'] / 1e3:.1f} us), max error {channel['max_abs_error']:.2g}",
                   highlight=False)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
-    return {"schema": 1, **data, "files": [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]}
+    return result
 
 
 def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:

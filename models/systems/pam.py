@@ -672,10 +672,19 @@ class TieredPimSystem(GpuPlatform):
         return out
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
-        free = sum(shape.capacity for shape in self.tier_shapes(model)) - int(model.attended(contexts).sum())
-        # The state is settled before the step: a full node has no room for the tokens of two steps.
-        step = self.measure(model, contexts if free > 2 * len(contexts) else np.maximum(contexts - 1, 1))
+        step = self.measure(model, self._with_room(model, np.asarray(contexts), 2))
         return step.attention_s + step.merge_s + step.append_s + step.gather_s, self._least(model, step)
+
+    def _with_room(self, model: ModelShape, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """The contexts before some steps that lead to them: as they are, unless the node is too full for what the steps
+        add. Then all are shorter by the same, which is one token for a step that has no room."""
+        free = self.kv_capacity_tokens(model) - steps * len(contexts)
+        shorter, least = contexts, 0 if int(model.attended(contexts).sum()) < free else 1
+        for less in range(least, int(contexts.max())):
+            shorter = np.maximum(contexts - less, 1)
+            if int(model.attended(shorter).sum()) <= free:
+                break
+        return shorter
 
     def knees(self, model: ModelShape) -> list[int]:
         hbm, ddr = (shape.capacity for shape in self.tier_shapes(model)[:2])

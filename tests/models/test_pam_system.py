@@ -355,6 +355,21 @@ def test_capacity_by_hand():
     assert capacity.largest_batch == sum(shape.capacity for shape in shapes) // 700
 
 
+@pytest.mark.parametrize(("batch", "left"), [(300, 0), (300, 299), (300, 300), (300, 600), (300, 601), (40_000, 0)])
+def test_a_full_node_takes_a_step(batch, left):
+    """The steps before the one that is timed need room for their tokens too."""
+    system = load_system("pam")
+    system.prepare(OPT, Records(), False)
+    capacity = system.kv_capacity_tokens(OPT)
+    contexts = spread_contexts(batch, capacity - left, 0.5)
+    assert contexts.sum() == capacity - left
+    before = system._with_room(OPT, contexts, 2)
+    assert before.sum() + 2 * batch <= capacity and (contexts - before).max() <= 2
+    assert (before == contexts).all() == (left > 2 * batch)
+    if (batch, left) in ((300, 0), (300, 300)):
+        assert 0 < system.attention_seconds(OPT, contexts)[0] < 1
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_too_large_a_batch_says_what_is_missing(system):
     pattern = {"attacc": r"the largest batch that fits is \d+$",
