@@ -149,6 +149,15 @@ def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
     print(json.dumps(enveloped(result, arguments.command), indent=2))
 
 
+def page(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """The result as an HTML page, if the command line asks for it."""
+    if arguments.html is not None:
+        from .envelope import enveloped
+        from .pages import write_page
+
+        write_page(arguments.html, enveloped(result, arguments.command), getattr(arguments, "records", None))
+
+
 def log(text: str) -> None:
     if sys.stderr is not None:  # the caller closed it; print would take standard output instead
         print(text, file=sys.stderr)
@@ -179,8 +188,11 @@ def _selected(arguments: argparse.Namespace) -> Any:
     return select(arguments.unit, preset=arguments.preset, file=arguments.config, sets=arguments.sets)
 
 
-def _json_argument(parser: argparse.ArgumentParser) -> None:
+def _json_argument(parser: argparse.ArgumentParser, page: bool = False) -> None:
+    """``page``: the command makes an HTML page too."""
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    if page:
+        parser.add_argument("--html", metavar="FILE", help="write the result as a page, beside what is printed")
 
 
 def _changes_argument(parser: argparse.ArgumentParser) -> None:
@@ -366,7 +378,7 @@ def _sim_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
     parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
     _records_argument(parser)
-    _json_argument(parser)
+    _json_argument(parser, page=True)
     parser.set_defaults(workload=tuple(others))
 
 
@@ -387,6 +399,7 @@ def _sim(arguments: argparse.Namespace) -> int:
     with steps() as tell:
         result = simulate(selection, seed=arguments.seed, waves=arguments.waves, records=arguments.records, progress=tell,
                           **{name: value for name, value in given.items() if value is not None})
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -407,7 +420,7 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--liberty", metavar="FILE", help="Liberty file")
     parser.add_argument("--effort", choices=("area", "balanced", "speed"), default="balanced", help="what mapping aims at")
     _records_argument(parser)
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _synth(arguments: argparse.Namespace) -> int:
@@ -422,6 +435,7 @@ def _synth(arguments: argparse.Namespace) -> int:
     with steps() as tell:
         result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
                             records=arguments.records, progress=tell)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -453,8 +467,10 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     with steps() as tell:
         results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
                               records=arguments.records, progress=tell) for selection in unique]
+    result = {"schema": 1, "results": results, "tools": results[0]["tools"]}
+    page(arguments, result)
     if arguments.json:
-        emit(arguments, {"schema": 1, "results": results, "tools": results[0]["tools"]})
+        emit(arguments, result)
     else:
         print(synthesis_table(results))
     return 0
@@ -509,7 +525,7 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
                         help="channels that timeline and picture show (default: all)")
     parser.add_argument("--export", metavar="F", help="write the program as a trace: aim, ramulator, or program (text)")
     parser.add_argument("--output", metavar="FILE", help="file for --export")
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _time(arguments: argparse.Namespace) -> int:
@@ -546,6 +562,7 @@ def _time(arguments: argparse.Namespace) -> int:
     else:
         result = time_file(target, formats[-1] if formats else None, setting, outputs)
     _warn_of_end(result)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -579,6 +596,7 @@ def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
                        head_dim=arguments.head_dim or 128, queries=arguments.queries or 1, refresh=arguments.refresh,
                        power_limit=not arguments.no_power_limit, outputs=outputs)
     _warn_of_end(result)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -627,7 +645,7 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
     for flags, options in EVAL_LAYER.items():
         layer.add_argument(flags, default=None, **options)
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -639,6 +657,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         from .attention import evaluate_layer, layer_text
 
         timed = evaluate_layer(arguments.system, **{"tokens": None, "heads_per_stack": None, **given})
+        page(arguments, timed)
         if arguments.json:
             emit(arguments, timed)
         else:
@@ -667,6 +686,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         with steps() as tell:
             result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common,
                               progress=tell)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -740,7 +760,7 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="FILE", help="picture (.png, .svg or .pdf)")
     parser.add_argument("--timeline", metavar="FILE", help="iterations and requests, for ui.perfetto.dev")
     parser.add_argument("--write-requests", metavar="FILE", help="the requests themselves (.jsonl, .csv as vidur, or .tsv)")
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -766,6 +786,7 @@ def _serve(arguments: argparse.Namespace) -> int:
                  slo_ms=a.slo, ttft_slo_ms=a.ttft_slo, search=a.search,
                  percentile=a.slo_percentile, burstiness=1.0 if a.burstiness is None else a.burstiness, seed=a.seed,
                  refresh=a.refresh, measure=a.measure, records=a.records, log=log)
+    page(arguments, result)
     if a.json:
         emit(arguments, result)
     else:
@@ -792,7 +813,7 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure-limit", metavar="S", type=positive, default=540,
                         help="seconds for missing measurements, all together")
     _records_argument(parser)
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _repro(arguments: argparse.Namespace) -> int:
@@ -806,6 +827,7 @@ def _repro(arguments: argparse.Namespace) -> int:
         if not arguments.list or arguments.figure is not None or arguments.claims is not None:
             raise ConfigError("the following arguments are required: PAPER, or --list alone (see bankside repro --help)")
         listed = repro.papers()
+        page(arguments, listed)
         if arguments.json:
             emit(arguments, listed)
         else:
@@ -819,6 +841,7 @@ def _repro(arguments: argparse.Namespace) -> int:
                 raise ConfigError(f"--figure draws its own claims: it goes without --{option}")
         drawn = draw(arguments.paper, arguments.figure, arguments.output, records=arguments.records,
                      measure=arguments.measure, limit_s=arguments.measure_limit)
+        page(arguments, drawn)
         if arguments.json:
             emit(arguments, drawn)
         else:
@@ -828,14 +851,16 @@ def _repro(arguments: argparse.Namespace) -> int:
     if arguments.list:
         paper = load_paper(arguments.paper)
         claims = repro.chosen_claims(paper, arguments.claims)
+        listed = {"schema": 1, "paper": paper.name, "claims": [claim.model_dump(mode="json") for claim in claims]}
+        page(arguments, listed)
         if arguments.json:
-            emit(arguments, {"schema": 1, "paper": paper.name,
-                         "claims": [claim.model_dump(mode="json") for claim in claims]})
+            emit(arguments, listed)
         else:
             print(repro.listing_text(paper, claims))
         return 0
     result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure,
                          limit_s=arguments.measure_limit)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
@@ -858,7 +883,7 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FILE", help="table of ratios to write the result into, beside other models")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
-    _json_argument(parser)
+    _json_argument(parser, page=True)
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
@@ -871,6 +896,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--trace fits activations, not ratios: it goes without --{name}")
         fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
+        page(arguments, fitted)
         if arguments.json:
             emit(arguments, fitted)
         else:
@@ -882,6 +908,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
         result = calibrate(arguments.system, arguments.model, context=arguments.context or 738,
                            rounds=arguments.rounds or 10, output=arguments.output, measure=arguments.measure,
                            records=arguments.records, changes=changes, progress=tell)
+    page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:

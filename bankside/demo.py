@@ -15,15 +15,20 @@ from .evaluate import evaluate
 from .generate import generated_files, verilog
 from .measure import measurement_of, require_equal
 from .measuring import measure_all
-from .report import summary_table, write_report
+from .pages import write_page
+from .pages.demo import answer, attention_ms
 from .selection import select
+from .text import cosimulation_lines, summary_table
 
 __all__ = ["run"]
 
 UNIT, PRESET, MEMORY = "pam-pu", "pam-hbm", "hbm3-5.2"
 MODEL, CONTEXT, BATCH, TOKENS = "llama-3-70b", 4096, 16, 512
 SYSTEMS = ("gpu-only", "pam-hbm-only")
-STAGES = 5
+STAGES = 6
+
+#: Two models of about the same size, with 8 queries per KV head and with one, and contexts from short to long.
+CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
 def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
@@ -56,25 +61,29 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     evaluations = [evaluate(system, MODEL, context=CONTEXT, batch=BATCH) for system in SYSTEMS]
     sweeps = {e["system"]: _sweep(e) for e in evaluations}
 
+    tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
+    crossover = _crossover()
+
     tell("writing the page")
     commands = [f"bankside gen {UNIT} --preset {PRESET}", f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
                 f"bankside synth {UNIT} --preset {PRESET}",
                 *(f"bankside eval {s} --model {MODEL} --context {CONTEXT} --batch {BATCH}" for s in SYSTEMS)]
-    data = {"evaluations": evaluations, "sweeps": sweeps, "sim": {**sim, "channel": channel}, "synth": synth,
-            "commands": commands}
+    data = {"crossover": crossover, "evaluations": evaluations, "sweeps": sweeps,
+            "sim": {**sim, "channel": channel}, "synth": synth, "commands": commands}
     files = [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]
     result = {"schema": 1, **data, "files": files}
-    write_files(folder, {"results.json": json.dumps(enveloped(result, "demo"), indent=1) + "\n"})
-    write_report(folder / "index.html", data)
+    document = enveloped(result, "demo")
+    write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
+    write_page(folder / "index.html", document)
 
     from rich.console import Console
 
     console = Console()
+    for line in answer(crossover):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(summary_table(data))
-    console.print(f"channel: {channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries: "
-                  f"{channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us "
-                  f"(memory alone {channel['memory_time_ns'] / 1e3:.1f} us), max error {channel['max_abs_error']:.2g}",
-                  highlight=False)
+    for line in cosimulation_lines({**sim, "channel": channel}):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result
 
@@ -90,6 +99,26 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
     gap = math.ceil(sim["softmax_gap_cycles"] / selection.config.clock_mhz * 1e6 / memory.clock_ps)
     return simulate_channel(selection.config, verilog(selection), memory=MEMORY, tokens=TOKENS, banks=memory.banks,
                             queries=shape.heads // shape.kv_heads, head_dim=shape.head_dim, gap_cycles=gap)
+
+
+def _crossover() -> dict[str, Any]:
+    """Time of a token with units and without, of both models, at all contexts that the batch fits at."""
+    from bankside.constraints.errors import ConfigError
+    from bankside.models.llm import load_model
+
+    models = []
+    for name in CROSSOVER:
+        shape, points = load_model(name), []
+        for context in CONTEXTS:
+            try:
+                pair = [evaluate(system, name, context=context, batch=BATCH) for system in SYSTEMS]
+            except ConfigError:
+                break  # the KV cache is full
+            points.append({"context": context} | {
+                f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
+                for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
+        models.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "points": points})
+    return {"systems": list(SYSTEMS), "batch": BATCH, "models": models}
 
 
 def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:

@@ -191,7 +191,7 @@ def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[st
 
 def _record(one: _Input, folder: RecordFolder) -> Basis:
     """A record: what it was made from, down to the Verilog and the memory."""
-    path = next((path for _, path in folder._places(one.name)), None)
+    path = next((path for _, path in folder.places(one.name)), None)
     if path is None:
         return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
     try:

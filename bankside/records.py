@@ -201,7 +201,7 @@ class RecordFolder:
         now = made_from(whole)
         name = record_name(whole.kind, whole.unit, whole.config_hash, dict(whole.workload), now)
         stale = Finding("missing")
-        for state, path in self._places(name):
+        for state, path in self.places(name):
             with noted_inputs():  # one that is stale is no input
                 record = self.read(path)
             if record.made_from == now:
@@ -212,7 +212,8 @@ class RecordFolder:
             stale = Finding("stale", record, path, f"of other {why}")
         return stale
 
-    def _places(self, name: str) -> Iterator[tuple[Literal["own", "shipped"], Path]]:
+    def places(self, name: str) -> Iterator[tuple[Literal["own", "shipped"], Path]]:
+        """Where a record of this name is: in the user's folder, then in the package's."""
         shipped = self.shipped / f"{name}.json"
         own = self.folder / f"{name}.json"
         if own.is_file() and own.resolve() != shipped.resolve():

@@ -512,7 +512,28 @@ class FittedActivations(Envelope):
 # ---- The rest -------------------------------------------------------------------------------------------------------
 
 
+class CrossoverPoint(_Part):
+    context: int
+    without_ms: float = _key("time per output token without units")
+    without_attention_ms: float
+    with_ms: float
+    with_attention_ms: float
+
+
+class CrossoverModel(_Part):
+    model: str
+    queries_per_kv_head: int
+    points: list[CrossoverPoint]
+
+
+class Crossover(_Part):
+    systems: list[str] = _key("without units, with units")
+    batch: int
+    models: list[CrossoverModel]
+
+
 class Demo(Envelope):
+    crossover: Crossover = _key("with which models and contexts the units win")
     evaluations: list[dict[str, Any]]
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bankside.constraints.contract import SimResult
+from bankside.constraints.errors import ConfigError
 
 from .registry import unit
+from .terminal import FittingTable
 
-__all__ = ["evaluation_text", "simulation_result", "simulation_text", "synthesis_table", "synthesis_text", "timing_text",
-           "trace_text"]
+__all__ = ["cosimulation_lines", "evaluation_text", "simulation_result", "simulation_text", "summary_table",
+           "synthesis_table", "synthesis_text", "timing_text", "trace_text"]
 
 
 def _block(rows: Iterable[tuple[str, Any]]) -> str:
@@ -206,3 +208,44 @@ def steady_text(r: dict[str, Any]) -> str:
                  for one in r["splits"]]
     rows += [("note", note) for note in r["notes"]]
     return f"{r['system']}, {r['model']}, requests of {r['workload']}\n" + _block(rows)
+
+
+def summary_table(data: Mapping[str, Any]) -> FittingTable:
+    """The main figures of every evaluation side by side, and area and clock of the unit."""
+    from .pages.components import band, clock
+    from .pages.systems import grouped_ms
+
+    evaluations = list(data.get("evaluations") or [])
+    if not evaluations:
+        raise ConfigError("a summary needs at least one evaluation")
+    first = evaluations[0]
+    rows: list[tuple[str, ...] | None] = []
+
+    def row(name: str, value: Callable[[Mapping[str, Any]], str]) -> None:
+        rows.append((name, *(value(evaluation) for evaluation in evaluations)))
+
+    row("time per output token", lambda e: f"{e['tpot_ms']:.3f} ms")
+    row("  attention", lambda e: f"{sum(grouped_ms(e)[:2]):.3f} ms")
+    row("  everything else", lambda e: f"{sum(grouped_ms(e)[2:]):.3f} ms")
+    row("throughput", lambda e: f"{e['throughput_tok_s']:.1f} tokens/s")
+    row("energy per token, as modelled", lambda e: f"{e['energy_mj_per_token']:.1f} mJ")
+    row("largest batch at this context", lambda e: str(e["capacity"]["largest_batch"]))
+    row("units on a DRAM die", lambda e: band(e["area"]["units_mm2"], "mm²") if e.get("area") else "–")
+    row("  with reduction units, budget", lambda e: f"{band(e['area']['with_other_percent'], '%')}, "
+        f"{e['area']['budget_percent']:g} %" if e.get("area") else "–")
+    if synth := data.get("synth"):
+        rows += [None, (f"{synth['unit']} {synth.get('preset') or ''}".strip(), *[""] * (len(evaluations) - 1),
+                        f"{synth['area_ge'] / 1e3:.1f} kGE, {clock(synth)}")]
+    columns = [(evaluation["system"], {"justify": "right"}) for evaluation in evaluations]
+    return FittingTable([("", {}), *columns], rows, range(1, len(evaluations)),
+                        title=f"{first['model']}, context {first['context']}, batch {first['batch']}", title_style="bold")
+
+
+def cosimulation_lines(sim: Mapping[str, Any]) -> list[str]:
+    """What a bench says of a unit, and of a channel's decode step if there was one."""
+    rows = [("co-simulation", sim["unit"]), *simulation_result(sim).figures(sim)]
+    if channel := sim.get("channel"):
+        rows.append(("channel", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries: "
+                     f"{channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us (memory alone "
+                     f"{channel['memory_time_ns'] / 1e3:.1f} us), max error {channel['max_abs_error']:.2g}"))
+    return _block(rows).split("\n")

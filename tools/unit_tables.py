@@ -237,7 +237,8 @@ def exponential() -> str:
 def demo() -> str:
     from rich.console import Console
 
-    from bankside.report import summary_table
+    from bankside.pages.demo import answer
+    from bankside.text import cosimulation_lines, summary_table
 
     path = ROOT / "out" / "demo" / "results.json"
     if not path.is_file():
@@ -245,10 +246,8 @@ def demo() -> str:
     data = json.loads(path.read_text())
     out = io.StringIO()
     Console(file=out, width=104, color_system=None).print(summary_table(data))
-    channel = data["sim"]["channel"]
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-    return (f"```text\n{text}\nchannel: {channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} "
-            f"queries: {channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us\n```")
+    return "\n".join(["```text", *answer(data["crossover"]), text, *cosimulation_lines(data["sim"]), "```"])
 
 
 def operators() -> str:

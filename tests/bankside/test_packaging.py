@@ -150,8 +150,8 @@ def test_installed_package_works_anywhere(installed, tmp_path, tiny):
     evaluated = run(installed, "-m", "bankside", "eval", "gpu-only", "--model", "llama-3-70b", "--json", cwd=tmp_path)
     assert evaluated.returncode == 0 and json.loads(evaluated.stdout)["tpot_ms"] > 0
     # Data that only long commands read.
-    script = ("from importlib.resources import files as f; import bankside.report, bankside.synthesis.libraries as l\n"
-              "l.get('generic'); print(len(f('bankside').joinpath('report.html.j2').read_text()),"
+    script = ("from importlib.resources import files as f; import bankside.pages, bankside.synthesis.libraries as l\n"
+              "l.get('generic'); print(len(f('bankside').joinpath('pages/page.html.j2').read_text()),"
               " len(f('bankside.cosim').joinpath('bench.sv.j2').read_text()))")
     data = run(installed, "-W", "error", "-c", script, cwd=tmp_path)
     assert data.returncode == 0 and all(int(n) > 1000 for n in data.stdout.split()), data.stderr

@@ -1,0 +1,212 @@
+"""Page of the demo: where near-memory attention begins to win, and what that rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, legend, table
+from .systems import area, assumptions, cosimulation, energy, grouped_ms, latency, throughput, unit
+
+__all__ = ["answer", "gains", "story", "threshold"]
+
+Result = Mapping[str, Any]
+
+
+def gains(points: Sequence[Result]) -> dict[int, float]:
+    """Time of a token without units over that with them, by context. ``points``: pairs of results of one model, the
+    system without units first."""
+    return {pair["context"]: pair["without_ms"] / pair["with_ms"] for pair in points}
+
+
+def threshold(found: Mapping[int, float]) -> float | None:
+    """Context from which on the gain is at least 1 throughout, between two points on a line over the logarithm of the
+    context; the first point if it wins everywhere, None if it does not at the last."""
+    places = sorted(found)
+    if found[places[-1]] < 1:
+        return None
+    lose = [place for place in places if found[place] < 1]
+    if not lose:
+        return float(places[0])
+    low, high = lose[-1], places[places.index(lose[-1]) + 1]
+    part = (1 - found[low]) / (found[high] - found[low])
+    return math.exp(math.log(low) + part * (math.log(high) - math.log(low)))
+
+
+def _about(context: float, found: Mapping[int, float]) -> str:
+    """A context between two points in two digits, one of the points as it is."""
+    return f"{context:,.0f}" if context in found else f"about {float(f'{context:.2g}'):,.0f}"
+
+
+def answer(crossover: Mapping[str, Any]) -> list[str]:
+    """The demo's answer: a sentence for each model."""
+    out = []
+    for model in crossover["models"]:
+        found = gains(model["points"])
+        first, last = min(found), max(found)
+        begins = threshold(found)
+        queries = model["queries_per_kv_head"]
+        who = f"{model['model']} ({queries} {'query' if queries == 1 else 'queries'} per KV head)"
+        best = max(found, key=lambda context: found[context])
+        if begins is None:
+            what = (
+                f"the units never win up to {last:,} tokens of context; the best is {found[best]:.2f} times at {best:,}"
+            )
+        elif begins == first:
+            what = f"the units win from {first:,} tokens of context on, up to {found[best]:.2f} times at {best:,}"
+        else:
+            what = (
+                f"the units begin to win at {_about(begins, found)} tokens of context, and reach "
+                f"{found[best]:.2f} times at {best:,}"
+            )
+        out.append(f"{who}: {what}.")
+    return out
+
+
+def story(result: Result) -> Page:
+    """First the answer, then the tables."""
+    results, crossover = result["evaluations"], result["crossover"]
+    synth, sim = result["synth"], result["sim"]
+    cards = []
+    for model in crossover["models"]:
+        found = gains(model["points"])
+        begins = threshold(found)
+        queries = model["queries_per_kv_head"]
+        cards.append(
+            Card(
+                f"{queries} {'query' if queries == 1 else 'queries'} per KV head ({model['model']})",
+                f"{max(found.values()):.2f} times",
+                "the most that the units gain; they "
+                + ("never win" if begins is None else f"win from {_about(begins, found)} tokens on"),
+                "good" if begins is not None else "bad",
+            )
+        )
+    target = synth.get("target_clock_mhz")
+    meets = target is None or (synth["fmax_mhz"] or 0) >= target
+    good = not sim["mismatches"]
+    cards += [
+        Card(
+            f"{synth['unit']} {synth.get('preset') or ''}",
+            f"{synth['area_ge'] / 1e3:.1f} kGE",
+            f"{clock(synth)} in {synth['library']}",
+            "" if meets else "bad",
+        ),
+        Card(
+            "co-simulation",
+            "bit-exact" if good else f"{sim['mismatches']} mismatches",
+            f"{sim['vectors']:,} results of {sim['unit']}",
+            "good" if good else "bad",
+        ),
+    ]
+    first = results[0]
+    here = f"{first['model']}, context {first['context']:,}, batch {first['batch']}"
+    parts = [
+        _crossover(crossover),
+        Part(
+            "Why",
+            text="A unit beside a bank reads keys and values at the bank's own rate, many times that of the memory's "
+            "interface. A GPU reads them once for all queries that share a KV head. The unit computes one query after the "
+            "other. So the gain shrinks with every query that shares a head, and grows with the context, because only "
+            "attention gets longer with it. All other operators run on the GPU in both systems.",
+        ),
+        latency(results),
+        throughput(results, result["sweeps"]),
+        energy(results),
+        area(results),
+        unit(results, synth),
+        cosimulation(sim),
+        assumptions(results),
+        Part("Made again by", tables=(table(("command",), [(command,) for command in result["commands"]], code={0}),)),
+    ]
+    return Page(
+        "Where attention beside memory wins",
+        " ".join(answer(crossover)) + f" The charts below the first are of {here}.",
+        tuple(cards),
+        tuple(part for part in parts if part is not None),
+    )
+
+
+def _crossover(crossover: Result) -> Part:
+    models = crossover["models"]
+
+    def draw(figure: Any, narrow: bool) -> None:
+        from matplotlib.ticker import FuncFormatter, NullLocator
+
+        axes = figure.add_subplot()
+        axes.axhline(1, color=INK, linewidth=1.2, linestyle="--")
+        for place, model in enumerate(models):
+            found = gains(model["points"])
+            queries = model["queries_per_kv_head"]
+            colour = SEQUENCE[place + 1]
+            axes.plot(
+                list(found),
+                list(found.values()),
+                color=colour,
+                marker="os^D"[place % 4],
+                linewidth=1.8,
+                markersize=5,
+                label=f"{model['model']}: {queries} {'query' if queries == 1 else 'queries'} per KV head",
+                zorder=3,
+            )
+            begins = threshold(found)
+            if begins is not None and begins > min(found):
+                axes.plot(
+                    [begins], [1], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=colour, zorder=4
+                )
+        places = sorted({point["context"] for model in models for point in model["points"]})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(places[::2] if narrow else places)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("context (tokens)")
+        axes.set_ylabel("times as fast with the units")
+        axes.grid(color=GRID, linewidth=0.8)
+        axes.set_axisbelow(True)
+        legend(figure, axes, narrow)
+
+    rows = [
+        (
+            model["model"],
+            str(model["queries_per_kv_head"]),
+            f"{point['context']:,}",
+            f"{point['without_ms']:.3f}",
+            f"{point['with_ms']:.3f}",
+            f"{point['without_attention_ms']:.3f}",
+            f"{point['with_attention_ms']:.3f}",
+            f"{point['without_ms'] / point['with_ms']:.3f}",
+        )
+        for model in models
+        for point in model["points"]
+    ]
+    without, units = crossover["systems"]
+    return Part(
+        "The line where the units begin to win",
+        Chart(
+            draw,
+            3.9,
+            3.7,
+            f"Time of a token on {without} over that on {units}, batch {crossover['batch']}. Above the dashed line "
+            "the units win; a ring marks where they begin to.",
+        ),
+        (
+            table(
+                (
+                    "model",
+                    "queries per KV head",
+                    "context",
+                    f"{without} (ms)",
+                    f"{units} (ms)",
+                    "attention without",
+                    "attention with",
+                    "times as fast",
+                ),
+                rows,
+            ),
+        ),
+    )
+
+
+def attention_ms(result: Result) -> float:
+    """Milliseconds of a token that are attention, with its queries, appends and merges."""
+    return sum(grouped_ms(result)[:2])

@@ -1,0 +1,642 @@
+"""Pages of systems: decode steps, steady state, an attention layer, calibration. Parts that the demo shows too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .components import (
+    COLOURS,
+    GRID,
+    SEQUENCE,
+    Card,
+    Chart,
+    Page,
+    Part,
+    Row,
+    Table,
+    band,
+    bars,
+    clock,
+    legend,
+    number,
+    plain,
+    short,
+    stacked,
+    table,
+)
+
+__all__ = [
+    "GROUPS",
+    "area",
+    "assumptions",
+    "calibration",
+    "cosimulation",
+    "energy",
+    "evaluation",
+    "grouped_ms",
+    "latency",
+    "throughput",
+    "unit",
+]
+
+Result = Mapping[str, Any]
+
+#: Operators of a breakdown in groups, in the order in which they are drawn. What no group names is "other".
+GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("attention", "red", ("attention", "attention_score", "softmax", "attention_context", "attention_softmax")),
+    (
+        "attention: queries, append, merge",
+        "orange",
+        (
+            "attention_query_write",
+            "attention_kv_append",
+            "attention_merge",
+            "kv_append",
+            "kv_fetch",
+            "migration_exposed",
+        ),
+    ),
+    ("QKV and output projections", "blue", ("qkv", "out_projection")),
+    ("feed-forward network", "sky", ("ffn_gate", "ffn_up", "ffn_down", "ffn_gate_product")),
+    (
+        "norms and activations",
+        "grey",
+        ("attention_norm", "ffn_norm", "final_norm", "ffn_activation", "norms", "rotary", "residuals"),
+    ),
+    (
+        "all-reduce and pipeline links",
+        "green",
+        ("attention_allreduce", "ffn_allreduce", "pipeline_transfer", "partial_sums"),
+    ),
+    ("embedding and output matrix", "violet", ("embedding", "embedding_projection", "head_projection", "lm_head")),
+)
+
+ENERGY: tuple[tuple[str, str, str], ...] = (
+    ("pim_cell_reads", "bank reads beside the units", "red"),
+    ("pu_compute", "processing units", "orange"),
+    ("gpu_dram", "external HBM accesses", "blue"),
+    ("gpu_caches", "GPU caches", "sky"),
+    ("gpu_compute", "GPU arithmetic and registers", "grey"),
+    ("links", "links between GPUs", "green"),
+)
+
+
+# ---- Pages ----------------------------------------------------------------------------------------------------------
+
+
+def evaluation(result: Result) -> Page:
+    """``bankside eval``: a decode step, the steady state of a workload, or an attention layer."""
+    if "layer" in result:
+        return _layer(result)
+    if "breakdown_ms" not in result:
+        return _steady(result)
+    load = f"context {result['context']:,}, batch {result['batch']:,}"
+    if result["instances"] > 1:
+        load += f" over {result['instances']} instances"
+    if result["output_tokens"] > 1:
+        load += f", {result['output_tokens']:,} output tokens"
+    split = result["parallelism"]
+    attention = grouped_ms(result)[0] + grouped_ms(result)[1]
+    lead = (
+        f"A token takes {result['tpot_ms']:.3f} ms, {100 * attention / result['tpot_ms']:.0f} % of it attention; all "
+        f"requests together get {short(result['throughput_tok_s'])} tokens per second."
+    )
+    cards = [
+        Card("time per output token", f"{result['tpot_ms']:.3f} ms", f"attention {attention:.3f} ms"),
+        Card("throughput", f"{short(result['throughput_tok_s'])} tokens/s", f"batch {result['batch']:,}"),
+        Card("energy per token", f"{result['energy_mj_per_token']:.1f} mJ", "what is modelled, dynamic"),
+        Card("largest batch", f"{result['capacity']['largest_batch']:,}", "whose KV cache fits at this context"),
+        Card("split", f"{split['tensor']} × {split['pipeline']}", "tensor × pipeline parallelism"),
+    ]
+    parts = [
+        latency([result]),
+        _tiers(result),
+        energy([result]),
+        area([result]),
+        unit([result], None),
+        _splits(result),
+        _details(result),
+        assumptions([result]),
+    ]
+    return Page(f"{result['system']}: {result['model']}, {load}", lead, tuple(cards), _there(parts))
+
+
+def _steady(result: Result) -> Page:
+    lead = (
+        f"In steady state {result['system']} decodes {short(result['throughput_tok_s'])} tokens per second with "
+        f"{result['batch']:,.1f} requests in work, each with {result['context']:,.0f} tokens in the KV cache."
+    )
+    cards = (
+        Card("throughput", f"{short(result['throughput_tok_s'])} tokens/s", f"requests of {result['workload']}"),
+        Card("batch", f"{result['batch']:,.1f}", f"largest {result['largest_batch']:,}"),
+        Card("context", f"{result['context']:,.0f} tokens", f"longest {result['longest_context']:,}"),
+        Card(
+            "preempted",
+            f"{result['preempted']:,}",
+            "requests that lost their place",
+            "bad" if result["preempted"] else "",
+        ),
+    )
+    return Page(
+        f"{result['system']}: {result['model']} with requests of {result['workload']}",
+        lead,
+        cards,
+        _there([_splits(result)]),
+    )
+
+
+def _layer(result: Result) -> Page:
+    layer = result["layer"]
+    what = f"{layer['tokens']:,} tokens, {layer['heads_per_stack']} heads of {layer['head_dim']}"
+    parts = result["energy_breakdown_pj"] or {}
+    return Page(
+        f"AttAcc: an attention layer on one stack, {what}",
+        f"The layer takes {result['cycles']:,} cycles, {result['time_ns'] / 1e3:,.3f} µs. "
+        + (
+            f"Cycles are those of the public simulator, its defects included (`{result['quirks']}`)."
+            if result["quirks"]
+            else "The defects of the public simulator are left out."
+        ),
+        (
+            Card("cycles", f"{result['cycles']:,}", f"on {result['memory']}"),
+            Card("time", f"{result['time_ns'] / 1e3:,.3f} µs"),
+            Card("energy", f"{(result['energy_pj'] or 0) / 1e6:,.2f} µJ", "of the memory"),
+        ),
+        (
+            Part(
+                "Commands",
+                bars(sorted(result["commands"].items(), key=lambda item: -item[1]), "commands"),
+                (table(("command", "count"), [(name, f"{count:,}") for name, count in result["commands"].items()]),),
+            ),
+            Part(
+                "Energy",
+                bars([(name, value / 1e6) for name, value in parts.items()], "energy (µJ)"),
+                (table(("component", "pJ"), [(name, number(value, 1)) for name, value in parts.items()]),),
+            )
+            if parts
+            else Part(""),
+        ),
+    )
+
+
+def calibration(result: Result) -> Page:
+    """``bankside calibrate``: ratios of importance, or parameters fitted to a trace."""
+    if "sparsity" in result:
+        rows = [(name.replace("_", " "), plain(value)) for name, value in result["sparsity"].items()]
+        return Page(
+            f"{result['system']}: activations that reproduce {result['trace']}",
+            "A synthetic source with these parameters has the trace's share of active tokens, and their persistence.",
+            (),
+            (Part("Parameters", tables=(table(("parameter", "value"), rows),)),),
+        )
+    verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
+    rounds = [one if isinstance(one, Mapping) else {"round": one} for one in result["rounds"]]
+    head = tuple(dict.fromkeys(key for one in rounds for key in one))
+    return Page(
+        f"{result['system']}: ratios of importance for {result['model']}",
+        f"With x = {result['x']:g} and y = {result['y']:g} {verdict} ({result['conditions']}).",
+        (
+            Card("x", f"{result['x']:g}", "first tier over the second"),
+            Card("y", f"{result['y']:g}", "second over the third"),
+            Card(
+                "balance",
+                "equal" if result["equal"] else "not equal",
+                "times of the tiers",
+                "good" if result["equal"] else "bad",
+            ),
+        ),
+        (
+            Part(
+                "Rounds",
+                tables=(
+                    table(
+                        ("round", *head),
+                        [(str(place), *(plain(one.get(key)) for key in head)) for place, one in enumerate(rounds, 1)],
+                    ),
+                ),
+            ),
+        )
+        if rounds
+        else (),
+    )
+
+
+def _there(parts: Sequence[Part | None]) -> tuple[Part, ...]:
+    return tuple(part for part in parts if part is not None)
+
+
+# ---- Parts ----------------------------------------------------------------------------------------------------------
+
+
+def grouped_ms(result: Result) -> list[float]:
+    """Milliseconds of each of :data:`GROUPS`, and of what none names."""
+    breakdown = dict(result["breakdown_ms"])
+    out = [sum(breakdown.pop(name, 0.0) for name in names) for _, _, names in GROUPS]
+    return [*out, sum(breakdown.values())]
+
+
+def latency(results: Sequence[Result]) -> Part:
+    """Where the time of a token goes, by operator, side by side."""
+    names = [(label, COLOURS[colour]) for label, colour, _ in GROUPS] + [("other", COLOURS["dark"])]
+    chart = stacked(
+        [one["system"] for one in results],
+        names,
+        [grouped_ms(one) for one in results],
+        "time per output token (ms)",
+        "ms",
+        "Time per output token by operator; means over the output tokens.",
+    )
+    operators = list(dict.fromkeys(name for one in results for name in one["breakdown_ms"]))
+    rows: list[Any] = [
+        (name.replace("_", " "), *(number(one["breakdown_ms"].get(name), 4) for one in results)) for name in operators
+    ]
+    rows.append(Row(("sum", *(f"{one['tpot_ms']:.4f}" for one in results)), total=True))
+    return Part(
+        "Where the time of a token goes",
+        chart,
+        (table(("operator", *(f"{one['system']} (ms)" for one in results)), rows),),
+    )
+
+
+def throughput(results: Sequence[Result], sweeps: Mapping[str, Sequence[Result]]) -> Part | None:
+    """Throughput against batch of several systems."""
+    curves = {name: sorted(points, key=lambda p: p["batch"]) for name, points in sweeps.items() if points}
+    if not curves:
+        return None
+    here = {one["system"]: (one["batch"], one["throughput_tok_s"]) for one in results}
+
+    def draw(figure: Any, narrow: bool) -> None:
+        from matplotlib.ticker import FuncFormatter, NullLocator
+
+        axes = figure.add_subplot()
+        top = max(p["throughput_tok_s"] for points in curves.values() for p in points)
+        limits: dict[int, list[str]] = {}
+        for place, (name, points) in enumerate(curves.items()):
+            colour = SEQUENCE[place % len(SEQUENCE)]
+            axes.plot(
+                [p["batch"] for p in points],
+                [p["throughput_tok_s"] for p in points],
+                color=colour,
+                marker="os^Dv"[place % 5],
+                markersize=5,
+                linewidth=1.8,
+                linestyle="-" if place else "--",
+                label=name,
+                zorder=3,
+            )
+            limits.setdefault(points[-1]["capacity"]["largest_batch"], []).append(name)
+            if name in here:
+                axes.plot(
+                    *here[name],
+                    marker="o",
+                    markersize=11,
+                    markerfacecolor="none",
+                    zorder=4,
+                    markeredgecolor=colour,
+                    linestyle="none",
+                )
+        for batch, names in limits.items():
+            axes.axvline(batch, color=COLOURS["limit"], linewidth=1, linestyle=":")
+            who = "" if len(names) == len(curves) else f"{', '.join(names)}: "
+            axes.text(
+                batch,
+                0.03 * top,
+                f"{who}full at {batch}  ",
+                rotation=90,
+                ha="right",
+                va="bottom",
+                color=COLOURS["limit"],
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(
+            sorted(
+                {p["batch"] for points in curves.values() for p in points}
+                & {(4 if narrow else 2) ** n for n in range(24)}
+            )
+            or [1]
+        )
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.set_ylim(0, 1.06 * top)
+        axes.set_xlabel("batch (requests that decode together)")
+        axes.set_ylabel("throughput (tokens/s)")
+        axes.grid(axis="both", color=GRID, linewidth=0.8)
+        legend(figure, axes, narrow)
+
+    batches = sorted({p["batch"] for points in curves.values() for p in points})
+    at = {name: {p["batch"]: p for p in points} for name, points in curves.items()}
+    head = ["batch"]
+    for name in curves:
+        head += [f"{name} (tokens/s)", f"{name} (ms per token)"]
+    rows = []
+    for batch in batches:
+        cells: list[str] = []
+        for name in curves:
+            point = at[name].get(batch)
+            cells += [f"{point['throughput_tok_s']:.1f}", f"{point['tpot_ms']:.3f}"] if point else ["–", "–"]
+        rows.append((str(batch), *cells))
+    caption = "A ring marks the batch of this page; a dotted line the largest batch whose keys and values fit."
+    return Part("Throughput against batch", Chart(draw, 4.2, 3.8, caption), (table(head, rows),))
+
+
+def energy(results: Sequence[Result]) -> Part:
+    """Energy of a token by component, side by side."""
+    known = {key for key, _, _ in ENERGY}
+
+    def value(one: Result, key: str) -> float:
+        found = one["energy_breakdown_mj"].get(key, 0.0)
+        return float(found) if not isinstance(found, str) else 0.0
+
+    rest = list(
+        dict.fromkeys(
+            key
+            for one in results
+            for key, found in one["energy_breakdown_mj"].items()
+            if key not in known and not isinstance(found, str)
+        )
+    )
+    names = [(label, COLOURS[colour]) for _, label, colour in ENERGY]
+    names += [
+        (key.replace("_", " "), COLOURS[("violet", "sand", "dark", "limit")[place % 4]])
+        for place, key in enumerate(rest)
+    ]
+    values = [[value(one, key) for key in (*(key for key, _, _ in ENERGY), *rest)] for one in results]
+    labels = {key: label for key, label, _ in ENERGY}
+    keys = list(dict.fromkeys(key for one in results for key in one["energy_breakdown_mj"]))
+    keys.sort(key=lambda key: any(isinstance(one["energy_breakdown_mj"].get(key), str) for one in results))
+    rows: list[Any] = [
+        (labels.get(key, key.replace("_", " ")), *(number(one["energy_breakdown_mj"].get(key), 3) for one in results))
+        for key in keys
+    ]
+    rows.append(
+        Row(("sum of what is modelled", *(f"{one['energy_mj_per_token']:,.3f}" for one in results)), total=True)
+    )
+    return Part(
+        "Energy of a token",
+        stacked(
+            [one["system"] for one in results],
+            names,
+            values,
+            "energy per token (mJ)",
+            "mJ",
+            "Dynamic energy only: the table names what is not modelled.",
+        ),
+        (table(("component", *(f"{one['system']} (mJ)" for one in results)), rows),),
+    )
+
+
+def area(results: Sequence[Result]) -> Part | None:
+    """Area of the units on a DRAM die against the published budget."""
+    found = next((one["area"] for one in results if one.get("area")), None)
+    if not found:
+        return None
+    other = found["other"]
+    published = found["published_unit_mm2"] * found["units_per_die"]
+    shown = [
+        ("published", published),
+        ("this RTL, low end", found["units_mm2"][0]),
+        ("this RTL, high end", found["units_mm2"][1]),
+    ]
+
+    def draw(figure: Any, narrow: bool) -> None:
+        axes = figure.add_subplot()
+        places = range(len(shown), 0, -1)
+        units = [value for _, value in shown]
+        axes.barh(places, units, color=[COLOURS["grey"], COLOURS["red"], COLOURS["red"]], height=0.55, zorder=3)
+        axes.barh(
+            places,
+            [found["other_mm2"]] * len(shown),
+            left=units,
+            color=COLOURS["sand"],
+            height=0.55,
+            zorder=3,
+            label=f"published area of {other}".replace("mm2", "mm²"),
+        )
+        longest = max(*(value + found["other_mm2"] for value in units), found["budget_mm2"])
+        axes.axvline(found["budget_mm2"], color=COLOURS["limit"], linewidth=1.3, linestyle="--", zorder=4)
+        axes.text(
+            found["budget_mm2"],
+            len(shown) + 0.62,
+            f"budget {found['budget_mm2']:.1f} mm² = {found['budget_percent']:g} % of the die",
+            color=COLOURS["limit"],
+            ha="center",
+            va="bottom",
+        )
+        for place, value in zip(places, units, strict=True):
+            total = value + found["other_mm2"]
+            percent = f"{100 * total / found['die_mm2']:.1f} %"
+            axes.text(
+                1.04 * longest,
+                place,
+                percent if narrow else f"{value:.1f} + {found['other_mm2']:.1f} mm² = {percent}",
+                va="center",
+                ha="left",
+            )
+        axes.set_yticks(list(places), [name for name, _ in shown])
+        axes.set_ylim(0.4, len(shown) + 0.6)
+        axes.set_xlim(0, 1.42 * longest)
+        axes.set_xlabel(f"area (mm²) of {found['units_per_die']} units on a {found['die_mm2']:g} mm² DRAM die")
+        axes.grid(axis="x", color=GRID, linewidth=0.8)
+        legend(figure, axes, narrow)
+
+    words = {
+        "within": "within the budget over the whole band",
+        "over": "over the budget over the whole band",
+        "undecided": "the band straddles the budget",
+    }
+    low, high = found["with_other_percent"]
+    verdict = "within" if high <= found["budget_percent"] else "over" if low > found["budget_percent"] else "undecided"
+    rows = [
+        ("one unit, measured", f"{found['unit_ge'] / 1e3:.1f} kGE", ""),
+        ("one unit in the DRAM process", band(found["unit_mm2"], "mm²", 3), f"{found['published_unit_mm2']:g} mm²"),
+        (f"{found['units_per_die']} units", band(found["units_mm2"], "mm²"), f"{published:.2f} mm²"),
+        ("share of the die", band(found["die_percent"], "%"), f"{found['published_units_percent']:.2f} %"),
+        (f"with {other}", band(found["with_other_percent"], "%"), f"{found['budget_percent']:g} %"),
+        ("logic process taken as the same generation", found["logic_node"], ""),
+        ("DRAM over logic area", f"{found['density_penalty']:g} times", ""),
+    ]
+    caption = "Gate equivalents of the synthesised RTL, times a NAND2 of the process, times the density penalty."
+    return Part(
+        f"Area against the budget: {words[verdict]}",
+        Chart(draw, 3.0, 3.2, caption),
+        (table(("", "this RTL", "published"), rows),),
+        text=found["source"],
+    )
+
+
+def unit(results: Sequence[Result], synth: Result | None) -> Part | None:
+    """The unit: what its synthesis says, and its configuration."""
+    own = next((one["unit"] for one in results if one.get("unit")), None)
+    source = synth or own
+    if not source:
+        return None
+    rows = [
+        ("unit", f"{source['unit']} {source.get('preset') or ''}"),
+        ("configuration", source.get("config_hash", "")),
+    ]
+    if synth:
+        kinds = sorted((synth.get("cells") or {}).items(), key=lambda item: (-item[1], item[0]))[:10]
+        rows += [
+            ("library", f"{synth['library']}" + (f", effort {synth['effort']}" if synth.get("effort") else "")),
+            ("area", f"{synth['area_um2']:,.0f} µm² = {synth['area_ge'] / 1e3:.1f} kGE"),
+            ("  flip-flops", f"{synth['sequential_ge'] / 1e3:.1f} kGE"),
+            (
+                "memories",
+                f"{synth['memory_bits']:,} bits"
+                + (
+                    f", {synth['memory_ge_estimate'] / 1e3:.1f} kGE (estimated)"
+                    if synth.get("memory_ge_estimate")
+                    else ""
+                ),
+            ),
+            ("critical path", f"{synth['critical_path_ns']:.3f} ns" if synth.get("critical_path_ns") else "none"),
+            ("highest clock", clock(synth)),
+            *([("most frequent cells", ", ".join(f"{count:,} {name}" for name, count in kinds))] if kinds else []),
+        ]
+    else:
+        rows += [
+            ("area", f"{source['area_ge'] / 1e3:.1f} kGE"),
+            *([("library", str(source["library"]))] if source.get("library") else []),
+            ("highest clock", f"{source['fmax_mhz']:.0f} MHz (target {source['clock_mhz']:g} MHz)"),
+        ]
+    config = source.get("config") or source.get("settings") or {}
+    tables = [table(("synthesis", ""), rows)]
+    if config:
+        tables.append(configuration(config))
+    return Part("The processing unit", tables=tuple(tables), side_by_side=True)
+
+
+def configuration(config: Mapping[str, Any]) -> Table:
+    """A configuration as parameters and values; those of parts are indented under the part."""
+    rows = []
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            rows += [(f"{key} {inner}".replace("_", " "), plain(one)) for inner, one in value.items()]
+        else:
+            rows.append((key.replace("_", " "), plain(value)))
+    return table(("parameter", "value"), rows)
+
+
+def cosimulation(sim: Result | None) -> Part | None:
+    """What the bench says of a unit, and of a channel's decode step if there was one."""
+    from bankside.text import simulation_result
+
+    if not sim:
+        return None
+    tables = [table((f"{sim['unit']} against its model", ""), simulation_result(sim).figures(sim))]
+    if channel := sim.get("channel"):
+        tables.append(
+            table(
+                ("one KV head's decode step on a channel", ""),
+                [
+                    ("step", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries"),
+                    ("result beats compared", str(channel["vectors"])),
+                    ("mismatches", str(channel["mismatches"])),
+                    ("largest error, banks merged", f"{channel['max_abs_error']:.3g}"),
+                    ("time", f"{channel['time_ns']:.1f} ns"),
+                    ("time of the memory alone", f"{channel['memory_time_ns']:.1f} ns"),
+                    ("stall cycles", str(channel["stall_cycles"])),
+                    ("cycles waiting for softmax", str(channel["exposed_softmax_cycles"])),
+                ],
+            )
+        )
+    return Part("Co-simulation of the generated Verilog", tables=tuple(tables), side_by_side=True)
+
+
+def assumptions(results: Sequence[Result]) -> Part:
+    """What holds for every system once, then what holds for one."""
+    lists = [list(one.get("assumptions") or []) for one in results]
+    common = [line for line in lists[0] if all(line in other for other in lists)]
+    own = [
+        f"{one['system']}: {line}"
+        for one, lines in zip(results, lists, strict=True)
+        for line in lines
+        if line not in common
+    ]
+    return Part("What these figures take for granted", notes=(*common, *own))
+
+
+def _tiers(result: Result) -> Part | None:
+    tiers = (result.get("attention") or {}).get("tiers")
+    if not tiers:
+        return None
+    rows = [
+        (
+            name,
+            f"{one['tokens']:,}",
+            f"{one['capacity_tokens']:,}",
+            f"{one['active_percent']:.1f} %",
+            f"{one['total_us']:.2f}",
+            band(one["with_other_percent"], "%", 1),
+            f"{one['published_percent']:g} %",
+        )
+        for name, one in tiers.items()
+    ]
+    return Part(
+        "Tiers of memory",
+        bars(
+            [(name, one["total_us"]) for name, one in tiers.items()],
+            "attention of a layer (µs)",
+            caption="Tiers attend at the same time: the slowest decides.",
+        ),
+        (
+            table(
+                (
+                    "tier",
+                    "tokens held",
+                    "room for",
+                    "active tokens",
+                    "time (µs a layer)",
+                    "die share",
+                    "published share",
+                ),
+                rows,
+            ),
+        ),
+    )
+
+
+def _splits(result: Result) -> Part | None:
+    splits = result.get("splits") or []
+    if len(splits) < 2:
+        return None
+    works = [one for one in splits if one["throughput_tok_s"] is not None]
+    chart = (
+        bars(
+            [(f"{one['tensor']} × {one['pipeline']}", one["throughput_tok_s"]) for one in works],
+            "throughput (tokens/s)",
+            caption="Tensor × pipeline parallelism.",
+        )
+        if works
+        else None
+    )
+    return Part(
+        "Splits that were tried",
+        chart,
+        (
+            table(
+                ("split", "tokens/s", "why not"),
+                [
+                    (f"{one['tensor']} × {one['pipeline']}", number(one["throughput_tok_s"], 1), one["why"] or "")
+                    for one in splits
+                ],
+            ),
+        ),
+    )
+
+
+def _details(result: Result) -> Part | None:
+    details = {
+        key: value
+        for key, value in (result.get("attention") or {}).items()
+        if not isinstance(value, Mapping) and value is not None
+    }
+    if not details:
+        return None
+    return Part(
+        "Attention in figures",
+        tables=(table(("", "value"), [(key.replace("_", " "), plain(value)) for key, value in details.items()]),),
+        folded=True,
+    )
