@@ -311,25 +311,36 @@ def _recorded(module, trees, adders):
 def _abstracted(module):
     """In place of a compressor tree and the adder behind it a cell that is their sum.
 
-    The rows between them are signals of which nothing is known, so that nothing can be proved if they go elsewhere.
+    The adder may be one of several blocks, each of which takes the carry of the one below: its bits are those of the sum.
+    The rows between tree and adder, and the carries between blocks, are signals of which nothing is known, so that nothing
+    can be proved if they go elsewhere.
     """
     add_rows, totals = module.add_rows, []
 
     def tree(p, columns, *, name="tree", **_):
         bits = [(bit, k) for k, column in enumerate(columns) for bit, _ in column]
-        rows = Signal(len(columns), name=f"{name}_rows")
+        size = len(columns)
+        unknown = Signal(2 * size, name=f"{name}_rows")
         total = Signal(len(columns), name=f"{name}_total")
         weights = {f"p_w{n}": Const(k, 32) for n, (_, k) in enumerate(bits)}
-        p.module.submodules += Instance(WEIGHTED_SUM, i_i=Cat(bit for bit, _ in bits), o_o=total, o_opaque=rows, **weights)
-        result = [[(bit, 0)] for bit in rows]
-        totals.append((result, total))
+        p.module.submodules += Instance(
+            WEIGHTED_SUM, i_i=Cat(bit for bit, _ in bits), o_o=total, o_opaque=unknown, **weights)
+        result = [[(bit, 0)] for bit in unknown[:size]]
+        totals.append((result, total, list(unknown[size:])))
         return result
 
     def adder(m, columns, **options):
-        for rows, total in totals:
-            if options.get("carry") is None and len(rows) == len(columns) and all(
-                    len(column) == 1 and column[0] is row[0] for column, row in zip(columns, rows, strict=True)):
-                return list(total)
+        carry, _ = options.get("carry") or (None, 0)
+        carries_out = len(columns) > 1 and not columns[-1]
+        block = columns[:-1] if carries_out else columns
+        for rows, total, carries in totals:
+            low = next((k for k, row in enumerate(rows) if block[0] and block[0][0] is row[0]), None)
+            if low is None or carry is not (carries[low] if low else None):
+                continue
+            high = low + len(block)
+            if carries_out == (high < len(rows)) and high <= len(rows) and all(
+                    len(column) == 1 and column[0] is row[0] for column, row in zip(block, rows[low:high], strict=True)):
+                return [*total[low:high], *([carries[high]] if carries_out else [])]
         return add_rows(m, columns, **options)
 
     with mock.patch.object(module, "compress", tree), mock.patch.object(module, "add_rows", adder):

@@ -6,6 +6,7 @@ Each kind of proof also has to find defects that are planted for it.
 
 import importlib
 import pkgutil
+import sys
 
 import pytest
 from amaranth import *
@@ -420,6 +421,31 @@ def test_dot_product_in_any_order(lanes, fmt, options):
     proof = prove_lane_order(OPERATORS["dot"], operands, {"fmt": fmt, **options})
     assert proof, proof
     assert proof.compressors >= 2 and proof.adders
+
+
+#: What becomes of the carry between two blocks of an adder.
+CARRIES = {"taken": lambda carry: carry, "lost": lambda carry: None, "inverted": lambda carry: (~carry[0], carry[1])}
+
+
+@pytest.mark.parametrize("what", CARRIES)
+def test_dot_product_with_adders_in_blocks(monkeypatch, what):
+    """As wide adders are made; with a carry between blocks that is wrong, nothing is proved."""
+    dot = sys.modules[OPERATORS["dot"].__module__]
+
+    def add(m, rows, limit, name):
+        low, high = rows[:8], rows[8:]
+        first = add_rows(m, [*low, []], limit=limit, name=f"{name}_low")
+        carry = CARRIES[what]((first[-1], 0))
+        return Cat(*first[:8], *add_rows(m, high, carry=carry, limit=limit, name=f"{name}_high"))
+
+    def add_rows(*arguments, **options):
+        return dot.add_rows(*arguments, **options)  # the one that the proof has put there
+
+    monkeypatch.setattr(dot, "_add", lambda m, rows, limit, name: add(m, rows, limit, name) if len(rows) > 8 else
+                        Cat(*add_rows(m, rows, limit=limit, name=name)))
+    operands = {"a": [6] * 3, "b": [6] * 3, "acc": 16}
+    proof = prove_lane_order(OPERATORS["dot"], operands, {"fmt": E3M2, "window": "exact", "result": FP16})
+    assert bool(proof) == (what == "taken"), proof
 
 
 def test_dot_product_in_any_order_by_sat():

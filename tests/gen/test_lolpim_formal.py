@@ -137,7 +137,7 @@ LEAST = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_w
 @pytest.mark.slow
 def test_planted_error_in_the_dispatcher():
     """A CLEAR that is answered as a START."""
-    copy = planted(dispatcher_module, "refused.eq(does & names[Host.START] & failed)",
+    copy = planted(dispatcher_module, "refused.eq(does & names[Host.START] & state.failed)",
                    "refused.eq(does & names[Host.CLEAR])")
     result = prove(DispatcherContract(copy.DpaDispatcher(LEAST)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)

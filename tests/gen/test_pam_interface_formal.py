@@ -209,7 +209,7 @@ def test_a_wrong_row_is_found():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "old", "new", "failing"), [
-    ("run-to-rank", "self.write.p.chips.eq(held[receiver.o.p.ref.place.bundle])", "self.write.p.chips.eq(-1)",
+    ("run-to-rank", "self.write.p.chips.eq(places.held[receiver.o.p.ref.place.bundle])", "self.write.p.chips.eq(-1)",
      "nothing is written where no token goes"),
     ("rank-to-run", "[following.chip.eq(chip), complete", "[complete", ""),
 ])

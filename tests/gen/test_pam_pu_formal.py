@@ -277,7 +277,8 @@ def test_unit_proved(cut, config):
      "PamPu: the tile of an occupied bank is in exactly one stage"),
     ("out.p.kind.eq(Kind.MAXIMUM)", "out.p.kind.eq(Kind.SUM)",
      "a partial result is a maximum, a sum, and outputs up to the last"),
-    ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~take)", "result is stable while stalled"),
+    ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~tiles.occupied[1])",
+     "result is stable while stalled"),
 ])
 def test_unit_defects_found(cut, old, new, failing):
     result = prove(PuContract(planted(pu_module, old, new).PamPu(unit_config())))
