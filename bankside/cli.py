@@ -1031,6 +1031,82 @@ def _completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- sweep ----------------------------------------------------------------------------------------------------------
+
+
+def _columns(text: str) -> tuple[str, str]:
+    """Two names with a comma between."""
+    first, comma, second = text.partition(",")
+    if not first or not comma or not second or "," in second:
+        raise argparse.ArgumentTypeError(f"must be two columns, X,Y, not '{text[:60]}'")
+    return first, second
+
+
+def _sweep_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="UNIT|SYSTEM", help="what is swept (see bankside list)")
+    parser.add_argument("axes", metavar="KEY=A,B,C", nargs="+", help="values of a key: of the unit's configuration or "
+                        "workload, of the system's file, or a setting of eval or serve (context=1024,4096)")
+    parser.add_argument("--output", metavar="FILE", required=True, help="rows (.csv or .jsonl)")
+    fixed = parser.add_argument_group("what is the same in all combinations")
+    fixed.add_argument("--preset", metavar="P", help="unit: published configuration to start from")
+    fixed.add_argument("--sim", action="store_true", help="unit: co-simulate too, beside the synthesis")
+    fixed.add_argument("--model", metavar="NAME|FILE", help="system: language model")
+    fixed.add_argument("--context", metavar="N", type=positive, help="system: tokens in the KV cache (4096)")
+    fixed.add_argument("--batch", metavar="B", type=positive, help="system: requests that decode together (16)")
+    fixed.add_argument("--output-tokens", metavar="N", type=positive, help="system: tokens to generate (1)")
+    fixed.add_argument("--instances", metavar="I", type=positive, help="system: copies of it (1)")
+    fixed.add_argument("--split", metavar="TPxPP", help="system: tensor and pipeline parallelism")
+    fixed.add_argument("--workload", metavar="NAME|FILE", help="system: serve requests of a workload instead")
+    fixed.add_argument("--requests", metavar="N", type=positive, help="of the workload (1000)")
+    fixed.add_argument("--rate", metavar="R", type=_not_negative, help="arrivals per second, 0: all at once")
+    fixed.add_argument("--batch-limit", metavar="B", type=positive, help="requests of an instance in work at once (256)")
+    fixed.add_argument("--token-budget", metavar="N", type=positive, help="tokens of an iteration with prefill (8192)")
+    fixed.add_argument("--slo", metavar="MS", type=_above_zero, help="time per output token that counts as met")
+    parser.add_argument("--pareto", metavar="X,Y", type=_columns,
+                        help="columns of a picture, with the rows that none beats")
+    parser.add_argument("--picture", metavar="FILE", help="file of --pareto (.png, .svg or .pdf); OUTPUT.png by default")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--workers", metavar="N", type=positive, help="processes; as many as there are cores by default")
+    where.add_argument("--dask", metavar="ADDRESS", help="Dask scheduler whose workers compute the rows")
+    parser.add_argument("--no-measure", action="store_false", dest="measure",
+                        help="do not make measurement records that are missing")
+    _records_argument(parser)
+    _json_argument(parser)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from bankside.constraints.workspace import write_files
+
+    from . import sweep
+    from .terminal import counting
+
+    a = arguments
+    if a.picture is not None and a.pareto is None:
+        raise ConfigError("--picture needs --pareto")
+    shown = Path(a.picture or f"{a.output}.png")
+    if a.pareto is not None and shown.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"--picture: a picture is .png, .svg or .pdf, not '{shown.name}'")
+    names = ("preset", "sim", *sweep.LOAD, *sweep.SERVING)
+    jobs = sweep.jobs_of(a.target, a.axes, settings={name: getattr(a, name) for name in names}, records=a.records,
+                         measure=a.measure)
+    with counting("combinations") as tell:
+        result = sweep.sweep(jobs, a.output, workers=a.workers, dask=a.dask, progress=tell)
+    result |= {"pareto": None, "picture": None, "front": None}
+    if a.pareto is not None:
+        data, front = sweep.picture(result["rows"], a.pareto, shown.suffix.lower()[1:])
+        write_files(shown.parent, {shown.name: data})
+        result |= {"pareto": list(a.pareto), "picture": str(shown), "front": front}
+    if a.json:
+        emit(arguments, result)
+    else:
+        from .text import sweep_text
+
+        print(sweep_text(result))
+    return 0
+
+
 # ---- demo, rtl, bench -----------------------------------------------------------------------------------------------
 
 
@@ -1128,6 +1204,8 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "compile": ("a language model to programs for the memory modules of a system", _compile_arguments, _compile),
     "serve": ("requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
     "repro": ("what a paper claims, and our value beside each claim", _repro_arguments, _repro),
+    "sweep": ("a unit, a system or a workload at every combination of values, with a Pareto picture", _sweep_arguments,
+              _sweep),
     "calibrate": ("ratios of importance at which the tiers of a system take equal time", _calibrate_arguments,
                   _calibrate),
     "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),

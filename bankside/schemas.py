@@ -532,6 +532,24 @@ class Crossover(_Part):
     models: list[CrossoverModel]
 
 
+class SweepRow(_Part):
+    point: dict[str, str] = _key("the combination")
+    values: dict[str, float] = _key("numbers of its results; those of parts by dotted key")
+    records: list[str]
+    error: str | None = _key("why the combination was refused")
+
+
+class Sweep(Envelope):
+    target: str
+    file: str
+    resumed: int = _key("rows of an earlier run that was cut off")
+    refused: int
+    rows: list[SweepRow]
+    pareto: list[str] | None
+    picture: str | None
+    front: list[int] | None = _key("places of the rows that none beats")
+
+
 class Demo(Envelope):
     crossover: Crossover = _key("with which models and contexts the units win")
     evaluations: list[dict[str, Any]]
@@ -622,7 +640,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer), "compile": (Compile,), "serve": (Serve,),
     "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
-    "rtl": (Rtl,), "records": (Records,), "explain": (Explain,), "cache": (Cache,), "bench": (Bench,),
+    "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,), "bench": (Bench,),
 }
 
 

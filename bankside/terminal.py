@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-__all__ = ["FittingTable", "steps"]
+__all__ = ["FittingTable", "counting", "steps"]
 
 
 #: Columns of a terminal that no table needs.
@@ -103,3 +103,28 @@ def steps(stream: IO[str] | None = None) -> Iterator[Any]:
         yield told
     finally:
         told.end()
+
+
+@contextlib.contextmanager
+def counting(what: str, stream: IO[str] | None = None) -> Iterator[Any]:
+    """Tells how many of something are done, on standard error: a bar with times on a terminal, nothing elsewhere. The value
+    is called with those that are done, and all."""
+    stream = sys.stderr if stream is None else stream
+    if stream is None or not stream.isatty():
+        yield lambda done, count: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=stream), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, count: bar.update(task, completed=done, total=count)

@@ -12,7 +12,7 @@ from .registry import unit
 from .terminal import FittingTable
 
 __all__ = ["cosimulation_lines", "evaluation_text", "simulation_result", "simulation_text", "summary_table",
-           "synthesis_table", "synthesis_text", "timing_text", "trace_text"]
+           "sweep_text", "synthesis_table", "synthesis_text", "timing_text", "trace_text"]
 
 
 def _block(rows: Iterable[tuple[str, Any]]) -> str:
@@ -249,3 +249,19 @@ def cosimulation_lines(sim: Mapping[str, Any]) -> list[str]:
                      f"{channel['vectors']} result beats bit-exact, {channel['time_ns'] / 1e3:.1f} us (memory alone "
                      f"{channel['memory_time_ns'] / 1e3:.1f} us), max error {channel['max_abs_error']:.2g}"))
     return _block(rows).split("\n")
+
+
+def sweep_text(result: Mapping[str, Any]) -> str:
+    """What a sweep wrote, and the rows that none beats."""
+    rows = result["rows"]
+    lines = [f"{len(rows)} combinations of {result['target']}: {result['file']}" + (
+        f", {result['resumed']} of them from an earlier run" if result["resumed"] else "") + (
+        f", {result['refused']} refused" if result["refused"] else "")]
+    if result["front"] is not None:
+        x, y = result["pareto"]
+        lines.append(f"{result['picture']}: {len(result['front'])} rows that none beats in {x} and {y}")
+        for place in result["front"]:
+            point = " ".join(f"{key}={value}" for key, value in rows[place]["point"].items())
+            values = rows[place]["values"]
+            lines.append(f"  {point}  {x} {values[x]:.6g}, {y} {values[y]:.6g}")
+    return "\n".join(lines)

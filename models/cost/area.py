@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ...constraints.document import load
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import NODES, DieBudget, Nodes
+from ...constraints.workspace import kept
 
 __all__ = ["DieArea", "die_area", "load_nodes", "logic_area"]
 
 
-@lru_cache(maxsize=1)
+@kept
 def load_nodes() -> Nodes:
     """The built-in table of logic processes."""
     return load(NODES, Nodes, "a table of process nodes")
