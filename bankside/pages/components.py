@@ -338,11 +338,7 @@ def bars(
             axes.text(limit[0], len(values) + 0.55, limit[1], color=COLOURS["limit"], ha="center", va="bottom")
         axes.set_yticks(list(places), _names((name for name, _ in values), narrow))
         axes.set_ylim(0.4, len(values) + 0.6)
-        axes.set_xlim(0, most)
-        axes.set_xlabel(label)
-        axes.grid(axis="x", color=GRID, linewidth=0.8)
-        grouped_digits(axes.xaxis)
-        axes.set_axisbelow(True)
+        _values_from_zero(axes, most, label)
 
     height = 0.85 + 0.34 * len(values) + (0.2 if limit else 0)
     return Chart(draw, height, height, caption)
@@ -377,11 +373,7 @@ def stacked(
             axes.text(total + 0.008 * most, place, f"{short(total)} {unit}", ha="left", va="center", fontweight="bold")
         axes.set_yticks(places, _names(rows, narrow))
         axes.set_ylim(0.5, len(rows) + 0.5)
-        axes.set_xlim(0, most)
-        axes.set_xlabel(label)
-        axes.grid(axis="x", color=GRID, linewidth=0.8)
-        grouped_digits(axes.xaxis)
-        axes.set_axisbelow(True)
+        _values_from_zero(axes, most, label)
         legend(figure, axes, narrow)
 
     lines = -(-len(used) // 3)
@@ -410,11 +402,7 @@ def grouped_bars(
                 if value is not None:
                     axes.text(value + 0.01 * most, place, short(value), va="center", ha="left")
         axes.set_yticks([len(groups) - k for k in range(len(groups))], _names(groups, narrow))
-        axes.set_xlim(0, most)
-        axes.set_xlabel(label)
-        axes.grid(axis="x", color=GRID, linewidth=0.8)
-        grouped_digits(axes.xaxis)
-        axes.set_axisbelow(True)
+        _values_from_zero(axes, most, label)
         legend(figure, axes, narrow)
 
     height = 1.1 + len(groups) * 0.26 * len(names)
@@ -426,11 +414,15 @@ def _names(names: Iterable[str], narrow: bool) -> list[str]:
     return [textwrap.fill(name, 20) if narrow else name for name in names]
 
 
-def grouped_digits(axis: Any) -> None:
-    """Numbers of a linear axis with commas between thousands."""
+def _values_from_zero(axes: Any, most: float, label: str) -> None:
+    """The axis of horizontal bars, with commas between thousands and lines behind the bars."""
     from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.set_xlim(0, most)
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def legend(figure: Any, axes: Any, narrow: bool) -> None:

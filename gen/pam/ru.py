@@ -415,11 +415,13 @@ class PamRu(wiring.Component):
                     m.next = "DRAIN"
             with m.State("DRAIN"):
                 m.d.comb += total.close.eq(1)
-                m.d.sync += [factor.eq(io.bias << io.fraction_bits), wait.eq(0), read_out.chunk.eq(0), read_out.phase.eq(1)]
+                m.d.sync += [wait.eq(0), read_out.chunk.eq(0), read_out.phase.eq(1)]
                 with m.If((turns.flying == 0) & ~in_flight.any()):
                     m.next = "SCALE"
             with m.State("SCALE"):
-                m.d.sync += scale.eq(unit.total_scale + (total.power << config.table.fraction_bits))
+                # Not before: the lanes still multiply the last result while a short step is merged.
+                m.d.sync += [factor.eq(io.bias << io.fraction_bits),
+                             scale.eq(unit.total_scale + (total.power << config.table.fraction_bits))]
                 with m.If(normalise):
                     m.next = "LOGARITHM"
                 with m.Else():
@@ -465,7 +467,11 @@ class PamRu(wiring.Component):
 
     def _check(self, m, queues, moves, merge, lanes, result):
         fifo, sent = result.fifo, lanes.sent
+        before = Signal.like(lanes.factor)
+        m.d.sync += before.eq(lanes.factor)
         m.d.comb += [
+            Assert(~Cat(sent[:self._lanes[0].AGAIN + 1]).any() | (lanes.factor == before),
+                   "PamRu: the factor stays until the result is multiplied"),
             Assert(~fifo.i.valid | fifo.i.ready, "PamRu: a beat of the result finds a place"),
             Assert(result.credits + fifo.level + sum(sent[1:]) == fifo.depth,
                    "PamRu: each place is free, reserved, or taken"),

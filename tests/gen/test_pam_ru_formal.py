@@ -141,3 +141,27 @@ def test_defects_found(monkeypatch, old, new, failing):
     result = prove(RuContract(unit(monkeypatch, planted(ru_module, old, new))), depth=DEPTH, induction=1)
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)
+
+
+class LateLane(CutLane):
+    """With as many cycles until a result is multiplied as a lane has at most."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.SUM, self.AGAIN, self.BACK, self.OUT = 1, 4, 5, 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("old", ["", "m.d.sync += [wait.eq(0), read_out.chunk.eq(0), read_out.phase.eq(1)]"])
+def test_the_factor_stays_while_a_short_step_follows(monkeypatch, old):
+    """One source whose next step is a single beat; an error planted: the factor is that of no normalisation as soon as the
+    next step drains."""
+    new = old.replace("[wait", "[factor.eq(io.bias << io.fraction_bits), wait")
+    module = planted(ru_module, old, new) if old else ru_module
+    short = unit(monkeypatch, module, sources=1, max_head_dim=1)
+    monkeypatch.setattr(module, "ReductionLane", LateLane)
+    monkeypatch.setattr(CutWeights, "LATENCY", 6)  # a weight comes when the result has left the lanes, as it does uncut
+    result = prove(RuContract(module.PamRu(short.config)), depth=DEPTH + 4, induction=1)
+    assert result.status == ("counterexample" if old else "bounded"), result
+    if old:
+        assert "PamRu: the factor stays until the result is multiplied" in messages(result.failing)

@@ -5914,10 +5914,10 @@ module pam_ru(command__valid, source_0__payload, source_0__valid, source_1__payl
   reg [4:0] \$302 ;
   reg [2:0] \$303 ;
   reg [2:0] \$304 ;
-  reg [15:0] \$305 ;
-  reg [3:0] \$306 ;
-  reg [2:0] \$307 ;
-  reg \$308 ;
+  reg [3:0] \$305 ;
+  reg [2:0] \$306 ;
+  reg \$307 ;
+  reg [15:0] \$308 ;
   reg [25:0] \$309 ;
   wire \$31 ;
   wire \$310 ;
@@ -6975,13 +6975,13 @@ module pam_ru(command__valid, source_0__payload, source_0__valid, source_1__payl
   always @(posedge clk)
     fsm_state <= \$304 ;
   always @(posedge clk)
-    factor <= \$305 ;
+    \wait  <= \$305 ;
   always @(posedge clk)
-    \wait  <= \$306 ;
+    \$signal$108  <= \$306 ;
   always @(posedge clk)
-    \$signal$108  <= \$307 ;
+    phase <= \$307 ;
   always @(posedge clk)
-    phase <= \$308 ;
+    factor <= \$308 ;
   always @(posedge clk)
     \scale$281  <= \$309 ;
   \pam_ru.commands  commands (
@@ -7899,58 +7899,37 @@ module pam_ru(command__valid, source_0__payload, source_0__valid, source_1__payl
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$25 ) begin end
-    \$305  = factor;
+    \$305  = \wait ;
     casez (fsm_state)
       3'h0:
           /* empty */;
       3'h1:
-          \$305  = 16'h3c00;
-      3'h2:
-          /* empty */;
-      3'h3:
-          /* empty */;
-      3'h5:
-          if (normalised) begin
-            \$305  = \$277 ;
-          end
-    endcase
-    if (rst) begin
-      \$305  = 16'h0000;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$25 ) begin end
-    \$306  = \wait ;
-    casez (fsm_state)
-      3'h0:
-          /* empty */;
-      3'h1:
-          \$306  = 4'h0;
+          \$305  = 4'h0;
       3'h2:
           /* empty */;
       3'h3:
         begin
-          \$306  = \$272 [3:0];
+          \$305  = \$272 [3:0];
           if (\$274 ) begin
-            \$306  = 4'h0;
+            \$305  = 4'h0;
           end
         end
       3'h5:
-          \$306  = \$275 [3:0];
+          \$305  = \$275 [3:0];
     endcase
     if (rst) begin
-      \$306  = 4'h0;
+      \$305  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$25 ) begin end
-    \$307  = \$signal$108 ;
+    \$306  = \$signal$108 ;
     (* full_case = 32'd1 *)
     casez (fsm_state)
       3'h0:
           /* empty */;
       3'h1:
-          \$307  = 3'h0;
+          \$306  = 3'h0;
       3'h2:
           /* empty */;
       3'h3:
@@ -7963,22 +7942,22 @@ module pam_ru(command__valid, source_0__payload, source_0__valid, source_1__payl
           /* empty */;
       3'h7:
           if (\$signal$111 ) begin
-            \$307  = \$280 [2:0];
+            \$306  = \$280 [2:0];
           end
     endcase
     if (rst) begin
-      \$307  = 3'h0;
+      \$306  = 3'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$25 ) begin end
-    \$308  = phase;
+    \$307  = phase;
     (* full_case = 32'd1 *)
     casez (fsm_state)
       3'h0:
           /* empty */;
       3'h1:
-          \$308  = 1'h1;
+          \$307  = 1'h1;
       3'h2:
           /* empty */;
       3'h3:
@@ -7990,10 +7969,31 @@ module pam_ru(command__valid, source_0__payload, source_0__valid, source_1__payl
       3'h6:
           /* empty */;
       3'h7:
-          \$308  = \$279 ;
+          \$307  = \$279 ;
     endcase
     if (rst) begin
-      \$308  = 1'h0;
+      \$307  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$25 ) begin end
+    \$308  = factor;
+    casez (fsm_state)
+      3'h0:
+          /* empty */;
+      3'h1:
+          /* empty */;
+      3'h2:
+          \$308  = 16'h3c00;
+      3'h3:
+          /* empty */;
+      3'h5:
+          if (normalised) begin
+            \$308  = \$277 ;
+          end
+    endcase
+    if (rst) begin
+      \$308  = 16'h0000;
     end
   end
   always @* begin
