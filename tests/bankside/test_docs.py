@@ -89,12 +89,16 @@ def commands_in(text):
             yield line.split("  #")[0].split(" > ")[0]
 
 
+#: Commands that need an argument: alone it is their name that is meant.
+NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_commands_parse(page):
     """Every command shown is accepted by the argument parser, and what it selects exists."""
     refused = set(re.findall(r"\$ (bankside .*)\nbankside: ", page.read_text()))  # shown for its error
     for command in commands_in(page.read_text()):
-        if len(command.split()) == 2 and command.split()[1] in ("gen", "sim", "synth", "time", "eval", "explain"):
+        if len(command.split()) == 2 and command.split()[1] in NAMED:
             continue  # the name of a command
         arguments = cli._parser().parse_args(shlex.split(command)[1:])
         if command in refused:
