@@ -155,3 +155,12 @@ def test_a_small_unit_for_real(tmp_path):
 def test_every_shipped_record_measured_again_is_the_same(shipped):
     """All of them, hours: circuits, cycles, errors and areas are what the records say."""
     assert inventory.check_records(shipped, inventory.wanted(shipped)) == []
+
+
+def test_last_digits_may_differ_and_nothing_else():
+    same = inventory._same
+    assert same({"rms": 4.848897476542377e-05, "n": 3, "runs": [1.0, "a"]},
+                {"rms": 4.848897476542331e-05, "n": 3, "runs": [1.0, "a"]})
+    for other in ({"rms": 1.0 + 1e-9}, {"rms": 1.0, "more": 1}, {"rms": None}, {}):
+        assert not same({"rms": 1.0}, other)
+    assert not same([1, 2], [1, 3]) and not same([1], [1, 2]) and not same(3, 4) and not same("a", "b") and same(None, None)
