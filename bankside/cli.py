@@ -77,6 +77,7 @@ def _main(argv: Sequence[str] | None) -> int:
         arguments = _parser(words).parse_args(words)
         bound = arguments.max_file_mib
         with environment({LIMIT: None if bound is None else str(bound)}), collecting():
+            _check_page(arguments)
             code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
@@ -147,6 +148,19 @@ def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
     from .envelope import enveloped
 
     print(json.dumps(enveloped(result, arguments.command), indent=2))
+
+
+def _check_page(arguments: argparse.Namespace) -> None:
+    """Tell at once, before a long command, if its page can't be written."""
+    file = getattr(arguments, "html", None)
+    if file is not None:
+        from pathlib import Path
+
+        from bankside.constraints.workspace import write_files
+
+        if os.path.isdir(file):
+            raise ConfigError(f"--html: can't write {file}: is a directory")
+        write_files(Path(file).parent, {})
 
 
 def page(arguments: argparse.Namespace, result: dict[str, Any]) -> None:

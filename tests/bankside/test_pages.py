@@ -155,6 +155,15 @@ def test_page_of_a_command(words, expected, tmp_path, capsys):
             assert f"record-{one['name']}" in page.ids
 
 
+def test_a_page_that_cant_be_written_is_told_at_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("bankside.evaluate.evaluate", lambda *arguments, **options: pytest.fail("computed"))
+    (tmp_path / "file").write_text("")
+    for name, message in (("", "is a directory"), ("file/p.html", "can't write to ")):
+        assert cli.main(["eval", "pam", "--model", "llama-3-70b", "--html", str(tmp_path / name)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+
+
 def test_page_of_a_calibration(tmp_path, capsys):
     path = tmp_path / "trace.jsonl"
     steps = [{"request": 0, "context": 100, "tokens": [40, 50] if k % 2 else [40]} for k in range(4)]
