@@ -19,7 +19,7 @@ from bankside.constraints.workspace import noted_inputs
 
 from . import registry
 from .envelope import SCHEMA, file_of, own_versions
-from .records import RecordFolder, hardware_digest, made_from
+from .records import RecordFolder, hardware_digest, made_from, record_digest
 from .sources import sources_digest
 
 __all__ = ["Basis", "explain", "explain_tree"]
@@ -191,15 +191,13 @@ def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[st
 
 def _record(one: _Input, folder: RecordFolder) -> Basis:
     """A record: what it was made from, down to the Verilog and the memory."""
-    path = next((path for _, path in folder.places(one.name)), None)
-    if path is None:
-        return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
     try:
-        record = folder.read(path)
+        record = folder.named(one.name, one.sha256)
     except ConfigError as error:
         return Basis(one.kind, one.name, "changed", str(error), _parts(one, None))
-    digest = hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
-    same = not one.sha256 or digest == one.sha256
+    if record is None:
+        return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
+    same = not one.sha256 or record_digest(record) == one.sha256
     given = one if one.made_from else one.model_copy(update={"made_from": record.made_from,
                                                              "verilog_sha256": record.verilog_sha256})
     return Basis(one.kind, one.name, "same" if same else "changed", one.command if same else "measured again since",

@@ -21,7 +21,8 @@ from bankside.constraints.workspace import Input, cache_folder, note_input, note
 from . import registry
 from .sources import memory_digest, named_parts, sources_digest
 
-__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from", "note_origin"]
+__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from", "note_origin",
+           "record_digest"]
 
 #: Records that come with the package.
 SHIPPED = Path(__file__).resolve().parent / "measured"
@@ -221,6 +222,27 @@ class RecordFolder:
         if shipped.is_file():
             yield "shipped", shipped
 
+    def named(self, name: str, digest: str = "") -> Record | None:
+        """The record of this name with this digest (:func:`record_digest`); else the first one of the name, None without
+        any. The user's may be stale, so the package's may be the one that was used.
+
+        Raises
+        ------
+        :exc:`RecordError`
+            If none of those that are there can be trusted.
+        """
+        found: list[Record] = []
+        problem: RecordError | None = None
+        with noted_inputs():
+            for _, path in self.places(name):
+                try:
+                    found.append(self.read(path))
+                except RecordError as error:
+                    problem = error
+        if problem is not None and not found:
+            raise problem
+        return next((one for one in found if record_digest(one) == digest), found[0] if found else None)
+
     @staticmethod
     def read(path: Path) -> Record:
         """A record by its file, checked against its name and its own digests; :exc:`RecordError` if it can't be trusted."""
@@ -235,9 +257,13 @@ class RecordFolder:
         return record
 
 
+def record_digest(record: Record) -> str:
+    """SHA-256 of all that a record says."""
+    return hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+
 def _as_input(measurement: Measurement, record: Record) -> Input:
-    digest = hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
-    return Input("measurement record", record.name, digest,
+    return Input("measurement record", record.name, record_digest(record),
                  {"command": measurement.command, "made_from": record.made_from, "verilog_sha256": record.verilog_sha256,
                   "tools": record.tools})
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import Record
-from bankside.constraints.workspace import noted_inputs
 from bankside.records import RecordFolder
 
 __all__ = [
@@ -196,7 +195,7 @@ def _basis(document: Mapping[str, Any], folder: RecordFolder) -> tuple[Part, ...
     records = {one["name"]: one for one in inputs if one["kind"] == "measurement record"}
     if isinstance(written, str):
         records.setdefault(written, {"name": written, "command": "this result"})
-    details = {name: found for name in records for found in _record(name, folder)}
+    details = {name: found for name, one in records.items() for found in _record(name, one.get("sha256", ""), folder)}
     rows = [
         Row(
             (name, one.get("command") or "", (one.get("verilog_sha256") or "")[:16]),
@@ -218,31 +217,25 @@ def _basis(document: Mapping[str, Any], folder: RecordFolder) -> tuple[Part, ...
     )
 
 
-def _record(name: str, folder: RecordFolder) -> list[Detail]:
+def _record(name: str, digest: str, folder: RecordFolder) -> list[Detail]:
     """What a record says, if it is there."""
-    for _, path in folder.places(name):
-        with suppress(ConfigError), noted_inputs():
-            record: Record = folder.read(path)
-            figures = [
-                (key.replace("_", " "), plain(value))
-                for key, value in record.results.items()
-                if isinstance(value, int | float | str)
-            ]
-            asked = {"unit": record.unit, "preset": record.preset, **record.workload, **record.config}
-            return [
-                Detail(
-                    f"record-{name}",
-                    f"{record.kind} of {record.unit} {record.preset or ''}".strip(),
-                    (
-                        table(("measured", "value"), figures),
-                        table(
-                            ("asked for", "value"), [(key.replace("_", " "), plain(one)) for key, one in asked.items()]
-                        ),
-                        table(("made from", "digest or version"), list(record.made_from.items()), code={1}),
-                    ),
-                )
-            ]
-    return []
+    record: Record | None = None
+    with suppress(ConfigError):
+        record = folder.named(name, digest)
+    if record is None:
+        return []
+    figures = [
+        (key.replace("_", " "), plain(value))
+        for key, value in record.results.items()
+        if isinstance(value, int | float | str)
+    ]
+    asked = {"unit": record.unit, "preset": record.preset, **record.workload, **record.config}
+    tables = (
+        table(("measured", "value"), figures),
+        table(("asked for", "value"), [(key.replace("_", " "), plain(one)) for key, one in asked.items()]),
+        table(("made from", "digest or version"), list(record.made_from.items()), code={1}),
+    )
+    return [Detail(f"record-{name}", f"{record.kind} of {record.unit} {record.preset or ''}".strip(), tables)]
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

@@ -227,6 +227,20 @@ def test_records_are_told_down_to_their_parts(printed, tmp_path, monkeypatch):
     assert found[gone["name"]]["state"] == "gone"
 
 
+def test_a_stale_record_in_front_of_the_one_that_was_used_is_no_change(printed, tmp_path):
+    """The user's folder may have an older record of the same name, which nothing rests on."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    words = ("eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", folder, "--json")
+    name = next(name for name in printed(*words)["records"] if "-synth-" in name)
+    old = RecordFolder.read(SHIPPED / f"{name}.json")
+    stale = old.model_copy(update={"made_from": {**old.made_from, "hardware": "0" * 32}})
+    (folder / f"{name}.json").write_text(json.dumps(stale.model_dump(mode="json")))
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(printed(*words)))
+    assert printed("explain", file, "--records", folder, "--json")["unchanged"]
+
+
 def test_record_of_a_damaged_folder_is_told(printed, tmp_path):
     document = printed("eval", "pam-hbm-only", "--model", "llama-3-70b", "--json")
     file, folder = tmp_path / "r.json", tmp_path / "records"
@@ -235,8 +249,10 @@ def test_record_of_a_damaged_folder_is_told(printed, tmp_path):
     folder.mkdir()
     shutil.copy(SHIPPED / f"{name}.json", folder)
     (folder / f"{name}.json").write_text("{}")
+    document["inputs"] = [{**one, "sha256": "0" * 64} for one in document["inputs"]]
+    file.write_text(json.dumps(document))
     found = {one["name"]: one for one in printed("explain", file, "--records", folder, "--json")["rests_on"]}
-    assert found[name]["state"] == "changed" and "missing key" in found[name]["why"]
+    assert found[name]["state"] == "changed" and found[name]["why"] == "measured again since"
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -31,7 +31,8 @@ def replaced(path):
             names = [one.strip() for one in node.args[0].value.split(",")] if isinstance(node.args[0], ast.Constant) else \
                 texts(node.args[0])
             if "old" in names:
-                yield from (texts(row)[names.index("old")] for row in node.args[1].elts)
+                for row in node.args[1].elts:
+                    yield row.value if isinstance(row, ast.Constant) else texts(row)[names.index("old")]
 
 
 FILES = [path for path in sorted(HERE.glob("test_*.py")) if "planted(" in path.read_text() and list(replaced(path))
@@ -50,6 +51,6 @@ def test_what_is_replaced_is_found(tmp_path):
     path = tmp_path / "t.py"
     path.write_text('planted(m, "a", "b")\n'
                     '@pytest.mark.parametrize(("n", "old"), [("x", "c"), pytest.param("y", "d", id="")])\n'
-                    'def test(n, old): pass\n')
-    assert sorted(replaced(path)) == ["a", "c", "d"]
+                    'def test(n, old): pass\n@pytest.mark.parametrize("old", ["e"])\ndef more(old): pass\n')
+    assert sorted(replaced(path)) == ["a", "c", "d", "e"]
     assert len(FILES) >= 6
