@@ -20,7 +20,7 @@ from bankside import __version__
 from bankside.constraints.contract import Port
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.formats import FloatFormat
-from bankside.constraints.workspace import Input, cache_folder, note_input, write_files
+from bankside.constraints.workspace import Input, cache_folder, note_input, noting, write_files
 
 from .records import hardware_digest
 from .registry import Unit
@@ -158,6 +158,9 @@ def verilog(selection: Selection, name: str | None = None) -> str:
     body = _made(selection.unit, selection.config, name or selection.unit.module).text
     digest = hashlib.sha256(body.encode()).hexdigest()
     note_input(Input("Verilog", f"{selection.unit.name} {selection.config_hash}", digest))
+    if noting():
+        with contextlib.suppress(ConfigError):  # sources that can't be read: nothing to tell of them
+            note_input(Input("sources", f"{selection.unit.name} hardware", hardware_digest(selection.unit)))
     banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
               f"// Configuration {selection.config_hash}\n")

@@ -188,6 +188,18 @@ def test_nothing_has_changed_at_once(result, printed, capsys):
     assert "memory file mine.yaml" in text and text.rstrip().endswith("nothing has changed since")
 
 
+def test_verilog_is_that_of_its_sources(printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document = printed("gen", "fp-mul", "-o", "made", "--json")
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    assert printed("explain", "r.json", "--json")["unchanged"]
+    for one in document["inputs"]:
+        one["sha256"] = "0" * 32 if one["name"] == "fp-mul hardware" else one["sha256"]
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    verilog = f"Verilog fp-mul {document['config_hash']}"
+    assert printed("explain", "r.json", "--json")["changed"] == [verilog, "sources fp-mul hardware"]
+
+
 def test_changed_and_missing_files_are_told(result, printed, tmp_path):
     (tmp_path / "mine.yaml").write_text("based_on: hbm3-5.2\nname: mine\nsource: another\n")
     found = printed("explain", result, "--json")
