@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import platform
 import sys
@@ -12,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import bankside
-from bankside.constraints.workspace import Input, inputs_so_far, noted_inputs
+from bankside.constraints.errors import ConfigError
+from bankside.constraints.workspace import Input, file_digest, inputs_so_far, noted_inputs
 
-__all__ = ["SCHEMA", "collecting", "enveloped", "file_of", "own_versions", "warn"]
+__all__ = ["SCHEMA", "collecting", "enveloped", "file_of", "own_versions", "plain_input",
+           "warn"]
 
 #: Version of the keys of all results; see `bankside schema`.
 SCHEMA = 1
@@ -56,15 +57,16 @@ def enveloped(result: Mapping[str, Any], command: str) -> dict[str, Any]:
     head = {"schema": SCHEMA, "command": command, "tools": {**own_versions(), **tools}}
     tail = {"notes": list(result.get("notes") or []),
             "warnings": [*(result.get("warnings") or []), *(_warnings[-1] if _warnings else [])],
-            "inputs": [_plain(one) for one in inputs_so_far()]}
+            "inputs": [plain_input(one) for one in inputs_so_far()]}
     return {**head, **{key: value for key, value in result.items() if key not in head and key not in tail}, **tail}
 
 
-def _plain(one: Input) -> dict[str, Any]:
+def plain_input(one: Input) -> dict[str, Any]:
+    """An input as results list it."""
     digest = one.sha256
     if not digest:  # it was read piece by piece
-        with contextlib.suppress(OSError), open(one.name, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        with contextlib.suppress(ConfigError):
+            digest = file_digest(one.name)
     return {"kind": one.kind, "name": _shown(one.name), "sha256": digest, **one.details}
 
 

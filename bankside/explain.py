@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bankside.constraints.document import parse_json, read_text, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory.memory import FOLDER
 from bankside.constraints.records import Measurement, Record
-from bankside.constraints.workspace import noted_inputs
+from bankside.constraints.workspace import file_digest, noted_inputs
 
 from . import registry
 from .envelope import SCHEMA, file_of, own_versions
-from .records import RecordFolder, hardware_digest, made_from, record_digest
+from .records import RecordFolder, completed, hardware_digest, made_from, record_digest
 from .sources import sources_digest
 
-__all__ = ["Basis", "explain", "explain_tree"]
+__all__ = ["Basis", "explain", "explain_tree", "unchanged"]
 
 #: Bytes of a result at most.
 MAX_BYTES = 256 << 20
@@ -120,6 +119,13 @@ def explain(path: str, records: str | None = None) -> dict[str, Any]:
             "unchanged": not changed, "changed": [f"{one.kind} {one.name}" for one in changed]}
 
 
+def unchanged(inputs: list[dict[str, Any]], folder: RecordFolder) -> bool:
+    """Whether the inputs of a result are all what they were."""
+    with noted_inputs():
+        found = _bases([_Input.model_validate(one) for one in inputs], folder)
+    return all(one.state == "same" for basis in found for one in basis.all())
+
+
 def _tools_now() -> dict[str, str]:
     """Versions of what is installed: of every package, because results name what they were made with."""
     packages = {str(one.metadata["Name"]).lower(): one.version for one in importlib.metadata.distributions()}
@@ -128,7 +134,7 @@ def _tools_now() -> dict[str, str]:
 
 def _tool(then: str, now: str | None) -> tuple[State, str]:
     if now is None:
-        return "unknown", f"{then} then; no longer asked for its version"
+        return "unknown", f"{then} then, not installed here"
     return ("same", then) if then == now else ("changed", f"{then} then, {now} now")
 
 
@@ -148,15 +154,7 @@ def _basis(one: _Input, folder: RecordFolder) -> Basis:
         return _record(one, folder)
     if one.kind == "sources":
         return Basis(one.kind, one.name, *_compared(one.sha256, lambda: _sources(one.name)))
-    return Basis(one.kind, one.name, *_compared(one.sha256, lambda: _contents(one.name)))
-
-
-def _contents(name: str) -> str:
-    try:
-        with open(file_of(name), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return ""
+    return Basis(one.kind, one.name, *_compared(one.sha256, lambda: file_digest(file_of(one.name))))
 
 
 def _sources(name: str) -> str:
@@ -184,9 +182,12 @@ def _compared(then: str, now: Callable[[], str]) -> tuple[State, str]:
 
 
 def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[str, Any]) -> Measurement:
-    from .records import completed
-
-    return completed(Measurement.of(kind, unit.name, unit.config.model_validate_json(json.dumps(config)), **workload))
+    """:exc:`ConfigError` if the unit no longer has such a configuration."""
+    try:
+        checked = unit.config.model_validate_json(json.dumps(config))
+    except ValidationError:
+        raise ConfigError(f"{unit.name} no longer has such a configuration") from None
+    return completed(Measurement.of(kind, unit.name, checked, **workload))
 
 
 def _record(one: _Input, folder: RecordFolder) -> Basis:

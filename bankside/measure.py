@@ -17,7 +17,8 @@ from .selection import Selection, select
 from .sources import note_sources
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "time_step"]
+__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "time_step",
+           "workload_of"]
 
 Progress = Callable[[str], None]
 
@@ -65,7 +66,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
     unit = selection.unit
-    asked = _workload(unit, workload)
+    asked = workload_of(unit, workload)
     asked.check(selection.config)  # tell before the long part
     workload = asked.model_dump()
     if "memory" in workload:
@@ -97,7 +98,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
 
 
-def _workload(unit: Unit, keys: dict[str, Any]) -> Workload:
+def workload_of(unit: Unit, keys: dict[str, Any]) -> Workload:
     """The unit's workload with these keys; :exc:`ConfigError` for a key that it has not, or a value out of bounds."""
     options = unit.workload.options()
     for name in keys:

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from bankside.constraints.document import parse
-from bankside.constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
+from bankside.constraints.errors import CheckFailed, ConfigError, ToolMissing, nearest
 from bankside.constraints.workspace import Input, note_input, noted_inputs, reading, write_files
 
 from . import registry
-from .envelope import warn
+from .envelope import plain_input, warn
+from .explain import unchanged
 from .generate import tool_versions
+from .records import RecordFolder, completed
 
 __all__ = ["Job", "front", "jobs_of", "make_row", "picture", "points_of", "sweep"]
 
@@ -156,22 +158,22 @@ def make_row(job: Job) -> dict[str, Any]:
         try:
             values, row["records"] = (_unit if job.kind == "unit" else _system)(job)
             row["values"] = {name: value for name, value in values.items() if name not in job.point}
-        except BanksideError as error:
+        except (ConfigError, CheckFailed) as error:  # a tool that is missing ends the sweep
             row["error"] = str(error)
-    row["inputs"] = [asdict(one) for one in found.values()]
+    row["inputs"] = [plain_input(one) for one in found.values()]
     return row
 
 
 def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
     """Synthesis of a configuration, and with ``sim`` its co-simulation: from their records, made if there are none."""
-    from .measure import make, measurement_of
-    from .records import RecordFolder, completed
+    from .measure import make, measurement_of, workload_of
     from .selection import select
 
     unit, folder = registry.UNITS[job.target], RecordFolder(job.records)
     options = unit.workload.options()
     point, flow = dict(job.point), {key: job.point[key] for key in ("library", "effort") if key in job.point}
-    workload = {key: options[key].kind(point[key]) for key in point if key in options}
+    given = {key: parse(point[key], key, numbered=False)[0] for key in point if key in options}
+    workload = {key: value for key, value in workload_of(unit, given).model_dump().items() if key in given}
     preset = point.get("preset", job.settings.get("preset"))
     sets = [f"{key}={value}" for key, value in point.items() if key not in (*options, *flow, "preset")]
     selection = select(job.target, preset=preset, sets=sets)
@@ -281,7 +283,7 @@ def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask:
         raise ConfigError(f"--output: rows are written as .csv or .jsonl, not '{target.name}'")
     partial = target.with_name(target.name + ".partial")
     write_files(target.parent, {})
-    rows = _read_partial(partial, {job.key for job in jobs})
+    rows = _read_partial(partial, {job.key for job in jobs}, RecordFolder(jobs[0].records))
     resumed = len(rows)
     missing = [job for job in jobs if job.key not in rows]
     if missing:
@@ -300,7 +302,8 @@ def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask:
     ordered = [rows[job.key] for job in jobs]
     for row in ordered:
         for one in row["inputs"]:
-            note_input(Input(**one))
+            note_input(Input(one["kind"], one["name"], one["sha256"],
+                             {key: value for key, value in one.items() if key not in ("kind", "name", "sha256")}))
     write_files(target.parent, {target.name: _csv(ordered) if target.suffix.lower() == ".csv" else "".join(
         json.dumps({key: row[key] for key in ("point", "values", "records", "error")}) + "\n" for row in ordered)})
     with contextlib.suppress(OSError):
@@ -313,8 +316,9 @@ def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask:
             "tools": tool_versions()}
 
 
-def _read_partial(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
-    """Rows that an earlier sweep left; a line that a kill cut off does not count."""
+def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, dict[str, Any]]:
+    """Rows that an earlier sweep left and whose inputs are what they were. A line that a kill cut off does not count, nor
+    does a combination that was refused."""
     rows: dict[str, dict[str, Any]] = {}
     if not path.exists():
         return rows
@@ -322,7 +326,8 @@ def _read_partial(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
         for line in file:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 row = json.loads(line)
-                if row["key"] in wanted and set(row) == {"key", "point", "values", "records", "error", "inputs"}:
+                if row["key"] in wanted and not row["error"] and set(row) == {
+                        "key", "point", "values", "records", "error", "inputs"} and unchanged(row["inputs"], folder):
                     rows[row["key"]] = row
     return rows
 

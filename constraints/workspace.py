@@ -19,9 +19,9 @@ from typing import IO, Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from .errors import ConfigError
 
-__all__ = ["LIMIT", "Input", "bound", "cache_folder", "environment", "inputs_so_far", "is_locked", "kept", "locked",
-           "note_input", "noted_inputs", "noting", "read_bytes", "reading", "reason", "tools_cache", "write_files",
-           "writing"]
+__all__ = ["LIMIT", "Input", "bound", "cache_folder", "environment", "file_digest", "inputs_so_far", "is_locked",
+           "kept", "locked", "note_input", "noted_inputs", "noting", "read_bytes", "reading", "reason",
+           "tools_cache", "write_files", "writing"]
 
 #: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
@@ -260,6 +260,15 @@ def read_bytes(path: str | os.PathLike[str], what: str, limit: int) -> bytes:
             raise ConfigError(f"{path}: {what} has at most {most} bytes")
     note_input(_file(path, what, hashlib.sha256(data).hexdigest()))
     return data
+
+
+def file_digest(path: str | os.PathLike[str], what: str = "an input") -> str:
+    """SHA-256 of a regular file of any size; raises as :func:`reading`, and is no input."""
+    with _opened(path, what, None, False) as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+        return digest.hexdigest()
 
 
 # Writing -----------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 
 import pytest
@@ -207,6 +208,33 @@ def test_changed_and_missing_files_are_told(result, printed, tmp_path):
     (tmp_path / "mine.yaml").unlink()
     states = {one["name"]: one["state"] for one in printed("explain", result, "--json")["rests_on"]}
     assert states["mine.yaml"] == "gone" and states["bankside/constraints/memory/hbm3-5.2.yaml"] == "same"
+
+
+def test_inputs_that_are_no_regular_files_are_gone(result, printed, tmp_path):
+    """A FIFO is not waited for, a device not read to its end."""
+    document = json.loads(result.read_text())
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "/dev/zero", "."):
+        document["inputs"].append({"kind": "trace", "name": name, "sha256": "0" * 64})
+    result.write_text(json.dumps(document))
+    states = {one["name"]: one["state"] for one in printed("explain", result, "--json")["rests_on"]}
+    assert states["pipe"] == states["/dev/zero"] == states["."] == "gone"
+
+
+def test_record_of_a_configuration_that_is_gone(result, printed, monkeypatch):
+    """The unit's keys have changed since."""
+    document = printed("eval", "pam-hbm-only", "--model", "llama-3-70b", "--json")
+    result.write_text(json.dumps(document))
+    named = RecordFolder.named
+
+    def older(folder, name, digest=""):
+        record = named(folder, name, digest)
+        return record.model_copy(update={"config": {**record.config, "gone": 1}})
+
+    monkeypatch.setattr(RecordFolder, "named", older)
+    found = [one for one in printed("explain", result, "--json")["rests_on"] if one["kind"] == "measurement record"]
+    assert found and all(one["rests_on"][0]["state"] == "unknown" for one in found)
+    assert "no longer has such a configuration" in json.dumps(found)
 
 
 def test_other_tools_and_sources_are_told(result, printed):

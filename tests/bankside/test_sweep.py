@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bankside import cli, sweep
-from bankside.constraints.errors import CheckFailed, ConfigError
+from bankside.constraints.errors import CheckFailed, ConfigError, ToolMissing
 
 SYSTEM = ["pam-hbm-only", "context=1024,4096", "batch=4,5000", "--model", "llama-3-70b"]
 
@@ -97,6 +97,33 @@ def test_a_killed_sweep_goes_on(tmp_path, monkeypatch):
     assert made == ["1024", "2048", "4096"] and result["resumed"] == 2 and not partial.exists()
     assert len(out.read_text().splitlines()) == 3
     assert {job.key for job in asked}.isdisjoint(job.key for job in jobs("context=1024", batch=4))
+
+
+def test_rows_of_other_inputs_are_made_again(tmp_path, monkeypatch):
+    """A row that rests on what has changed since, and one that was refused, are not taken over."""
+    asked, out = jobs("context=1024,2048,4096"), tmp_path / "r.jsonl"
+    rows = [sweep.make_row(job) for job in asked]
+    rows[1]["inputs"][0]["sha256"] = "0" * 64
+    rows[2]["error"] = "no measurement yet"
+    (tmp_path / "r.jsonl.partial").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made, plain = [], sweep.make_row
+    monkeypatch.setattr(sweep, "make_row", lambda job: made.append(job.point["context"]) or plain(job))
+    result = sweep.sweep(asked, str(out), workers=1)
+    assert made == ["2048", "4096"] and result["resumed"] == 1 and not result["refused"]
+
+
+def test_a_missing_tool_ends_the_sweep(monkeypatch):
+    def missing(job):
+        raise ToolMissing("no compiler")
+
+    monkeypatch.setattr(sweep, "_system", missing)
+    with pytest.raises(ToolMissing):
+        sweep.make_row(jobs("context=1")[0])
+
+
+def test_a_workload_is_checked_as_sim_checks_it():
+    (job,) = sweep.jobs_of("pam-pu", ["tokens=many"], settings={"sim": True}, records=None, measure=False)
+    assert "sim pam-pu: tokens: " in sweep.make_row(job)["error"]
 
 
 def test_units_are_measured_once(tmp_path, monkeypatch, pu_record):

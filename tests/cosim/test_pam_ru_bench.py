@@ -63,6 +63,17 @@ def test_a_beat_every_clock(unit):
     assert len({f["drain_cycles"] for f in figures}) <= 2
 
 
+@pytest.mark.essential
+@pytest.mark.xdist_group("ru")
+def test_steps_of_one_beat_follow_each_other():
+    """One source, one partial result of one beat: a step is merged while the result of the last one is still multiplied."""
+    selection = select("pam-ru", sets=[*TINY, "sources=1", "exponential_units=1", "lane_depth=2"])
+    rng = np.random.default_rng(5)
+    steps = [random_merge(selection.config, [1], 4, rng) for _ in range(8)]
+    outcome = simulate(selection.config, verilog(selection), [steps])
+    assert outcome.mismatches == 0, outcome.first_mismatch
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("ru")
 @pytest.mark.parametrize("sets", [
