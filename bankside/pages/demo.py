@@ -106,9 +106,9 @@ def story(result: Result) -> Page:
         Part(
             "Why",
             text="A unit beside a bank reads keys and values at the bank's own rate, many times that of the memory's "
-            "interface. A GPU reads them once for all queries that share a KV head. The unit computes one query after the "
-            "other. So the gain shrinks with every query that shares a head, and grows with the context, because only "
-            "attention gets longer with it. All other operators run on the GPU in both systems.",
+            "interface. A GPU reads them once for all queries that share a KV head; the unit reads them again for each "
+            "query. The gain therefore shrinks with every query that shares a head. It grows with the context, because "
+            "only attention takes longer with it. All other operators run on the GPU in both systems.",
         ),
         latency(results),
         throughput(results, result["sweeps"]),
