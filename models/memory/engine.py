@@ -10,12 +10,20 @@ same answers. Both rows in a question advance by a known stride per iteration: w
 changes, with different strides it changes in an iteration that is calculated, and the jump ends before it. Refresh
 comes at its own times: a jump either ends before the next refresh, or takes whole refresh periods (the time to the next
 refresh is then part of the state).
+
+Times are relative to the cycle before which nothing can issue, the end of a wait included, so how a loop was reached
+does not matter once the wait outlasts what came before it. A loop with loops inside is also remembered whole: entered
+again in a state that it was entered in before, with the same places by the loops around it, it does what it did then.
+Without this, two iterations around two iterations around two … would take a time that doubles with each of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import marshal
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Literal
 
 from ...constraints.errors import ConfigError, nearest
@@ -29,6 +37,9 @@ __all__ = ["Engine", "time_program"]
 
 #: Iterations of a loop whose states are kept while looking for a repetition.
 REMEMBERED = 4096
+
+#: Executions of loops that are kept in case that the loop is entered in the same state again.
+MAX_EFFECTS = 1 << 18
 
 #: Loops within loops, and the cycles of a program, that the engine takes on.
 MAX_DEPTH = 64
@@ -80,6 +91,11 @@ class _Step:
     fixed: Target | None                 # when no loop moves the address
     address: list[Affine | None]
 
+    @property
+    def strides(self) -> list[tuple[int, ...]]:
+        """By loop, of each operand that moves."""
+        return [value.strides for value in (*self.address, self.row) if value is not None and any(value.strides)]
+
 
 @dataclass
 class _Pause:
@@ -94,9 +110,18 @@ class _Part:
 
 @dataclass
 class _Turn:
+    number: int
     count: int
     body: list
     jumps: bool                          # no address moves with this loop, and its iterations may repeat
+    nests: bool                          # there are loops inside
+    idle: bool                           # no command is inside
+    strides: list[tuple[int, ...]]       # of the operands inside by the loops around this one, each once
+
+
+def _digest(state: tuple) -> bytes:
+    """Of a state, which is long, to keep; version 2 is the one in which equal tuples have equal bytes."""
+    return blake2b(marshal.dumps(state, 2), digest_size=16).digest()
 
 
 @dataclass
@@ -104,12 +129,48 @@ class _Mark:
     """The engine at the head of an iteration."""
 
     index: int
-    now: int
+    ready: int
     entries: int
     counters: list[int]
     stages: dict[str, int]
     refreshes: int
     segment: int
+
+
+@dataclass
+class _Before:
+    """The engine as a loop is entered."""
+
+    ready: int
+    entries: int
+    serial: int
+    refreshes: int
+    counters: list[int]
+    stages: dict[str, int]
+    last: list[int]
+    rings: list[list[int]]
+    bus_free: list[int]
+
+
+@dataclass(slots=True)
+class _Effect:
+    """What a loop changed from its entry on; times as they were then, counts as differences; numbers of what changed
+    and the values in turn."""
+
+    ready: int                           # at entry
+    entries: tuple[int, int]             # of the schedule
+    now: int
+    floor: int
+    counters: array
+    final: array
+    stages: dict[str, int]
+    last: array
+    rings: list[tuple[int, array]]
+    bus_free: array
+    rows: dict[Opened | None, list[int]]     # banks by their row
+    due: int | None
+    refreshes: int
+    asked: Questions
 
 
 class Engine:
@@ -131,7 +192,9 @@ class Engine:
         self.at: list[int] = []                     # loop indices
         self.entered: list[int] = []                # serial at entry, by loop
         self.serial = 0
+        self.loops = 0
         self.questions: Questions = {}
+        self.effects: dict[bytes, _Effect] = {}     # of loops by the state that they were entered in
         self.due: int | None = None
         self.refreshes: list[Target] = []
         self.done = 0                               # refreshes so far
@@ -164,19 +227,31 @@ class Engine:
             elif isinstance(node, Loop) and node.count:
                 inner = self.compile(node.body, (*loops, node.count))
                 # The second of two iterations can be jumped: it pays if loops are inside, whose turns multiply.
-                repeats = node.count > 2 or node.count == 2 and self.has_loop(inner)
-                out.append(_Turn(node.count, inner, repeats and not self.moves(inner, len(loops))))
+                nests = self.has(_Turn, inner)
+                repeats = node.count > 2 or node.count == 2 and nests
+                strides = {around: None for step in self.steps(inner) for around in
+                           (every[:len(loops)] for every in step.strides) if any(around)} if nests else {}
+                self.loops += 1
+                out.append(_Turn(self.loops, node.count, inner, repeats and not self.moves(inner, len(loops)), nests,
+                                 not self.has(_Step, inner), list(strides)))
         return out
 
-    def has_loop(self, body: list) -> bool:
-        return any(isinstance(node, _Turn) or isinstance(node, _Part) and self.has_loop(node.body) for node in body)
+    def steps(self, body: list) -> Iterator[_Step]:
+        """Commands in ``body``, those of its loops and stages included."""
+        for node in body:
+            if isinstance(node, _Step):
+                yield node
+            elif not isinstance(node, _Pause):
+                yield from self.steps(node.body)
+
+    def has(self, kind: type, body: list) -> bool:
+        return any(isinstance(node, kind) or not isinstance(node, _Step | _Pause) and self.has(kind, node.body)
+                   for node in body)
 
     def moves(self, body: list, level: int) -> bool:
         """Whether an address in ``body`` has a stride over loop ``level``."""
-        return any(
-            any(value is not None and len(value.strides) > level and value.strides[level] for value in node.address)
-            if isinstance(node, _Step) else not isinstance(node, _Pause) and self.moves(node.body, level)
-            for node in body)
+        return any(value is not None and len(value.strides) > level and value.strides[level]
+                   for step in self.steps(body) for value in step.address)
 
     def step(self, node: Command, loops: tuple[int, ...]) -> _Step:
         memory = self.memory
@@ -232,6 +307,11 @@ class Engine:
     def ready(self) -> int:
         """No command of the program before this cycle: they issue in order, and waits end."""
         return max(self.channel.now, self.floor)
+
+    @property
+    def origin(self) -> int:
+        """The cycle that a state is relative to: nothing issues before it, but a refresh that a wait has held up."""
+        return self.channel.now if self.due is not None and self.due < self.ready else self.ready
 
     def limit(self) -> None:
         if self.ready > MAX_CYCLES:
@@ -367,6 +447,29 @@ class Engine:
     # Loops -------------------------------------------------------------------------------------------------------
 
     def loop(self, turn: _Turn) -> None:
+        if not (turn.nests and self.jump):
+            self.put_questions(self.turns(turn))
+            return
+        state = (turn.number, tuple([sum(stride * k for stride, k in zip(strides, self.at, strict=False))
+                                     for strides in turn.strides]), self.state(None))
+        keys = [_digest(state)] if self.due is None else [_digest(state), _digest((self.due - self.origin, state))]
+        for key in keys:
+            effect = self.effects.get(key)
+            if effect is not None and self.again(effect):
+                return
+        before = self.before()
+        asked = self.turns(turn)
+        self.put_questions(asked)
+        if len(self.effects) >= MAX_EFFECTS:
+            self.effects.clear()
+        self.effects[keys[0 if self.done == before.refreshes else -1]] = self.effect(before, asked)
+
+    def put_questions(self, asked: Questions) -> None:
+        for key, (low, high) in asked.items():
+            self.ask(key, low, high)
+
+    def turns(self, turn: _Turn) -> Questions:
+        """Execute a loop; answers what it asks of the loops around it."""
         level = len(self.at)
         outer, whole = self.questions, Questions()
         self.at.append(0)
@@ -393,12 +496,14 @@ class Engine:
         self.at.pop()
         self.entered.pop()
         self.questions = outer
+        asked: Questions = {}
         if self.at and self.jump:
-            for (asking, opening, drifts, _), (low, high) in whole.items():
+            for (asking, opening, drifts, _), bounds in whole.items():
                 if any(drifts[:level]):
                     # The part that moves with this loop is in the bounds now.
-                    sign = 1 if low > 0 else -1 if high < 0 else 0
-                    self.ask((asking, opening, drifts[:level], sign), low, high)
+                    sign = 1 if bounds[0] > 0 else -1 if bounds[1] < 0 else 0
+                    self.merge(asked, [{(asking, opening, drifts[:level], sign): bounds}])
+        return asked
 
     @staticmethod
     def merge(into: Questions, segments: Sequence[Questions]) -> None:
@@ -410,21 +515,21 @@ class Engine:
     def look(self, turn: _Turn, index: int, marks: dict[tuple, _Mark], segments: list[Questions],
              whole: Questions) -> int:
         """Jump from the head of iteration ``index`` if its state has been seen; answers the iterations jumped."""
-        channel = self.channel
-        state = self.state()
-        keys = [state] if self.due is None else [(self.done, state), (None, self.due - channel.now, state)]
+        channel, level = self.channel, len(self.at) - 1
+        # Without commands, nothing but the end of the wait moves.
+        state = () if turn.idle else self.state(level)
+        keys = [state] if self.due is None else [(self.done, state), (None, self.due - self.origin, state)]
         for key in keys:
             mark = marks.get(key)
             if mark is None:
                 continue
             length = index - mark.index
-            period = channel.now - mark.now
+            period = self.ready - mark.ready
             times = (turn.count - index) // length
             questions: Questions = {}
             self.merge(questions, segments[mark.segment:])
-            level = len(self.at) - 1
             times = min(times, self.constant(questions, level, length, times))
-            if self.due is not None and mark.refreshes == self.done and period:
+            if self.due is not None and mark.refreshes == self.done and period and not turn.idle:
                 times = min(times, (self.due - 1 - channel.now) // period)
             if self.jump_until is not None and period:
                 times = min(times, (self.jump_until - 1 - self.ready) // period)
@@ -436,7 +541,7 @@ class Engine:
                     known = whole[asking, opening, drifts, sign]
                     whole[asking, opening, drifts, sign] = (min(known[0], low + further), max(known[1], high + further))
                 return length * times
-        now = _Mark(index, channel.now, len(self.schedule.ops), list(self.counters), dict(self.stages), self.done,
+        now = _Mark(index, self.ready, len(self.schedule.ops), list(self.counters), dict(self.stages), self.done,
                     len(segments))
         for key in keys:
             marks[key] = now
@@ -459,18 +564,18 @@ class Engine:
                 most = min(most, (-high - 1) // drift)
         return most
 
-    def state(self) -> tuple:
-        """All that decides what happens from the head of this iteration on, relative to it."""
-        channel, now, level = self.channel, self.channel.now, len(self.at) - 1
+    def state(self, level: int | None) -> tuple:
+        """All that decides what happens from here on, relative to now; rows relative to the index of loop ``level``."""
+        channel, now = self.channel, self.origin
         times = tuple([(slot, last + horizon - now)
                        for slot, (last, horizon) in enumerate(zip(channel.last, channel.horizon, strict=True))
                        if last + horizon > now])
         rings = tuple([tuple([max(time + horizon - now, 0) for time in times])
                        for times, horizon in zip(channel.rings, channel.ring_horizon, strict=True)])
-        buses = tuple(max(free - now, 0) for free in channel.bus_free)
-        return times, rings, buses, max(self.floor - now, 0), self.open_rows(level)
+        buses = tuple([max(free - now, 0) for free in channel.bus_free])
+        return times, rings, buses, self.ready - now, self.open_rows(level)
 
-    def open_rows(self, level: int) -> tuple:
+    def open_rows(self, level: int | None) -> tuple:
         rows = self.channel.rows
         names: dict[Opened | None, object] = {}
         for one in set(rows):
@@ -479,7 +584,7 @@ class Engine:
             else:
                 drifts = tuple([one.strides[k] if k < len(one.strides) and one.serial > entered else 0
                                 for k, entered in enumerate(self.entered)])
-                names[one] = (one.row - drifts[level] * self.at[level], drifts)
+                names[one] = (one.row - (0 if level is None else drifts[level] * self.at[level]), drifts)
         # The same in all banks is common, and need not be told bank by bank.
         return tuple(names.values()) if len(names) == 1 else tuple([names[one] for one in rows])
 
@@ -500,9 +605,11 @@ class Engine:
                 self.counters[k] += (self.counters[k] - before) * times
         for name, cycles in self.stages.items():
             self.stages[name] = cycles + (cycles - mark.stages.get(name, 0)) * times
-        channel.now += shift
         self.floor += shift
         self.limit()
+        if stop == mark.entries:
+            return
+        channel.now += shift
         channel.last = [time + shift for time in channel.last]
         channel.rings = [[time + shift for time in ring] for ring in channel.rings]
         channel.bus_free = [free + shift for free in channel.bus_free]
@@ -516,3 +623,78 @@ class Engine:
                 drift = one.strides[level] if level < len(one.strides) and one.serial > self.entered[level] else 0
                 moved[one] = Opened(one.row + drift * length * times, one.node, one.strides, one.serial)
         channel.rows = [moved[one] for one in channel.rows]
+
+    # Loops that are entered again ------------------------------------------------------------------------------------
+
+    def before(self) -> _Before:
+        channel = self.channel
+        return _Before(self.ready, len(self.schedule.ops), self.serial, self.done, list(self.counters), dict(self.stages),
+                       list(channel.last), [list(ring) for ring in channel.rings], list(channel.bus_free))
+
+    def effect(self, before: _Before, asked: Questions) -> _Effect:
+        """What has happened since."""
+        channel = self.channel
+        # Slots and rings that a command of the loop is the first to use are at the end.
+        last = [*before.last, *[NEVER] * (len(channel.last) - len(before.last))]
+        rings: list[list[int]] = [*before.rings, *[[]] * (len(channel.rings) - len(before.rings))]
+        counters = self.changed(before.counters, self.counters)
+        rows: dict[Opened | None, list[int]] = {}
+        for bank, one in enumerate(channel.rows):
+            if one is None or one.serial > before.serial:
+                rows.setdefault(one, []).append(bank)
+        return _Effect(
+            ready=before.ready, entries=(before.entries, len(self.schedule.ops)), now=channel.now, floor=self.floor,
+            counters=array("q", [x for k in counters for x in (k, self.counters[k] - before.counters[k])]),
+            final=array("q", [x for k in counters if k < len(self.final) for x in (k, self.final[k])]),
+            stages={name: cycles - before.stages.get(name, 0) for name, cycles in self.stages.items()},
+            last=array("q", [x for k in self.changed(last, channel.last) for x in (k, channel.last[k])]),
+            rings=[(k, array("q", channel.rings[k])) for k in self.changed(rings, channel.rings)],
+            bus_free=array("q", [x for k in self.changed(before.bus_free, channel.bus_free)
+                                 for x in (k, channel.bus_free[k])]),
+            rows=rows, due=self.due, refreshes=self.done - before.refreshes, asked=asked)
+
+    @staticmethod
+    def changed(before: Sequence, after: Sequence) -> list[int]:
+        return [] if before == after else [k for k, value in enumerate(after) if value != before[k]]
+
+    @staticmethod
+    def pairs(values: array) -> Iterator[tuple[int, int]]:
+        return zip(values[::2], values[1::2], strict=True)
+
+    def again(self, effect: _Effect) -> bool:
+        """Do what a loop did when it was entered in this state before, unless a refresh or a log comes in between."""
+        channel, shift = self.channel, self.ready - effect.ready
+        if self.due is not None and not effect.refreshes and effect.now + shift >= self.due:
+            return False
+        if self.jump_until is not None and max(effect.now, effect.floor) + shift >= self.jump_until:
+            return False
+        if effect.entries[0] < effect.entries[1]:
+            self.schedule.repeats[len(self.schedule.ops)] = (*effect.entries, 1, shift)
+            self.schedule.ops.append(-1)
+            self.schedule.cycles.append(-1)
+            channel.now = effect.now + shift
+        self.floor = effect.floor + shift
+        self.limit()
+        for k, number in self.pairs(effect.counters):
+            self.counters[k] += number
+        for k, time in self.pairs(effect.final):
+            self.final[k] = time + shift
+        for name, cycles in effect.stages.items():
+            self.stages[name] = self.stages.get(name, 0) + cycles
+        for k, time in self.pairs(effect.last):
+            channel.last[k] = time + shift
+        for k, ring in effect.rings:
+            channel.rings[k] = [time + shift for time in ring]
+        for k, time in self.pairs(effect.bus_free):
+            channel.bus_free[k] = time + shift
+        if effect.refreshes:
+            assert effect.due is not None
+            self.due = effect.due + shift
+            self.done += effect.refreshes
+        self.serial += 1
+        for one, banks in effect.rows.items():
+            opened = one and Opened(one.row, one.node, one.strides, self.serial)
+            for bank in banks:
+                channel.rows[bank] = opened
+        self.put_questions(effect.asked)
+        return True

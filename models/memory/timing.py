@@ -19,17 +19,19 @@ MAX_ARRAY = 1 << 28
 
 @dataclass
 class Schedule:
-    """What issued when. A jump is an entry that repeats an earlier part of the schedule.
+    """What issued when. A jump, or a loop that did what it had done before, is an entry that repeats an earlier part.
 
     ``ops[k]`` is the number of the command that issued at ``cycles[k]``, or -1: then ``repeats[k]`` is ``(first, stop,
-    times, period)``, and entries ``first`` to ``stop - 1`` follow ``times`` more times, each ``period`` later than the
-    one before. Automatic row commands have their number plus ``len(names)``.
+    times, period)``, and entries ``first`` to ``stop - 1`` follow ``times`` more times, the first time ``period`` later
+    than they were, then each ``period`` later than the one before. Automatic row commands have their number plus
+    ``len(names)``.
     """
 
     names: tuple[str, ...]
     ops: array = field(default_factory=lambda: array("i"))
     cycles: array = field(default_factory=lambda: array("q"))
     repeats: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
+    counts: dict[tuple[tuple[int, ...], int, int], int] = field(default_factory=dict)     # of repeated parts
 
     def numbers(self, op: str, automatic: bool | None) -> tuple[int, ...]:
         number = self.names.index(op)
@@ -51,8 +53,9 @@ class Schedule:
                 pieces.append(cycles[where[np.searchsorted(where, first):np.searchsorted(where, jump)]])
                 if jump < stop:
                     begin, end, times, period = self.repeats[jump]
-                    base = part(begin, end)
-                    pieces.append((base + period * np.arange(1, times + 1)[:, None]).reshape(-1))
+                    if self.count(numbers, begin, end):
+                        base = part(begin, end)
+                        pieces.append((base + period * np.arange(1, times + 1)[:, None]).reshape(-1))
                     first = jump + 1
             return np.concatenate(pieces)
 
@@ -60,13 +63,16 @@ class Schedule:
 
     def count(self, numbers: tuple[int, ...], first: int, stop: int) -> int:
         """Occurrences of these commands in entries ``first`` to ``stop - 1``, repeats included."""
-        total = 0
-        for k in range(first, stop):
-            if self.ops[k] in numbers:
-                total += 1
-            elif self.ops[k] < 0:
-                begin, end, times, _ = self.repeats[k]
-                total += times * self.count(numbers, begin, end)
+        total = self.counts.get((numbers, first, stop))
+        if total is None:
+            total = 0
+            for k in range(first, stop):
+                if self.ops[k] in numbers:
+                    total += 1
+                elif self.ops[k] < 0:
+                    begin, end, times, _ = self.repeats[k]
+                    total += times * self.count(numbers, begin, end)
+            self.counts[numbers, first, stop] = total
         return total
 
     def find(self, numbers: tuple[int, ...], index: int, first: int, stop: int) -> int:

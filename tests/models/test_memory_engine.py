@@ -61,8 +61,8 @@ def memories(draw):
 
 
 @st.composite
-def programs(draw, memory, counts, depth=3):
-    """Bodies of nested loops whose addresses stay in range."""
+def programs(draw, memory, counts, depth=3, around=()):
+    """Bodies of nested loops, within the loops ``around`` them, whose addresses stay in range."""
 
     def node(loops):
         kinds = ["command"] * 4 + ["wait", "stage"] + ["loop"] * 3 * (len(loops) < depth)
@@ -93,13 +93,33 @@ def programs(draw, memory, counts, depth=3):
     def body(loops):
         return tuple(node(loops) for _ in range(draw(st.integers(1, 3))))
 
-    return Program(body(()))
+    return Program(body(tuple(around)))
 
 
 @st.composite
-def cases(draw, counts):
+def cases(draw, counts, depth=3):
     memory = draw(memories())
-    return memory, draw(programs(memory, counts)), draw(st.booleans())
+    return memory, draw(programs(memory, counts, depth)), draw(st.booleans())
+
+
+def nested(draw, memory, depth):
+    """Loops of two or three iterations around each other, each with a few nodes before and after the one inside."""
+    def level(loops):
+        if len(loops) == depth:
+            return draw(programs(memory, st.just(2), depth, loops)).body
+        count = draw(st.sampled_from([2, 2, 2, 3]))
+        around = [draw(st.sampled_from([(), (Wait(1),), (Wait(7),), (Wait(60),)])) for _ in range(2)]
+        if draw(st.integers(0, 3)) == 0:
+            around[draw(st.integers(0, 1))] = draw(programs(memory, st.just(2), len(loops), loops)).body
+        return (*around[0], Loop(count, level((*loops, count))), *around[1])
+
+    return Program(level(()))
+
+
+@st.composite
+def nests(draw):
+    memory = draw(memories())
+    return memory, nested(draw, memory, draw(st.integers(3, 6))), draw(st.booleans())
 
 
 SHORT = st.sampled_from([0, 1, 2, 2, 3, 3, 4])
@@ -267,28 +287,40 @@ def test_jumping_equals_stepping_in_longer_loops(case):
     assert difference(case) is None
 
 
-class ForgetsTimes(Engine):
-    def state(self):
-        return self.state_without(0)
+@settings(QUICK, max_examples=200)
+@given(nests())
+def test_loops_that_are_entered_again_do_what_stepping_does(case):
+    assert difference(case) is None
 
-    def state_without(self, part):
-        state = super().state()
-        return (*state[:part], None, *state[part + 1:])
+
+class ForgetsTimes(Engine):
+    part = 0
+
+    def state(self, level):
+        state = super().state(level)
+        return (*state[:self.part], None, *state[self.part + 1:])
 
 
 class ForgetsWindows(ForgetsTimes):
-    def state(self):
-        return self.state_without(1)
+    part = 1
 
 
 class ForgetsWaits(ForgetsTimes):
-    def state(self):
-        return self.state_without(3)
+    part = 3
+
+    @property
+    def origin(self):
+        return self.channel.now
+
+
+class ForgetsWaitsThatHoldUpRefresh(Engine):
+    @property
+    def origin(self):
+        return self.ready
 
 
 class ForgetsRows(ForgetsTimes):
-    def state(self):
-        return self.state_without(4)
+    part = 4
 
 
 class NeverAsks(Engine):
@@ -302,27 +334,110 @@ class NeverAsks(Engine):
 class ForgetsHalfOfEachTime(Engine):
     """Drops a timer too early: when half of its time has passed."""
 
-    def state(self):
-        channel, now = self.channel, self.channel.now
+    def state(self, level):
+        channel, now = self.channel, self.origin
         keep = channel.last, channel.horizon
         channel.horizon = [horizon // 2 for horizon in channel.horizon]
         channel.last = [last if now - last < half else last - 1000
                         for last, half in zip(channel.last, channel.horizon, strict=True)]
         try:
-            return super().state()
+            return super().state(level)
         finally:
             channel.last, channel.horizon = keep
 
 
-@pytest.mark.parametrize("broken", [ForgetsTimes, ForgetsWindows, ForgetsWaits, ForgetsRows, NeverAsks,
-                                    ForgetsHalfOfEachTime])
-def test_the_property_finds_planted_bugs(broken):
+class ForgetsPlaces(Engine):
+    """Takes a loop that is entered again to be at the places where it was."""
+
+    def compile(self, body, loops):
+        out = super().compile(body, loops)
+        for node in out:
+            if hasattr(node, "nests"):
+                node.strides = []
+        return out
+
+
+class ChangesAgain(Engine):
+    def again(self, effect):
+        return super().again(replace(effect, **self.change(effect)))
+
+
+class ForgetsOpenRows(ChangesAgain):
+    change = staticmethod(lambda effect: {"rows": {}})
+
+
+class ForgetsQuestions(ChangesAgain):
+    change = staticmethod(lambda effect: {"asked": {}})
+
+
+class ForgetsRings(ChangesAgain):
+    change = staticmethod(lambda effect: {"rings": []})
+
+
+class ForgetsStages(ChangesAgain):
+    change = staticmethod(lambda effect: {"stages": {}})
+
+
+class MissesRefresh(Engine):
+    """Repeats a loop even if a refresh comes in between."""
+
+    def again(self, effect):
+        due = self.due
+        if not effect.refreshes:
+            self.due = None if due is None else 1 << 60
+        try:
+            return super().again(effect)
+        finally:
+            if not effect.refreshes:
+                self.due = due
+
+
+@pytest.mark.parametrize("broken, where", [
+    *(pytest.param(broken, cases(LONG), id=broken.__name__)
+      for broken in (ForgetsTimes, ForgetsWindows, ForgetsWaits, ForgetsRows, NeverAsks, ForgetsHalfOfEachTime)),
+    *(pytest.param(broken, nests(), id=broken.__name__ + "-again")
+      for broken in (ForgetsTimes, ForgetsPlaces, ForgetsOpenRows, ForgetsQuestions, ForgetsRings, ForgetsStages,
+                     MissesRefresh)),
+])
+def test_the_property_finds_planted_bugs(broken, where):
     hunt = settings(QUICK, max_examples=3000, phases=[Phase.generate], derandomize=True)  # found or not, not by chance
-    case = find(cases(LONG), lambda case: difference(case, broken) is not None, settings=hunt)
+    case = find(where, lambda case: difference(case, broken) is not None, settings=hunt)
     assert difference(case) is None
 
 
 # Directed ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_refresh_that_a_wait_has_held_up_looks_at_the_command_before_the_wait():
+    """A loop is entered 40 and 297 cycles after a command, both times 26 after a refresh was due, which has to come 25 or
+    more after the command: at entry nothing else tells the two apart."""
+    table = commands({"bank": 2})
+    memory = Memory(
+        name="two-banks", source="", file="", clock_ps=1.0, channels=1, levels={"bank": 2}, rows=8, columns=8,
+        column_bytes=1, bank_cycles=1, bus="channel", bus_bytes=1, bus_cycles=1, dual_issue=False, parameters={},
+        commands=table, constraints=(Constraint("channel", frozenset(["BUF"]), frozenset(["REF"]), 25, 1, "same", 0),),
+        refresh=Refresh("REF", 300, 0), power_limited=None)
+    inner = Loop(2, (Loop(2, (Command("BUF", bank=0),)),))
+    case = memory, Program((Wait(280), Loop(3, (Loop(2, (inner, Wait(40))), Wait(257))))), True
+    assert difference(case) is None and difference(case, ForgetsWaitsThatHoldUpRefresh) == "REF"
+
+
+@pytest.mark.parametrize("depth, refresh, cycles", [(56, False, 540431955284459533), (18, True, 2178170)])
+def test_two_iterations_around_two_iterations_do_not_double_the_work(depth, refresh, cycles):
+    body = (Command("MAC_AB", row=0, column=0),)
+    for _ in range(depth):
+        body = (Loop(2, (*body, Wait(3))),)
+    timing = time_program(Program(body), "hbm3-5.2", refresh=refresh)
+    assert timing.cycles == cycles and timing.commands["MAC_AB"] == 2**depth
+    assert len(timing.schedule.ops) < 5_000
+    assert timing.issue_cycle("MAC_AB", -1) == cycles - 3 * depth
+
+
+def test_a_loop_that_only_waits():
+    body = Loop(10**12, (Stage("idle", (Wait(7),)), Loop(10**3, (Wait(1),))))
+    for refresh in (False, True):
+        timing = time_program(Program((body,)), "hbm3-5.2", refresh=refresh)
+        assert timing.cycles == 1007 * 10**12 and timing.stages == {"idle": 7 * 10**12} and not timing.commands
 
 
 def rows(count, stride=1, base=0, op="MAC_AB"):
