@@ -21,6 +21,7 @@ PARTS = {
     "synthesis": "circuits mapped to cells",
     "formal": "proofs",
     "runs": "simulations at work",
+    "list": "the text of bankside list",
     "tools": "what other tools keep: Yosys as machine code, fonts",
     "records": "measurement records; never pruned",
 }

@@ -293,6 +293,11 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    if arguments.memory is None and not arguments.json:
+        from .listing import listing
+
+        print(listing())
+        return 0
     from bankside.constraints.memory import available, load_memory
     from bankside.models.llm import model_names
     from bankside.models.serving.workloads import FORMATS as REQUESTS
@@ -304,34 +309,17 @@ def _list(arguments: argparse.Namespace) -> int:
     from .synthesis.libraries import available as libraries
     from .trace import FORMATS
 
-    if arguments.memory is not None and not arguments.json:
+    if not arguments.json:
         print(described.detailed_text(load_memory(arguments.memory)))
         return 0
     chosen = available() if arguments.memory is None else [arguments.memory]
     memories = {memory.name: described.describe(memory) for memory in map(load_memory, chosen)}
-    named = {"systems": system_names(), "memories": memories, "models": model_names(),
-             "workloads": workload_names(), "libraries": libraries()}
-    if arguments.json:
-        emit(arguments, {"schema": 1, "units": list(UNITS), "presets": {u.name: list(u.presets) for u in UNITS.values()},
-              **{title: list(names) for title, names in named.items()}, "memory": memories,
-              "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
-              "request_formats": {name: {"title": one.title, "example": list(one.example)}
-                                  for name, one in REQUESTS.items()}})
-        return 0
-    print("units")
-    for unit in UNITS.values():
-        print(f"  {unit.name:<16} {unit.summary} ({unit.source})")
-        print(f"  {'':<16} presets: {', '.join(unit.presets)}")
-    for title, names in named.items():
-        print(title)
-        for name in names:
-            print("  " + (described.line_text(name, memories[name]) if names is memories else
-                          f"{name:<16} {names[name].title}" if isinstance(names, dict) else name))
-    for title, formats in (("formats of traces and programs", FORMATS), ("formats of requests", REQUESTS)):
-        print(title)
-        for one in formats.values():
-            print(f"  {one.name:<16} {one.title}")
-            print("\n".join(f"  {'':<20} {line}" for line in one.example))
+    emit(arguments, {
+        "schema": 1, "units": list(UNITS), "presets": {u.name: list(u.presets) for u in UNITS.values()},
+        "systems": list(system_names()), "memories": list(memories), "models": list(model_names()),
+        "workloads": list(workload_names()), "libraries": list(libraries()), "memory": memories,
+        "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
+        "request_formats": {name: {"title": one.title, "example": list(one.example)} for name, one in REQUESTS.items()}})
     return 0
 
 

@@ -44,9 +44,18 @@ class _Names(BaseCompleter):
         return [name for name in found if name.startswith(prefix)]
 
 
+def targets() -> list[str]:
+    """Units and systems, which `bankside sweep` takes alike."""
+    from bankside.models.systems import system_names
+
+    from .registry import UNITS
+
+    return [*UNITS, *system_names()]
+
+
 #: The names that complete an argument, by the name under which argparse keeps it: a mapping, or a function that lists them.
 NAMES = {
-    "unit": "bankside.registry:UNITS", "target": "bankside.registry:UNITS",
+    "unit": "bankside.registry:UNITS", "target": f"{__name__}:targets",
     "system": "bankside.models.systems:system_names", "model": "bankside.models.llm:model_names",
     "memory": "bankside.constraints.memory:available", "library": "bankside.synthesis.libraries:available",
     "workload": "bankside.models.serving.workloads:workload_names", "paper": "bankside.models.papers:paper_names",
@@ -55,4 +64,5 @@ NAMES = {
 #: The same for what depends on the unit that the line names.
 OF_THE_UNIT: dict[str, Callable[[Unit], Iterable[str]]] = {
     "preset": lambda unit: unit.presets, "sets": lambda unit: [f"{key}=" for key in unit.config.model_fields],
+    "axes": lambda unit: [f"{key}=" for key in (*unit.config.model_fields, *unit.workload.options())],
 }

@@ -124,6 +124,7 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
     :exc:`CheckFailed`
         If the simulation crashed or hung; of a quick look also if a run differs from the model.
     """
+    from bankside.cosim.build import watched
     from bankside.cosim.request import Part, SimRequest
 
     def part(name: str, preset: str, sets: Sequence[str] = ()) -> Part:
@@ -133,10 +134,11 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
     unit = selection.unit
     progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection) if verilog is None else verilog
-    result = unit.load_bench()(SimRequest(
-        config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
-        model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part,
-        quick=quick))
+    with watched(getattr(progress, "share", None)):
+        result = unit.load_bench()(SimRequest(
+            config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
+            model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part,
+            quick=quick))
     return result, text
 
 

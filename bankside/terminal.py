@@ -69,6 +69,12 @@ class _Steps:
         self.console = Console(file=stream)
         self.text: str | None = None
 
+    def share(self, done: int, count: int) -> None:
+        """Files of a simulator that are compiled, and all, within the present step."""
+        if self.text is not None:
+            share = f": compiling, {done} of {count} files, {100 * done // count} %" if done < count else ""
+            self.bar.update(self.task, description=self.text + share)
+
     def __call__(self, text: str) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -76,7 +82,7 @@ class _Steps:
         self.text, self.began = text, time.monotonic()
         self.bar = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
                             console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False)
-        self.bar.add_task(text, total=None)
+        self.task = self.bar.add_task(text, total=None)
         self.bar.start()
 
     def end(self) -> None:
@@ -90,7 +96,7 @@ class _Steps:
 @contextlib.contextmanager
 def steps(stream: IO[str] | None = None) -> Iterator[Any]:
     """Tells what a command does, step by step, on standard error: with the time of each on a terminal, as plain lines
-    elsewhere."""
+    elsewhere. On a terminal the value has a method ``share``, which shows how many files are compiled, and of how many."""
     stream = sys.stderr if stream is None else stream
     if stream is None:  # the caller closed it; print would take standard output instead
         yield lambda text: None

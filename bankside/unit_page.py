@@ -17,8 +17,8 @@ from bankside.constraints.contract import Port, SimResult, Unit
 
 from .registry import UNITS
 
-__all__ = ["CONTRACT_TABLES", "MARK", "areas", "contract_tables", "fill", "parameters", "ports", "results", "table",
-           "workload"]
+__all__ = ["CONTRACT_TABLES", "MARK", "areas", "contract_tables", "fill", "parameters", "part_text", "port_rows", "ports",
+           "results", "table", "workload"]
 
 #: A table in a page: its mark, its name, its text, its end.
 MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -49,10 +49,10 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    return _part(value) if isinstance(value, BaseModel) else str(value)
+    return part_text(value) if isinstance(value, BaseModel) else str(value)
 
 
-def _part(value: BaseModel) -> str:
+def part_text(value: BaseModel) -> str:
     """A part of a configuration: the nearest preset of the unit that it configures, and what differs from that.
 
     A part that configures no unit has its name in its first key.
@@ -93,6 +93,12 @@ def ports(unit: Unit) -> str:
                          _over((f[1].meaning for f in found if f), distinct=True)])
     differ = len(presets) > 1 and any(" / " in row[0] + row[2] for row in rows)
     return table(["port", "direction", f"bits: {' / '.join(unit.presets)}" if differ else "bits", "meaning"], rows)
+
+
+def port_rows(found: Sequence[Port]) -> list[tuple[Port, int]]:
+    """Ports with their number: those that differ in nothing but their numbers are one row, the first of them."""
+    stems = {_stem(port.name)[0] for port in found}
+    return [row for _, row in _rows(found, {stem for stem in stems if _alike(_numbered(found, stem))})]
 
 
 def _stem(name: str) -> tuple[str, str]:
@@ -198,8 +204,15 @@ CONTRACT_TABLES: Mapping[str, Callable[[Unit], str]] = {
     function.__name__: function for function in (parameters, ports, workload, results)}
 
 
-def contract_tables(units: Sequence[Unit]) -> dict[str, str]:
-    """The contract's tables by name for a page of these units. Units with the same table share it."""
+#: Units of a page whose pictures stand in it; a page of more units has links to them.
+MOST_PICTURES = 6
+
+
+def contract_tables(units: Sequence[Unit], pictures: str | None = None) -> dict[str, str]:
+    """The contract's tables by name for a page of these units. Units with the same table share it.
+
+    ``pictures``: folder of block diagrams beside the page, ``UNIT.svg`` each. With it, ``pictures`` is one more table.
+    """
     out = {}
     for name, function in CONTRACT_TABLES.items():
         sharing: dict[str, list[str]] = {}
@@ -207,6 +220,11 @@ def contract_tables(units: Sequence[Unit]) -> dict[str, str]:
             sharing.setdefault(function(unit), []).append(f"`{unit.name}`")
         out[name] = "\n\n".join(text if len(sharing) == 1 else f"{', '.join(names)}:\n\n{text}"
                                 for text, names in sharing.items())
+    if pictures is not None:
+        links = [(f"Ports of {unit.name}" if len(units) <= MOST_PICTURES else unit.name, f"{pictures}/{unit.name}.svg")
+                 for unit in units]
+        out["pictures"] = "\n\n".join(f"![{text}]({path})" for text, path in links) if len(units) <= MOST_PICTURES else \
+            "Pictures: " + ", ".join(f"[{text}]({path})" for text, path in links) + "."
     return out
 
 

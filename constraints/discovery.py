@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GROUPS", "discover", "entries"]
+__all__ = ["GROUPS", "discover", "entries", "others"]
 
 GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
 
@@ -45,6 +45,11 @@ def entries(group: str) -> dict[str, EntryPoint]:
         if first is not one:
             _skip(one, f"package '{_package(first)}' has a {_what(group)} of this name")
     return dict(sorted(named.items()))
+
+
+def others() -> bool:
+    """Whether another package than this one has an entry point of these groups."""
+    return any(_package(one) != "bankside" for group in GROUPS for one in entry_points(group=group))
 
 
 def _what(group: str) -> str:

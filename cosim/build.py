@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 
 from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
@@ -22,7 +23,22 @@ from ..constraints.workspace import cache_folder, is_locked, locked
 from .parts import split
 
 __all__ = ["ARGUMENTS", "build_driver", "build_model", "build_program", "lint", "model_arguments", "simulator_environment",
-           "tool_versions", "without_initial_values"]
+           "tool_versions", "watched", "without_initial_values"]
+
+#: Seconds between two looks at what the compiler has done.
+POLL_S = 0.3
+
+_watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextlib.contextmanager
+def watched(tell: Callable[[int, int], None] | None) -> Iterator[None]:
+    """While a model is built within this context, ``tell`` receives the number of files compiled so far and of all."""
+    token = _watcher.set(tell)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: alias wires of payload fields, registers
 #: with an initial value and a process, cases over a default assigned before them (a real latch is LATCH), several modules
@@ -286,8 +302,11 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
         make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
                 # What is not optimised needs no parallel build, whose pieces all read Verilator's headers.
                 *(["VM_PARALLEL_BUILDS=0"] if effort[0].endswith("-O0") else []), *effort]
-        with _shared_objects(work / "obj", _run([*make, "-n"], work, env, "make"), work.parent, compiler):
-            _run(make, work, env, "the C++ compiler")
+        plan = _run([*make, "-n"], work, env, "make")
+        with _shared_objects(work / "obj", plan, work.parent, compiler):
+            look = _compiled(work / "obj", plan)
+            _run(make, work, env, "the C++ compiler", look)
+            look()
         ready = work / "ready"
         ready.mkdir()
         shutil.move(work / "obj" / "bench", ready / "bench")
@@ -369,11 +388,29 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
                 os.rename(ready, kept)
 
 
-def _run(command: list[str], work: Path, env: dict[str, str], who: str) -> str:
+def _compiled(obj: Path, plan: str) -> Callable[[], None]:
+    """A function that reports how many of the objects in ``plan`` (lines of ``make -n``) are there."""
+    names = set(re.findall(r" -c -o (\S+\.o) ", plan))
+    tell = _watcher.get()
+
+    def look() -> None:
+        if tell is not None and names:
+            tell(sum((obj / name).exists() for name in names), len(names))
+
+    return look
+
+
+def _run(command: list[str], work: Path, env: dict[str, str], who: str, look: Callable[[], None] = lambda: None) -> str:
+    """Output of a command; ``look`` is called while it runs."""
     process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
     try:
-        output, _ = process.communicate()
+        while True:
+            try:
+                output, _ = process.communicate(timeout=POLL_S)
+                break
+            except subprocess.TimeoutExpired:
+                look()
     except BaseException:  # Ctrl-C must not leave compilers running
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 9)

@@ -18,7 +18,7 @@ from bankside.repro import counts_text, repro, short
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 #: Heading, and the kind of its claims.
-PARTS = (("Results", "measured-by-paper"), ("What the paper derives", "derived"), ("What it chooses", "config"))
+PARTS = (("Results", "measured-by-paper"), ("Derived values", "derived"), ("Configuration", "config"))
 
 
 def cell(value: Any, unit: str | None) -> str:
@@ -29,9 +29,9 @@ def cell(value: Any, unit: str | None) -> str:
 def page(result: dict[str, Any]) -> str:
     """The page of a result of `bankside repro --json`."""
     lines = [f"# {result['title']}: claim by claim", "",
-             f"What `bankside repro {result['paper']}` says ({counts_text(result)}); [how to read it](repro.md). Made by "
-             "`tools/claims_page.py`; values follow from the sources and from measurements of the generated Verilog, so a "
-             "later version may differ.", ""]
+             f"This page lists the result of `bankside repro {result['paper']}` ({counts_text(result)}). "
+             "[How to read it](repro.md). `tools/claims_page.py` writes it. Values follow from the sources and from "
+             "measurements of the generated Verilog, so a later version may differ.", ""]
     for heading, kind in PARTS:
         rows = [row for row in result["claims"] if row["kind"] == kind]
         lines += [f"## {heading}", "", "| claim | in | what | paper | ours | ratio | verdict |",
@@ -41,7 +41,7 @@ def page(result: dict[str, Any]) -> str:
             lines.append("| " + " | ".join((
                 f"`{row['id']}`", row["source"], cell(row["statement"], None), cell(row["paper"], row["unit"]),
                 cell(row["ours"], row["unit"]), ratio, row["verdict"])) + " |")
-        reasons = [f"* `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
+        reasons = [f"- `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
                    if row["verdict"] not in ("exact", "within")]
         lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
     return "\n".join(lines).rstrip() + "\n"

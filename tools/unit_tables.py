@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/unit_tables.py                 every table (minutes: synthesis of several configurations)
     .venv/bin/python tools/unit_tables.py cycles errors   only those
-    .venv/bin/python tools/unit_tables.py contract        those of the contracts: parameters, ports, workload, results
+    .venv/bin/python tools/unit_tables.py contract        those of the contracts, and the block diagrams
     .venv/bin/python tools/unit_tables.py --print cycles  on standard output instead
 
 A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/unit_page.py` makes those of the
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from bankside import generate, measure
+from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
@@ -682,7 +683,9 @@ def put(page: str, tables: Mapping[str, str]) -> None:
 
 def put_contract_tables() -> None:
     for page in dict.fromkeys(unit.page for unit in UNITS.values()):
-        put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page]))
+        put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page], "diagrams"))
+    write_files(ROOT / "docs" / "diagrams", {f"{unit.name}.svg": block_diagram(unit, next(iter(unit.presets)))
+                                             for unit in UNITS.values()})
 
 
 def main(arguments: Sequence[str]) -> None:

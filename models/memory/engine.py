@@ -1,20 +1,38 @@
-"""The timing engine: in-order issue with automatic row commands, loops jumped where their state repeats.
+"""The timing engine: in-order issue with automatic row commands, and jumps over loops whose state repeats.
 
-Why a jump is exact. At the head of a loop iteration, what the channel does from then on depends on: the times that
-can still bind, relative to now; the open rows; the loop's index, which only enters the operands of its commands.
-Operands that address banks do not move with a loop that is jumped, columns do not matter to timing, and rows matter
-only through one question: is the open row the one that is asked for? If the state of iteration ``i`` equals that of an
-earlier iteration ``j``, with each open row taken relative to the loop's index by the stride with which it was opened,
-then the iterations from ``i`` on repeat those from ``j`` on, ``i - j`` at a time, as long as these questions get the
-same answers. Both rows in a question advance by a known stride per iteration: with equal strides the answer never
-changes, with different strides it changes in an iteration that is calculated, and the jump ends before it. Refresh
-comes at its own times: a jump either ends before the next refresh, or takes whole refresh periods (the time to the next
-refresh is then part of the state).
+**State.** At the head of a loop iteration, three things determine all that the channel does afterwards:
 
-Times are relative to the cycle before which nothing can issue, the end of a wait included, so how a loop was reached
-does not matter once the wait outlasts what came before it. A loop with loops inside is also remembered whole: entered
-again in a state that it was entered in before, with the same places by the loops around it, it does what it did then.
-Without this, two iterations around two iterations around two … would take a time that doubles with each of them.
+- the times that can still bind, relative to one reference cycle;
+- the open rows;
+- the loop's index, which only enters the operands of its commands.
+
+The engine does not jump over a loop that moves operands which address banks. Columns do not matter to timing. Rows matter
+only through one question: is the open row the requested row?
+
+The reference cycle is the cycle before which nothing can issue; the end of a wait counts. So the way to a loop no longer
+matters once a wait outlasts all earlier constraints. The exception is a refresh that is due before the end of a wait. The
+engine issues it only when it reaches the next command, but its cycle may lie within the wait. The reference cycle is then
+the cycle of the last command.
+
+**Jump.** Let the state of iteration ``i`` equal the state of an earlier iteration ``j``. Each open row is taken relative
+to the loop's index, by the stride with which it was opened. Then the iterations from ``i`` on repeat the iterations from
+``j`` on, ``i - j`` at a time. They repeat as long as the row questions get the same answers. Both rows in a question
+advance by a known stride per iteration. With equal strides the answer never changes. With different strides the engine
+computes the iteration in which it changes, and the jump ends before it.
+
+Refresh has its own times. A jump either ends before the next refresh, or takes whole refresh periods. In the second case
+the time to the next refresh is part of the state.
+
+**Loops with loops inside.** The engine remembers the effect of such a loop. The key is a digest of:
+
+- the loop and the state at entry;
+- the open rows;
+- the addresses and rows that the surrounding loops contribute.
+
+When the program enters the loop again with the same key, the engine repeats the effect. The schedule then gets the entry
+``(first, stop, 1, shift)``. A refresh that falls in between prevents this. The key of an effect that contains refreshes
+has the time to the next refresh too. Without remembered effects, nests of loops that end in waits would double the work
+with each level.
 """
 
 from __future__ import annotations
@@ -52,22 +70,22 @@ Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
 
 def time_program(program: Program, memory: Memory | str, *, refresh: bool = False, power_limit: bool = True,
                  mode: Literal["jump", "step"] = "jump") -> Timing:
-    """Time ``program`` on one channel of ``memory``, commands issued in order, each in the first legal cycle.
+    """Time ``program`` on one channel of ``memory``. Commands issue in order, each in the first legal cycle.
 
-    A command whose row is not open is preceded by the automatic precharge and activation that it needs.
+    If a command's row is not open, the precharge and activation that it needs issue first, automatically.
 
     Parameters
     ----------
     memory : :class:`Memory` or :class:`str`
         Memory, or name or path of one.
     refresh : :class:`bool`
-        Whether the channel is refreshed. A refresh that is due is issued before the next command that could not issue
-        earlier than it; rows are closed for it and opened again by the commands that need them. With ``postpone``
-        n in the memory file, n + 1 refreshes are issued together every n + 1 intervals.
+        Whether the channel is refreshed. The engine issues a refresh that is due before the next command that could not
+        issue earlier. It closes rows for the refresh; the commands that need these rows open them again. With
+        ``postpone`` n in the memory file, n + 1 refreshes are issued together every n + 1 intervals.
     power_limit : :class:`bool`
         Whether the memory's power limit holds.
     mode : ``jump`` or ``step``
-        ``step`` executes every iteration; ``jump`` gives the same answer, in time that does not grow with loop counts.
+        ``step`` executes every iteration. ``jump`` gives the same result, in time that does not grow with loop counts.
 
     Raises
     ------
@@ -120,7 +138,7 @@ class _Turn:
 
 
 def _digest(state: tuple) -> bytes:
-    """Of a state, which is long, to keep; version 2 is the one in which equal tuples have equal bytes."""
+    """Digest of a state, to keep instead of the long state. In version 2 of marshal, equal tuples have equal bytes."""
     return blake2b(marshal.dumps(state, 2), digest_size=16).digest()
 
 
@@ -154,8 +172,10 @@ class _Before:
 
 @dataclass(slots=True)
 class _Effect:
-    """What a loop changed from its entry on; times as they were then, counts as differences; numbers of what changed
-    and the values in turn."""
+    """The changes that a loop made from its entry on.
+
+    Times are stored as they were then, counts as differences. Arrays hold the number of each changed entry and its value
+    in turn."""
 
     ready: int                           # at entry
     entries: tuple[int, int]             # of the schedule
@@ -237,7 +257,7 @@ class Engine:
         return out
 
     def steps(self, body: list) -> Iterator[_Step]:
-        """Commands in ``body``, those of its loops and stages included."""
+        """Commands in ``body``, also in its loops and stages."""
         for node in body:
             if isinstance(node, _Step):
                 yield node
@@ -305,12 +325,14 @@ class Engine:
 
     @property
     def ready(self) -> int:
-        """No command of the program before this cycle: they issue in order, and waits end."""
+        """No command of the program issues before this cycle, by order of issue and by waits."""
         return max(self.channel.now, self.floor)
 
     @property
     def origin(self) -> int:
-        """The cycle that a state is relative to: nothing issues before it, but a refresh that a wait has held up."""
+        """The reference cycle of states: nothing issues before it.
+
+        If a refresh is due before the end of a wait, it is the cycle of the last command."""
         return self.channel.now if self.due is not None and self.due < self.ready else self.ready
 
     def limit(self) -> None:
@@ -334,7 +356,7 @@ class Engine:
                 self.stages[node.name] = self.stages.get(node.name, 0) + self.ready - before
 
     def issue(self, target: Target, automatic: bool) -> bool:
-        """Issue a command in its first cycle; or, if a refresh is due by then, that, and answer :data:`False`."""
+        """Issue a command in its first cycle. If a refresh is due by then, issue the refresh and return :data:`False`."""
         at = max(self.floor, self.channel.earliest(target))
         if self.due is not None and at >= self.due:
             self.refresh()
@@ -352,7 +374,7 @@ class Engine:
         self.serial += 1
 
     def refresh(self) -> None:
-        """Close all rows and refresh, no earlier than it is due; during a wait too."""
+        """Close all rows and refresh, no earlier than the refresh is due. The cycle may lie within a wait."""
         channel, due = self.channel, self.due
         assert due is not None and self.memory.refresh is not None
         for target in self.refreshes:
@@ -418,7 +440,7 @@ class Engine:
             self.channel.rows[bank] = None
 
     def match(self, step: _Step, opened: set[Opened | None], row: int) -> int:
-        """0: the row is open in all banks; 1: all are closed; 2: neither. Notes the questions asked."""
+        """0: the row is open in all banks; 1: all banks are closed; 2: neither. Records the row questions."""
         if opened == {None}:
             return 1
         hit = True
@@ -469,7 +491,7 @@ class Engine:
             self.ask(key, low, high)
 
     def turns(self, turn: _Turn) -> Questions:
-        """Execute a loop; answers what it asks of the loops around it."""
+        """Execute a loop; return the row questions that depend on the loops around it."""
         level = len(self.at)
         outer, whole = self.questions, Questions()
         self.at.append(0)
@@ -514,7 +536,7 @@ class Engine:
 
     def look(self, turn: _Turn, index: int, marks: dict[tuple, _Mark], segments: list[Questions],
              whole: Questions) -> int:
-        """Jump from the head of iteration ``index`` if its state has been seen; answers the iterations jumped."""
+        """Jump from the head of iteration ``index`` if its state has been seen; return how many."""
         channel, level = self.channel, len(self.at) - 1
         # Without commands, nothing but the end of the wait moves.
         state = () if turn.idle else self.state(level)
@@ -549,7 +571,7 @@ class Engine:
 
     @staticmethod
     def constant(questions: Questions, level: int, length: int, most: int) -> int:
-        """How many more times the same iterations answer all questions in the same way; at most ``most``."""
+        """How many more times the same iterations give the same answers to all questions; at most ``most``."""
         for (_, _, drifts, sign), (low, high) in questions.items():
             drift = drifts[level] * length
             if not drift:
@@ -565,7 +587,7 @@ class Engine:
         return most
 
     def state(self, level: int | None) -> tuple:
-        """All that decides what happens from here on, relative to now; rows relative to the index of loop ``level``."""
+        """All that determines later issue cycles, relative to now; rows relative to the index of loop ``level``."""
         channel, now = self.channel, self.origin
         times = tuple([(slot, last + horizon - now)
                        for slot, (last, horizon) in enumerate(zip(channel.last, channel.horizon, strict=True))
@@ -589,7 +611,7 @@ class Engine:
         return tuple(names.values()) if len(names) == 1 else tuple([names[one] for one in rows])
 
     def leap(self, mark: _Mark, length: int, period: int, times: int) -> None:
-        """Repeat what has happened since ``mark`` another ``times`` times, all at once."""
+        """Repeat the iterations since ``mark`` another ``times`` times, all at once."""
         channel, level = self.channel, len(self.at) - 1
         shift = period * times
         schedule = self.schedule
@@ -632,7 +654,7 @@ class Engine:
                        list(channel.last), [list(ring) for ring in channel.rings], list(channel.bus_free))
 
     def effect(self, before: _Before, asked: Questions) -> _Effect:
-        """What has happened since."""
+        """The changes since ``before``."""
         channel = self.channel
         # Slots and rings that a command of the loop is the first to use are at the end.
         last = [*before.last, *[NEVER] * (len(channel.last) - len(before.last))]
@@ -662,7 +684,9 @@ class Engine:
         return zip(values[::2], values[1::2], strict=True)
 
     def again(self, effect: _Effect) -> bool:
-        """Do what a loop did when it was entered in this state before, unless a refresh or a log comes in between."""
+        """Repeat the effect of a loop that was entered in this state before.
+
+        Return :data:`False`, and do nothing, if a refresh or the part of a log to step through falls in between."""
         channel, shift = self.channel, self.ready - effect.ready
         if self.due is not None and not effect.refreshes and effect.now + shift >= self.due:
             return False

@@ -1,8 +1,8 @@
-"""What papers claim, as data, and our own value beside each claim.
+"""Claims of papers, as data, and our own value beside each claim.
 
-A folder holds all of a paper: ``claims.yaml``, the checks, the figures. Its :class:`PaperPackage` is found by entry point,
-so a paper of another package works alike. A check computes our value from memory files, unit configurations, measurement
-records and system models; it never sees the value that it is compared with.
+A folder has everything about one paper: ``claims.yaml``, checks and figures. An entry point names its
+:class:`PaperPackage`, so other packages add papers in the same way. A check computes our value from memory files, unit
+configurations, measurement records and system models. It never sees the value that it is compared with.
 """
 
 from .claims import Claim, Paper, load_paper, paper_names

@@ -17,7 +17,7 @@ __all__ = ["Claim", "Paper", "load_paper", "paper_names"]
 
 
 class Claim(Strict):
-    """One thing that a paper states.
+    """One statement of a paper.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ class Paper(Strict):
 
 
 def paper_names() -> list[str]:
-    """Papers that are installed, this project's and those of other packages, by name."""
+    """Names of the installed papers, from this project and from other packages."""
     return sorted(paper_packages())
 
 
 def load_paper(paper: str | os.PathLike[str]) -> Paper:
-    """A paper by name (:func:`paper_names`, hyphens and case don't matter) or by the path of a YAML file.
+    """A paper by name (:func:`paper_names`; hyphens and case don't matter) or by the path of a YAML file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a check has to go by, and what it answers."""
+"""Sources that a check may read, and the answer that it gives."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Finding:
     ours
         In the unit and the shape of the claim's value; a part may be None.
     basis : :class:`str`
-        What it was computed from.
+        The sources of the value.
     why : :class:`str`
-        Why it differs from the paper's, or what it leaves out.
+        Why the value differs from the paper's, or which parts it leaves out.
     tolerance : :class:`float` or mapping
         Largest relative difference that counts as ``within``; see :func:`judge`.
     interval : :class:`bool`
@@ -65,10 +65,10 @@ class Checks(dict[str, Check]):
         self.inputs: dict[str, tuple[str, ...]] = dict(checks.inputs) if isinstance(checks, Checks) else {}
 
     def of(self, *identifiers: str, inputs: Iterable[str] = ()) -> Callable[[Check], Check]:
-        """Decorator: the function checks these claims; it is called with the evidence and the id of one.
+        """Decorator: the function checks these claims. It receives the evidence and the id of one claim.
 
-        ``inputs`` are claims whose values it reads from ``evidence.stated``. :exc:`ValueError` if one of them is a claim
-        that the function checks: a check never sees the value that it is compared with.
+        ``inputs`` are claims whose values it reads from ``evidence.stated``. :exc:`ValueError` if the function checks one
+        of them: a check never sees the value that it is compared with.
         """
         inputs = tuple(inputs)
         for identifier in inputs:
@@ -87,7 +87,7 @@ class Checks(dict[str, Check]):
 
 @dataclass
 class Evidence:
-    """Sources of our values; what was computed once is kept for the claims that share it.
+    """Sources of our values. Results are kept for all claims that share them.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class Evidence:
     modules : callable (unit, preset) -> names
         Names of the module instances in a unit's Verilog, and the widths of its ports by name.
     progress : callable
-        Told what an expensive computation does, in a few words.
+        Receives a few words about an expensive computation when it begins.
     made : mapping of :class:`Measurement` to :class:`Outcome`
-        Measurements that were tried, and how they ended.
+        Measurements that were tried, and their outcomes.
     stated : mapping of claim to value
         Values of the claims that the check at work names as its inputs.
     """
@@ -111,7 +111,7 @@ class Evidence:
     stated: Mapping[str, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
-        """``make()``, computed the first time that ``key`` is asked for. An error is kept too."""
+        """The result of ``make()``, which is called only for the first use of ``key``. An error is kept too."""
         if key not in self.kept:
             try:
                 self.kept[key] = make(), None
@@ -135,8 +135,9 @@ class Evidence:
         return parameters[timing]
 
     def record(self, unit: str, preset: str, config: Any, kind: Kind, **workload: Any) -> Record:
-        """A measurement of a unit's preset: a synthesis with the built-in library, or a simulation with ``workload`` and
-        else the unit's defaults.
+        """A measurement of a unit's preset: a synthesis with the built-in library, or a simulation.
+
+        The simulation has ``workload`` and otherwise the unit's defaults.
 
         Raises
         ------

@@ -9,8 +9,10 @@ __all__ = ["Bar", "Figure", "Panel", "SeriesPanel"]
 
 @dataclass(frozen=True)
 class Bar:
-    """A pair of bars: ``key`` leads to a part of the claim's value, slashes between keys and places of a list; empty for
-    the whole."""
+    """A pair of bars for the paper's value and ours.
+
+    ``key`` selects a part of the value: keys and places of a list, with slashes between them. Empty selects the whole.
+    """
 
     label: str
     claim: str
@@ -29,7 +31,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class SeriesPanel:
-    """Values of ours that the paper does not print: groups of bars; ``name`` is a series of the :class:`PaperPackage`."""
+    """Groups of bars for our values that the paper does not print. ``name`` is a series of the :class:`PaperPackage`."""
 
     title: str
     axis: str

@@ -1,6 +1,6 @@
 """A paper as one object, found by its entry point.
 
-A package adds a paper with a line in its ``pyproject.toml``; the name is that in the file of claims::
+A package adds a paper with a line in its ``pyproject.toml``. The name must be the one in the file of claims::
 
     [project.entry-points."bankside.papers"]
     toy = "toy_package.papers:TOY"
@@ -26,7 +26,7 @@ Series = dict[str, dict[str, float | None]]
 
 @dataclass(frozen=True)
 class PaperPackage:
-    """All that this project has of a paper.
+    """Claims, checks, figures and series of a paper.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class PaperPackage:
     figures
         Figures that can be redrawn, by name.
     series
-        Ours for panels whose values the paper does not print, by the name in the :class:`SeriesPanel`.
+        Our values for panels whose values the paper does not print, by the name in the :class:`SeriesPanel`.
 
     Raises
     ------
     :exc:`ValueError`
-        If a figure names a series that is not there.
+        If a figure names a series that the package lacks.
     """
 
     claims: Path
@@ -58,5 +58,5 @@ class PaperPackage:
 
 
 def paper_packages() -> Mapping[str, PaperPackage]:
-    """Packages of papers by name: this project's and those of every other package that is installed."""
+    """Packages of papers by name, from this project and from every other installed package."""
     return discover(GROUP, PaperPackage)

@@ -24,13 +24,13 @@ MAX_TURNS = 64
 
 
 class Measurer(Protocol):
-    """Makes measurements beside what else is computed."""
+    """Makes measurements while claims are computed."""
 
     def start(self, measurements: Iterable[Measurement]) -> None:
-        """Begin with these, or wait for their turn."""
+        """Begin these measurements or queue them."""
 
     def ended(self, wait: bool = False) -> Mapping[Measurement, Outcome]:
-        """Those that have ended since the last call, and how; ``wait``: at least one, if any runs."""
+        """Outcomes of measurements that ended since the last call. With ``wait``, at least one if any runs."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Row:
     ratio : :class:`float` or None
         Ours over the paper's; see :class:`Judgement`.
     why : :class:`str`
-        Why it differs or can't be checked; empty if there is nothing to say.
+        Why it differs or can't be checked; may be empty.
     basis : :class:`str`
-        What our value was computed from.
+        The sources of our value.
     tolerance : :class:`str`
-        What counts as ``within``, in words.
+        The tolerance for ``within``, in words.
     seconds : :class:`float`
         Time that the check took.
     """
@@ -72,7 +72,7 @@ class Row:
 
 
 def checks_of(paper: str) -> Checks:
-    """Checks of a paper by claim; none for a paper that has none, or that only a file of its own states."""
+    """Checks of a paper by claim; empty if no installed package has checks of the paper."""
     package = paper_packages().get(paper)
     return package.checks if package else Checks()
 
@@ -84,7 +84,7 @@ def figures_of(paper: str) -> Mapping[str, Figure]:
 
 
 def series_of(paper: str, name: str, evidence: Evidence) -> Series:
-    """Ours for a panel of a figure whose values the paper does not print."""
+    """Our values for a panel of a figure whose values the paper does not print."""
     return paper_packages()[paper].series[name](evidence)
 
 
@@ -98,7 +98,7 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     checks
         By claim; the paper's own by default.
     measurer
-        Makes missing measurements while other claims are computed; without it, claims that need them are not measured.
+        Makes missing measurements while other claims are computed. Without it, claims that need them are not measured.
     each : callable
         Called with every row when it is done.
     """
@@ -145,7 +145,7 @@ def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) ->
     """A claim's row, and the measurements that it lacks."""
     started = time.monotonic()
     if check is None:
-        return _failed(claim, f"this project has no model of what {paper.name} states here", started), ()
+        return _failed(claim, f"This project has no model for this statement of {paper.name}.", started), ()
     try:
         finding = check(evidence, claim.id)
     except MissingRecord as missing:
@@ -157,7 +157,7 @@ def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) ->
     result = judge(claim.value, finding.ours, finding.tolerance, interval=finding.interval, bounds=finding.bounds)
     why = finding.why
     if result.unchecked and not why:
-        why = f"not checked: {', '.join(result.unchecked)}"
+        why = f"Not checked: {', '.join(result.unchecked)}."
     return Row(claim, _jsonable(finding.ours), result.ratio, result.verdict, why, finding.basis,
                _tolerance_text(claim, finding), time.monotonic() - started), ()
 
@@ -167,7 +167,7 @@ def _failed(claim: Claim, why: str, started: float, verdict: str = "not-checkabl
 
 
 def _unmeasured(claim: Claim, missing: MissingRecord, made: Mapping[Measurement, Outcome], started: float) -> Row:
-    """A claim whose measurements are not there: none was asked for, one failed, or one ran out of time."""
+    """The row of a claim without its measurements: none was asked for, one failed, or one ran out of time."""
     ended = [(need, made[need]) for need in missing.needs if need in made and made[need].state != "done"]
     lost = [need for need in missing.needs if need in made and made[need].state == "done"]
     why = "; ".join([*(f"`{need.command}` {outcome.state}: {outcome.why}" for need, outcome in ended),

@@ -26,11 +26,12 @@ class Judgement:
     verdict : ``exact``, ``within`` or ``off``
         The worst over all parts of the value.
     ratio : :class:`float` or None
-        Ours over the paper's; of the parts of a value that of the part farthest from 1; None if no part is a number.
+        Ours over the paper's. A value with several parts has the ratio of the part farthest from 1. None if no part is a
+        number.
     wrong : tuple of :class:`str`
         Names of the parts that are off, if the value has parts.
     unchecked : tuple of :class:`str`
-        Names of the parts that we have no value for.
+        Names of the parts without a value of ours.
     """
 
     verdict: str
@@ -53,7 +54,7 @@ def judge(paper: Any, ours: Any, tolerance: float | Mapping[str, float] = 0.0, *
     Parameters
     ----------
     paper, ours
-        Values of the same shape; a part of ours may be None or absent: not checked.
+        Values of the same shape. A part of ours that is None or absent is not checked.
     tolerance
         Largest ``|ours / paper - 1|`` that is ``within``; by key for parts of a mapping (outermost keys).
     interval

@@ -28,6 +28,8 @@ def offered(line, tmp_path):
     ("bankside eval gpu", {"gpu-only"}, {"pam"}),
     ("bankside eval pam --model llama-3", {"llama-3-70b"}, {"mistral-7b"}),
     ("bankside sim pam-pu --mem", {"--memory"}, {"--json"}),
+    ("bankside sweep p", {"pam-pu", "pam-hbm-only"}, {"gpu-only", "llama-3-70b"}),
+    ("bankside sweep pam-pu tile_tokens=8,16 t", {"tile_tokens=", "tokens="}, {"lanes="}),
     ("bankside repro ", {"pam", "lol-pim"}, {"pam-pu"}),
 ])
 def test_names_are_offered(line, there, not_there, tmp_path):

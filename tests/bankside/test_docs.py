@@ -9,11 +9,13 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from bankside import cli, generate, measure, unit_page
+from bankside.block_diagram import block_diagram
 from bankside.constraints.contract import Field, Layout, Port
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.units.pam_pu import PRESETS, Step
@@ -376,9 +378,24 @@ def test_tables_of_contracts_are_current(page):
     """Parameters, ports, options and keys of a page's units are what their contracts say today;
     `tools/unit_tables.py contract` writes them anew."""
     text = (ROOT / page).read_text()
-    tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page])
+    tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page], "diagrams")
     shown = {m[2]: m[3] for m in unit_page.MARK.finditer(text)}
     assert {name: shown.get(name) for name in tables} == {name: table + "\n" for name, table in tables.items()}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
+def test_block_diagrams_are_current(unit):
+    """The picture of a unit is drawn from its contract today and shows every port, its bits and its fields."""
+    text = (DOCS / "diagrams" / f"{unit.name}.svg").read_text()
+    preset = next(iter(unit.presets))
+    assert text == block_diagram(unit, preset)
+    shown = [element.text or "" for element in ElementTree.fromstring(text).iter()
+             if element.tag.endswith(("text", "tspan"))]
+    for port, count in unit_page.port_rows(unit.presets[preset].ports()):
+        assert port.name in shown and any(line.startswith(f"{port.layout.bits} bit") for line in shown)
+        assert count == 1 or any(line.endswith(f"{count} ports") for line in shown)
+        for _, one in () if port.layout.is_plain else port.layout.items():
+            assert f"{one.name} {one.bits}" in shown
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)

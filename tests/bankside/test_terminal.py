@@ -63,6 +63,18 @@ def test_steps_on_a_terminal_have_their_time():
                                                                                              "building  T s"]
 
 
+def test_a_step_shows_the_files_that_are_compiled():
+    stream = Terminal()
+    with steps(stream) as tell:
+        tell("simulating")
+        tell.share(3, 12)
+        tell.bar.refresh()
+        assert "simulating: compiling, 3 of 12 files, 25 %" in stream.getvalue()
+        tell.share(12, 12)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").splitlines()
+    assert re.fullmatch(r"simulating  \d+\.\d s", [line for line in lines if line.strip()][-1])
+
+
 def test_steps_in_a_pipe_are_plain_lines():
     stream = io.StringIO()
     with steps(stream) as tell:

@@ -26,9 +26,9 @@ def buffer(evidence: Evidence, claim: str) -> Finding:
     cost = buffer_cost(*shape, penalty)
     logic = buffer_cost(*shape).mm2
     return Finding({"mm2": cost.mm2, "percent": 100 * cost.mm2 / CHIP_MM2},
-                   f"macro model, one port, {MEMORIES}, x {penalty:g} for a DRAM die as for units of PAM; share of "
-                   f"{CHIP_MM2} mm2",
-                   f"in a logic process the model has {logic:.2g} mm2; the paper does not say which it means",
+                   f"macro model, one port, {MEMORIES}, x {penalty:g} for a DRAM die as for units of PAM; percentage "
+                   f"of {CHIP_MM2} mm2",
+                   f"In a logic process the model gives {logic:.2g} mm2. The paper does not say which process it means.",
                    tolerance=cost.band_mm2[1] / cost.mm2 - 1)
 
 
@@ -39,26 +39,29 @@ def dispatcher(evidence: Evidence, claim: str) -> Finding:
     return Finding({"mm2": area.mm2, "percent": 100 * area.mm2 / (CHIPS * CHIP_MM2), "per_aims": None},
                    f"{area.logic_ge / 1e3:.1f} kGE of logic in SAED32, {area.mm2 - area.memories_mm2:.2f} mm2, and macros "
                    f"of two buffers of 96 KB in {MEMORIES}",
-                   "ours have a read and a write port, so that the host writes while commands are issued; with one port "
-                   f"{single.mm2:.2f} mm2; the paper does not say how many its have", tolerance=area.tolerance)
+                   "Our buffers have a read and a write port, so that the host writes while commands are issued. With one "
+                   f"port the area is {single.mm2:.2f} mm2. The paper does not say how many ports its buffers have.",
+                   tolerance=area.tolerance)
 
 
 @CHECKS.of("lolpim-io-area")
 def ping_pong(evidence: Evidence, claim: str) -> Finding:
-    """A channel with two sets of buffers over one with a single set."""
+    """Area of a channel with two sets of buffers, compared with a channel that has one set."""
     found = [evidence.record("aim-channel", preset, CHANNELS[preset], "synth").results
              for preset in ("aim", "aim-ping-pong")]
     one, two = (unit_area(results, LOGIC, MEMORIES) for results in found)
     gates = [float(results["area_ge"]) for results in found]
     return Finding(100 * (two.mm2 / one.mm2 - 1),
-                   f"aim-channel with two sets of buffers over one with a single set, {two.mm2:.3f} over {one.mm2:.3f} "
+                   f"aim-channel with two sets of buffers compared with one set, {two.mm2:.3f} and {one.mm2:.3f} "
                    f"mm2: {two.logic_ge / 1e3:.1f} and {one.logic_ge / 1e3:.1f} kGE of logic in SAED32, buffers in "
                    f"{MEMORIES}",
-                   f"with both in one class of process, 45 nm, it is {100 * (gates[1] / gates[0] - 1):.1f} %: SAED32 has "
-                   "large cells; ours is a channel with activation functions and element-wise multipliers", tolerance=0.25)
+                   "The overhead depends on the process: with logic and buffers in one class of process, 45 nm, it is "
+                   f"{100 * (gates[1] / gates[0] - 1):.1f} %. The large cells of SAED32 make the difference. Our channel "
+                   "includes activation functions and element-wise multipliers.",
+                   tolerance=0.25)
 
 
 @CHECKS.of("lolpim-area-aim", "lolpim-area-base")
 def not_modelled(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("the area of the banks of a DRAM die can't be computed from logic" if claim == "lolpim-area-aim" else
-                       "nodes here are modules of a hub and 16 channels; cards of two hubs are not a part of the model")
+    raise NotCheckable("The area of a DRAM die's banks can't be computed from logic." if claim == "lolpim-area-aim" else
+                       "Our nodes consist of modules with a hub and 16 channels. Cards with two hubs are not modelled.")

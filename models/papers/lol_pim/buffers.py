@@ -1,4 +1,4 @@
-"""Section 6 and Table 6: transfers and what two sets of buffers gain, from the timing engine."""
+"""Section 6 and Table 6: transfers and the gain of two sets of buffers, from the timing engine."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def operators(double: bool = False) -> dict[str, Any]:
 
 
 def timers(evidence: Evidence) -> tuple[ModuleTimer, ModuleTimer]:
-    """With one set of buffers, and with two."""
+    """Timers with one set of buffers and with two sets."""
     memory = system_of(evidence, "lol-pim").memory
     return evidence.once("lol-pim timers", lambda: (ModuleTimer(memory, Module(), ping_pong=False),
                                                     ModuleTimer(memory, Module(), ping_pong=True)))
 
 
 def without_transfers(program: Program) -> Program:
-    """The products alone."""
+    """The program without its transfers: only the products remain."""
     def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         return tuple(Loop(node.count, visit(node.body)) if isinstance(node, Loop) else node for node in body
                      if not isinstance(node, Command) or node.op == "MAC_ABK")
@@ -45,7 +45,7 @@ def without_transfers(program: Program) -> Program:
 
 
 def share(evidence: Evidence, operator: Any) -> float:
-    """Percent of the time with one set of buffers that the products alone would not take."""
+    """Percentage of the time with one set of buffers that the products alone do not take."""
     one = timers(evidence)[0]
     return 100 * (1 - one.program(without_transfers(operator.program)).cycles / one.time(operator).cycles)
 
@@ -58,21 +58,22 @@ def overhead(evidence: Evidence, claim: str) -> Finding:
     qk, sv = (share(evidence, operator(*shape)) for operator in (Score, Context))  # type: ignore[arg-type]
     return Finding({"min_percent": min(shares.values())},
                    f"one head over all channels, {TOKENS} tokens, one set of buffers",
-                   f"QK^T {shares['qk']:.1f} %, SV {shares['sv']:.1f} %: QK^T opens a row for eight products, which takes "
-                   f"longer than reading the result; with a head in each channel {qk:.1f} % and {sv:.1f} %")
+                   f"Transfers take {shares['qk']:.1f} % of QK^T and {shares['sv']:.1f} % of SV. QK^T opens a row for "
+                   "eight products; opening it takes longer than reading the result. With a head in each channel the "
+                   f"percentages are {qk:.1f} % and {sv:.1f} %.")
 
 
 @CHECKS.of("lolpim-io-qk", "lolpim-io-sv", "lolpim-io-ffn1", "lolpim-io-ffn2")
 def gain(evidence: Evidence, claim: str) -> Finding:
     name = claim.removeprefix("lolpim-io-")
     one, two = (timer.time(operators(timer.ping_pong)[name]).cycles for timer in timers(evidence))
-    why = "timings are CENT's AiM; the paper prints none"
+    why = "The timings of AiM are from CENT, because the paper prints none."
     if "ffn" in name:
         matrix, first = operators()[name], timers(evidence)[0]
         rows, ns = matrix.spans * matrix.per_unit, first.memory.clock_ps * 1e-3
         alone = first.program(without_transfers(matrix.program)).cycles
-        why = (f"a row of weights takes {alone / rows * ns:.0f} ns and its result {(one - alone) / rows * ns:.0f} ns with "
-               f"both changes of mode, which bounds the gain; {why}")
+        why = (f"A row of weights takes {alone / rows * ns:.0f} ns. Its result takes {(one - alone) / rows * ns:.0f} ns, "
+               f"both mode changes included, which bounds the gain. {why}")
     return Finding(100 * (1 - two / one), f"{one} and {two} cycles of 0.5 ns; Qwen1.5-7B on one module, {TOKENS} tokens",
                    why, tolerance=0.2)
 
@@ -82,6 +83,7 @@ def vendor(evidence: Evidence, claim: str) -> Finding:
     one, two = timers(evidence)
     cycles = [(one.time(Gemv(Module(), *shape)).cycles, two.time(Gemv(Module(), *shape, double=True)).cycles)
               for shape in SHAPES]
-    told = "; ".join(f"{shape}: {a / 2000:.2f} us, {b / 2000:.2f} us with two sets of buffers"
-                     for shape, (a, b) in zip(SHAPES, cycles, strict=True))
-    raise NotCheckable(f"needs the library of the vendor's card; our module takes {told}")
+    told = ", ".join(f"`{rows} x {columns}` {a / 2000:.2f} / {b / 2000:.2f}"
+                     for (rows, columns), (a, b) in zip(SHAPES, cycles, strict=True))
+    raise NotCheckable("The check needs the library of the vendor's card. Times of our module in us with one / two sets of "
+                       f"buffers: {told}.")

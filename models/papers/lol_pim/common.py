@@ -1,4 +1,4 @@
-"""What several checks of LoL-PIM share."""
+"""Objects that several checks of LoL-PIM share."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def system_of(evidence: Evidence, name: str) -> Any:
 
 
 def techniques(nodes: int, *on: str) -> Any:
-    """LoL-PIM with these techniques alone."""
+    """LoL-PIM with only these techniques."""
     return load_system("lol-pim", {"node.nodes": nodes, "parallelism.tensor": 8 * nodes, "parallelism.pipeline": 1,
                                    **{f"features.{name}": name in on for name in TECHNIQUES}})
 
 
 def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str = "musique") -> list[Decoding]:
-    """Decoding of a model on nodes with these techniques, each legal split, the fastest first."""
+    """Decoding of a model on nodes with these techniques, for each legal split, fastest first."""
     def run() -> list[Decoding]:
         evidence.progress(f"LoL-PIM: {model} on {nodes} nodes with {', '.join(on) or 'no technique'}")
         return search(techniques(nodes, *on), load_model(model), workload, records=evidence.records)
@@ -44,7 +44,7 @@ def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str =
 
 
 def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Decoding:
-    """The fastest split of a built-in system of a size, Musique."""
+    """The fastest split of a built-in system of this size, on Musique."""
     def run() -> Decoding:
         evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB")
         return search(load_system(system).sized(gigabytes), load_model(model), "musique", records=evidence.records)[0]

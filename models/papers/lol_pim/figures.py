@@ -1,4 +1,4 @@
-"""Figures of LoL-PIM: the values that its text and tables give, and series of ours for what only its plots show."""
+"""Figures of LoL-PIM: values from its text and tables, and our own series for values that only its plots show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LoL-PIM's figures show and its text does not print: ours alone, by series and place on the axis."""
+"""Our values for plots of LoL-PIM whose values the text does not print, by series and place on the axis."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _rate(evidence: Evidence, system: str, size: int, model: str) -> float | Non
 
 
 def throughput(evidence: Evidence, model: str) -> Series:
-    """Tokens per second of the best split, Musique."""
+    """Tokens per second of the best split, on Musique."""
     return {system: {str(size): _rate(evidence, system, size, model) for size in SIZES} for system in SYSTEMS}
 
 
 def latency(evidence: Evidence) -> Series:
-    """Microseconds per token of all requests, Qwen1.5-72B, 1024 GB, Musique; techniques one after the other."""
+    """Microseconds per token of all requests: Qwen1.5-72B, 1024 GB, Musique, techniques added one by one."""
     steps = ((), TECHNIQUES[:1], TECHNIQUES[:2], TECHNIQUES)
     names = ("none", "token-parallel", "and lazy", "and two sets")
     alone: dict[str, float | None] = {name: 1e6 / splits(evidence, "qwen1.5-72b", 16, *on)[0].tokens_per_s
@@ -41,7 +41,7 @@ def latency(evidence: Evidence) -> Series:
 
 
 def by_split(evidence: Evidence) -> Series:
-    """Tokens per second by split, Qwen1.5-7B on 4 nodes, Musique."""
+    """Tokens per second by split: Qwen1.5-7B on 4 nodes, Musique."""
     out: Series = {}
     for name, on in (("no technique", ()), ("all but lazy", ("token_parallel", "ping_pong")), ("all", TECHNIQUES)):
         found = sorted(splits(evidence, "qwen1.5-7b", 4, *on), key=lambda one: one.parallelism)
@@ -50,7 +50,7 @@ def by_split(evidence: Evidence) -> Series:
 
 
 def matrices(evidence: Evidence) -> Series:
-    """Microseconds of a matrix by a vector, shapes of Table 6."""
+    """Microseconds of a GEMV, for the shapes of Table 6."""
     return {name: {f"{shape[0]} x {shape[1]}": timer.time(Gemv(Module(), *shape, double=timer.ping_pong)).seconds * 1e6
                    for shape in SHAPES}
             for name, timer in zip(("one set of buffers", "two sets"), timers(evidence), strict=True)}

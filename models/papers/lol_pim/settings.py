@@ -37,37 +37,39 @@ def module(evidence: Evidence, claim: str) -> Finding:
     unit_gflops = 2 * one.lanes * per_s * 1e-9
     units = one.units * spec.node.modules
     values: dict[str, tuple[Any, str]] = {
-        "lolpim-hw-mod": ({"modules": spec.node.modules, "aim_controllers_per_module": one.channels}, "a controller a "
-                                                                                                      "channel"),
+        "lolpim-hw-mod": ({"modules": spec.node.modules, "aim_controllers_per_module": one.channels},
+                           "one controller per channel"),
         "lolpim-hw-freq": (per_s * 1e-9, "gddr6-aim: a column access every nCCDL"),
         "lolpim-hw-if": (spec.module.interface_gb_s, "lol-pim"),
-        "lolpim-hw-gpr": (system.unit.hub.config.gpr_bytes / 1024, "unit pim-hub, as lol-pim has it"),
+        "lolpim-hw-gpr": (system.unit.hub.config.gpr_bytes / 1024, "unit pim-hub, as configured in lol-pim"),
         "lolpim-net": (spec.node.link_gb_s, "lol-pim"),
         "lolpim-sys-16": (system.modules * one.bytes / GIB, "lol-pim: rows of all banks, GiB"),
         "lolpim-hw-mem": (external, "gddr6-aim, 16 channels"),
         "lolpim-hw-ch": ({"channels_per_module": one.channels, "banks_per_channel": one.banks,
                           "page_kb": one.row * 2 / 1024}, "lol-pim and gddr6-aim"),
         "lolpim-hw-pu": (unit_gflops, "16 lanes at a column access every nCCDL"),
-        "lolpim-hw-gb": (one.row * 2 / 1024, "a row of elements"),
+        "lolpim-hw-gb": (one.row * 2 / 1024, "one row of elements"),
         "lolpim-hw-dot": (one.lanes, "lol-pim"),
-        "lolpim-hw-outreg": ({"registers": 2 if spec.features.ping_pong else 1, "bytes_each": 2}, "lol-pim: one to a set"),
+        "lolpim-hw-outreg": ({"registers": 2 if spec.features.ping_pong else 1, "bytes_each": 2},
+                             "lol-pim: one register per set"),
         "lolpim-spec-pim": ({"tflops": units * unit_gflops * 1e-3, "internal_tbs": units * one.lanes * 2 * per_s * 1e-12},
                             "2048 units of a node"),
         "lolpim-spec-ext": (external * spec.node.modules, "8 modules of a node"),
     }
     value, basis = values[claim]
-    why = "" if claim != "lolpim-hw-ch" else "chips are not part of the model"
+    why = "" if claim != "lolpim-hw-ch" else "Chips are not part of the model."
     return Finding(value, basis, why, tolerance=0.01)
 
 
 @CHECKS.of("lolpim-hw-epu")
 def hub(evidence: Evidence, claim: str) -> Finding:
-    """Functions that operators of a model need of the hub."""
+    """Functions of the hub that the operators of a model need."""
     needed = {"softmax": "softmax", "norms": "layernorm", "residuals": "ewadd", "ffn_gate_product": "ewmul"}
     rows = compile_model(system_of(evidence, "lol-pim"), load_model("qwen1.5-7b"), 4096).rows
     found = {row.operator for row in rows if row.where == "hub"}
     return Finding([name for operator, name in needed.items() if operator in found],
-                   "the hub's operators in the execution table of qwen1.5-7b", "rotary positions are products and sums")
+                   "the hub's operators in the execution table of qwen1.5-7b",
+                   "The hub computes rotary positions as products and sums.")
 
 
 @CHECKS.of("lolpim-hw-cmdbuf", "lolpim-hw-mapbuf", "lolpim-hw-dispbuf")
@@ -86,8 +88,8 @@ def gpus(evidence: Evidence, claim: str) -> Finding:
         return Finding(spec.gpu.count, "gpu-hbm")
     return Finding({"tflops": spec.gpu.peak_tflops, "gb": spec.memory.stacks_per_gpu * spec.memory.stack_gib,
                     "gbs": spec.gpu.bandwidth_gb_s}, "gpu-gddr" if claim == "lolpim-spec-gddr" else "gpu-hbm",
-                   "no clock is part of the model" + ("" if claim == "lolpim-spec-gddr" else
-                                                      "; no A100 has this bandwidth (80 GB: 2039 GB/s)"))
+                   "The model has no GPU clock." + ("" if claim == "lolpim-spec-gddr" else
+                                                    " No A100 has this bandwidth (80 GB: 2039 GB/s)."))
 
 
 @CHECKS.of("lolpim-hybrid")
@@ -100,12 +102,12 @@ def hybrid(evidence: Evidence, claim: str) -> Finding:
 def models(evidence: Evidence, claim: str) -> Finding:
     shapes = {size: load_model(f"qwen1.5-{size.lower()}") for size in ("1.8B", "7B", "14B", "72B")}
     return Finding({size: [s.layers, s.heads, s.head_dim] for size, s in shapes.items()}, "shapes of Qwen1.5",
-                   "1.8B: the model card has 2048 / 16 = 128 elements a head, the table 64")
+                   "The model card of the 1.8B model gives 2048 / 16 = 128 elements per head; the table gives 64.")
 
 
 @CHECKS.of("lolpim-ctx-lim")
 def contexts(evidence: Evidence, claim: str) -> Finding:
-    """MPT's name has 65k for 65536; the other cards count in 1024."""
+    """The name of MPT writes 65k for 65536 tokens; the other model cards count in units of 1024."""
     thousand = {name: 1000 if name == "MPT-7B-story" else 1024 for name in MODELS}
     return Finding({name: f"{load_model(file).max_context // thousand[name]}K" for name, file in MODELS.items()},
                    "max_position_embeddings of the built-in shapes")
@@ -163,9 +165,9 @@ def example(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-dpa-example1":
         return Finding({"req1": by[1]}, "dispatcher's model")
     return Finding({"T_cur": 300, "LB": len(by[2]), "rows": list(by[2].values()), "va2pa": {"req2": by[2]}},
-                   "dispatcher's model", "LE: a body here has two commands whose modifiers are part of them; the "
-                                         "paper counts "
-                   "commands and modifiers, four")
+                   "dispatcher's model",
+                   "LE is not compared: a loop body here has two commands, which include their modifiers. The paper "
+                   "counts commands and modifiers: four.")
 
 
 @CHECKS.of("lolpim-axis", "lolpim-no72")
@@ -202,7 +204,7 @@ def rules(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-bcast-path":
         context = Context(one, "token", 2048)
         return Finding(lockstep(context.program, one.mask).operands("WR_GB")["mask"].tolist() == [one.mask] * 2,
-                       "inputs of half of the channels take the path of all")
+                       "inputs for half of the channels occupy the path that all channels share")
     if claim == "lolpim-pp-hw":
         timer = system_of(evidence, "lol-pim").unit.timer
         score = Score(one, "token", 4096, heads=8)
@@ -210,4 +212,4 @@ def rules(evidence: Evidence, claim: str) -> Finding:
                        "one set of each pair fills or drains while the other is used")
     allocator = Allocator(4, 256)
     allocator.grow(1, 256), allocator.grow(2, 256), allocator.grow(1, 512)
-    return Finding(bool(np.any(np.diff(allocator.table[1]) != 1)), "chunks of a request that grows beside another")
+    return Finding(bool(np.any(np.diff(allocator.table[1]) != 1)), "chunks of a request that grows while another one grows")

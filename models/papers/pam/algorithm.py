@@ -1,4 +1,4 @@
-"""Section 5.1: PAMattention in binary64, as it has to be and as it is printed."""
+"""Section 5.1: PAMattention in binary64, the correct algorithm and the printed one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOKENS, DIM, TILE, DRAWS = 12, 8, 4, 200
 
 
 def local(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> State:
-    """Algorithm 1, Local, of one tile: maximum, sum, output that is not normalised."""
+    """Algorithm 1, Local, for one tile: maximum, sum and unnormalised output."""
     if not len(k):
         return -np.inf, 0.0, np.zeros(v.shape[1])
     s = k @ q
@@ -23,7 +23,7 @@ def local(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> State:
 
 
 def merge(states: list[State]) -> State:
-    """Partial results of one query as one; the order does not matter."""
+    """Merge the partial results of one query. Their order does not matter."""
     top = max(state[0] for state in states)
     weights = [0.0 if state[0] == -np.inf else float(np.exp(state[0] - top)) for state in states]
     return (top, sum(w * state[1] for w, state in zip(weights, states, strict=True)),
@@ -38,7 +38,7 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @CHECKS.of("pam-alg1-exact")
 def exact(evidence: Evidence, claim: str) -> Finding:
-    """Largest error over partitions of random tokens into tiles, tiers and orders."""
+    """Largest error over random partitions of tokens into tiers and tiles, in random order."""
     random = np.random.default_rng(1)
     worst = 0.0
     for _ in range(DRAWS):
@@ -54,12 +54,12 @@ def exact(evidence: Evidence, claim: str) -> Finding:
         _, total, output = merge(tiers)
         worst = max(worst, float(np.abs(output / total - attention(q, k, v)).max()))
     return Finding({"max_abs_err_fp64": worst}, f"{DRAWS} random partitions of up to 200 tokens over three tiers, binary64",
-                   "rounding of binary64 sums of up to 200 terms" if worst > 1e-15 else "")
+                   "The error is the rounding of binary64 sums of up to 200 terms." if worst > 1e-15 else "")
 
 
 @CHECKS.of("pam-alg1-literal")
 def literal(evidence: Evidence, claim: str) -> Finding:
-    """What the printed listing does: the sum that Reduce returns is m + log(sum), and the caller divides by it."""
+    """Error of the printed listing: Reduce returns m + log(sum) as the sum, and the caller divides by it."""
     random = np.random.default_rng(1)
     divided, fixed = [], []
     for _ in range(DRAWS):
@@ -79,5 +79,5 @@ def literal(evidence: Evidence, claim: str) -> Finding:
         ours[name] = float(middle)
         tolerance[name] = round(float(max(middle / low - 1, 1 - middle / high)), 3)
     return Finding(ours, f"median over {DRAWS} draws of {TOKENS} tokens of {DIM} elements in tiles of {TILE}",
-                   "the size of the error depends on the numbers drawn, those of the claim are one draw; the tolerance is "
-                   "the 5 to 95 % range of ours. That it is far from rounding depends on nothing", tolerance)
+                   "The size of the error depends on the drawn numbers; the claim has the values of one draw. The "
+                   "tolerance is the 5 to 95 % range of our draws. Any draw gives an error far above rounding.", tolerance)

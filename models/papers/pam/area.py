@@ -30,7 +30,7 @@ def penalty(evidence: Evidence, place: str) -> float:
 
 
 def um2_per_ge(place: str) -> tuple[float, float]:
-    """Middle of the band of um2 that a gate equivalent takes as placed, and its half width as a share of the middle."""
+    """Geometric mean of the range of um2 of a placed gate equivalent, and the relative distance to its upper end."""
     nodes = load_nodes()
     node, fill = nodes.nodes[NODE[place]].nand2_um2, nodes.placement_utilisation
     low, high = node.low / fill.high, node.high / fill.low
@@ -57,25 +57,25 @@ def mm2(evidence: Evidence, kge: float, place: str) -> float:
 
 
 def basis(place: str, penalised: bool = True) -> str:
-    return (f"measured gate equivalents x the middle of the band of {NODE[place]} logic"
-            + (" x the DRAM penalty" if penalised else ""))
+    return (f"measured gate equivalents x the geometric mean of the range of {NODE[place]} gate areas as placed"
+            + (" x the density penalty of DRAM" if penalised else ""))
 
 
-BAND = "the band is that of the gate area and the placement utilisation"
+BAND = "The tolerance is the range of gate area and placement utilisation."
 
 
 def composed(evidence: Evidence, tier: str, units: int, reducers: int, place: str | None = None) -> float:
-    """mm2 of so many units of a tier."""
+    """mm2 of a number of units and reduction units of a tier."""
     place = place or tier
     return (units * mm2(evidence, gate_equivalents(evidence, "pu", tier), place)
             + reducers * mm2(evidence, gate_equivalents(evidence, "ru", tier), place))
 
 
 def larger(evidence: Evidence, tier: str) -> str:
-    """Why our units are not as large as the paper's."""
+    """Why our units differ in area from the paper's."""
     pu = gate_equivalents(evidence, "pu", tier)
-    return (f"our unit has {pu / 1e3:.1f} kGE: products are exact and rounded once, accumulation has the precision of "
-            f"FP32, memories are estimated as macros; {BAND}")
+    return (f"Our unit has {pu / 1e3:.1f} kGE. Its products are exact and rounded once, accumulation has FP32 precision, "
+            f"and memories are estimated as macros. {BAND}")
 
 
 def counts(evidence: Evidence, tier: str) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def die(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, tier, *counts(evidence, tier))
     width = um2_per_ge(tier)[1]
     return Finding({"mm2": area, "percent": 100 * area / DIE_MM2[tier], "die_mm2": None}, basis(tier),
-                   larger(evidence, tier) + "; the die is the paper's", width)
+                   larger(evidence, tier) + " The die area is the paper's.", width)
 
 
 @CHECKS.of("pam-area-hbm-pu")
@@ -105,7 +105,8 @@ def hbm_unit(evidence: Evidence, claim: str) -> Finding:
     return Finding({"mm2": mm2(evidence, results["area_ge"], "hbm"),
                     "buffer_percent": 100 * staging / results["area_um2"],
                     "datapath_percent": None, "control_percent": None}, basis("hbm"),
-                   larger(evidence, "hbm") + "; datapath and control are mapped together and can't be told apart",
+                   larger(evidence, "hbm")
+                   + " Synthesis maps datapath and control together, so their areas can't be separated.",
                    {"mm2": width, "buffer_percent": 0.25})
 
 
@@ -113,7 +114,7 @@ def hbm_unit(evidence: Evidence, claim: str) -> Finding:
 def hbm_reducer(evidence: Evidence, claim: str) -> Finding:
     width = um2_per_ge("hbm")[1]
     return Finding({"mm2": mm2(evidence, gate_equivalents(evidence, "ru", "hbm"), "hbm"), "compute_percent": None},
-                   basis("hbm"), f"the share of arithmetic is not told apart by the mapping; {BAND}", width)
+                   basis("hbm"), f"Technology mapping does not separate the area of arithmetic. {BAND}", width)
 
 
 @CHECKS.of("pam-area-ddr-pu")
@@ -127,13 +128,13 @@ def ddr_units(evidence: Evidence, claim: str) -> Finding:
 def older_process(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, "hbm", *counts(evidence, "hbm"), place="older")
     return Finding({"mm2": area, "die_mm2": None, "percent": 100 * area / DIE_MM2["older"]}, basis("older"),
-                   larger(evidence, "hbm") + "; that the older process pairs with 28 nm logic is this project's choice",
+                   larger(evidence, "hbm") + " Pairing the older process with 28 nm logic is this project's choice.",
                    um2_per_ge("older")[1])
 
 
 @CHECKS.of("pam-area-dense")
 def density(evidence: Evidence, claim: str) -> Finding:
-    return Finding(budget(evidence).density_penalty, "density_penalty of pam-hbm-only: the paper's assumption, taken over")
+    return Finding(budget(evidence).density_penalty, "density_penalty of pam-hbm-only, which adopts the paper's assumption")
 
 
 @CHECKS.of("pam-area-ssd")
@@ -141,7 +142,8 @@ def controller(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, "ssd", 64, 8)
     return Finding({"mm2": area, "percent": 100 * area / DIE_MM2["ssd"]}, basis("ssd", False)
                    + ", 64 units and 8 reduction units",
-                   "the shared buffer, whose size the paper does not state, is not in it; " + BAND, um2_per_ge("ssd")[1])
+                   "The area excludes the shared buffer, because the paper does not state its size. " + BAND,
+                   um2_per_ge("ssd")[1])
 
 
 #: Pair of tiers whose interface stands for all: the paper gives one area.
@@ -154,8 +156,8 @@ def interface_mm2(evidence: Evidence) -> float:
     return mm2(evidence, float(record.results["area_ge"]), "ssd")
 
 
-INTERFACE_WHY = ("one direction from HBM to DDR; the paper states neither the size of its buffer nor its queues, "
-                 f"ours are those of the preset; {BAND}")
+INTERFACE_WHY = ("Ours is the interface for one direction, from HBM to DDR, with the buffer and queues of the preset. The "
+                 f"paper states neither the size of its buffer nor its queues. {BAND}")
 
 
 @CHECKS.of("pam-if-area")
@@ -166,18 +168,18 @@ def interface(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-area-if-hbm", "pam-area-if-ssd")
 def interface_share(evidence: Evidence, claim: str) -> Finding:
     die = DIE_MM2[claim.rsplit("-", 1)[1]]
-    told = "the controller has the area that the paper's units imply, 107.5 mm2; by its interface's share it has 147; " \
-        if claim.endswith("ssd") else "the logic die is taken as large as the DRAM die; "
-    return Finding(100 * interface_mm2(evidence) / die, basis("ssd", False) + f", over {die:.1f} mm2", told + INTERFACE_WHY,
-                   um2_per_ge("ssd")[1])
+    told = "We use the controller area that the paper's units imply, 107.5 mm2; the paper's interface implies 147. " \
+        if claim.endswith("ssd") else "The logic die is assumed to be as large as the DRAM die. "
+    return Finding(100 * interface_mm2(evidence) / die, basis("ssd", False) + f", divided by {die:.1f} mm2",
+                   told + INTERFACE_WHY, um2_per_ge("ssd")[1])
 
 
 @CHECKS.of("pam-area-if-ddr")
 def interface_share_of_the_buffer(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("the area of the central buffer of a DIMM is known only by this share")
+    raise NotCheckable("The paper gives the area of a DIMM's central buffer only through this percentage.")
 
 
 @CHECKS.of("pam-proc")
 def processes(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("names of foundry processes that are not open; areas use open figures of logic of the same "
-                       f"generation ({NODE['hbm']} for HBM, {NODE['ddr']} for DDR, {NODE['ssd']} for the SSD)")
+    raise NotCheckable("The claim names foundry processes that are not open. Areas use open figures for logic of the same "
+                       f"generation: {NODE['hbm']} for HBM, {NODE['ddr']} for DDR, {NODE['ssd']} for the SSD.")

@@ -1,4 +1,4 @@
-"""What several checks of PAM share."""
+"""Objects that several checks of PAM share."""
 
 from __future__ import annotations
 

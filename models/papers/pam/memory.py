@@ -1,4 +1,4 @@
-"""Table 1: devices, organisation and timings of the memories; and what follows from them."""
+"""Table 1: devices, organisation and timings of the memories, and rates that follow from them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def timing(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY[tier])
     why = ""
     if claim == "pam-hbm-tBL":
-        why = (f"the memory model sends the {memory.bus_bytes} bytes of a burst at quad data rate on twice the pins in "
-               "half the cycles, as the public AttAcc simulator does; bandwidth and tCCD are the paper's")
+        why = (f"The memory model sends the {memory.bus_bytes} bytes of a burst over twice the pins in half the cycles, to "
+               "model quad data rate. The public AttAcc simulator does the same. Bandwidth and tCCD are the paper's.")
     return Finding(evidence.cycles(MEMORY[tier], name), f"{name} of {memory.name}", why)
 
 
@@ -87,7 +87,7 @@ def ssd_page(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-ssd-bus")
 def ssd_bus(evidence: Evidence, claim: str) -> Finding:
-    return Finding(1e6 / evidence.memory(MEMORY["ssd"]).clock_ps, "clock of flash-nand: one transfer a cycle")
+    return Finding(1e6 / evidence.memory(MEMORY["ssd"]).clock_ps, "clock of flash-nand: one transfer per cycle")
 
 
 @CHECKS.of("pam-ssd-tR")
@@ -99,7 +99,7 @@ def ssd_read_time(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-mapping")
 def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
-    """Consecutive tokens of a group, one for each of its banks, in every tier of DRAM."""
+    """Consecutive tokens of a group, one in each of its banks, have one row and column in both DRAM tiers."""
     alike = True
     for tier in (TIERS["hbm"], TIERS["ddr"]):
         at = tier.accesses(0, 0, range(4 * tier.banks), 512)
@@ -113,7 +113,7 @@ def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
 
 
 def sustained_bank_rate(evidence: Evidence, tier: str) -> float:
-    """Bytes per second that the banks of a channel give the units beside them, rows opened and closed included."""
+    """Bytes per second that the banks of a channel deliver to their units, row openings and closings included."""
     def measured() -> float:
         memory = evidence.memory(MEMORY[tier])
         config = config_of(tier)
@@ -125,13 +125,13 @@ def sustained_bank_rate(evidence: Evidence, tier: str) -> float:
 
 
 def peak_bank_rate(evidence: Evidence, tier: str) -> float:
-    """The same without opening and closing rows."""
+    """Bytes per second that the banks of a channel deliver, without row openings and closings."""
     memory = evidence.memory(MEMORY[tier])
     return memory.banks * memory.column_bytes / (mac_interval(memory) * memory.clock_ps * 1e-12)
 
 
 def media_rate(evidence: Evidence) -> float:
-    """Bytes per second of one flash channel that reads pages from its dies in turn, through the timing engine."""
+    """Bytes per second of a flash channel that reads pages from its dies in turn, from the timing engine."""
     def measured() -> float:
         memory = evidence.memory(MEMORY["ssd"])
         pages, dies = 256, memory.levels["die"]
@@ -153,13 +153,13 @@ def media_rate(evidence: Evidence) -> float:
 
 @CHECKS.of("pam-cap-hbm")
 def hbm_flops(evidence: Evidence, claim: str) -> Finding:
-    """A die has one channel's banks: 64 units."""
+    """A die has the banks of one channel, so 64 units."""
     config, memory = config_of("hbm"), evidence.memory(MEMORY["hbm"])
     units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
     banks = peak_bank_rate(evidence, "hbm")
     return Finding(units, "64 units of a die x 2 x lanes x clock",
-                   f"the paper's 1.6 TFLOPS are not the product of its own 64 units, 16 lanes and 666 MHz; the banks of a "
-                   f"die under the power limit feed no more than {banks / 1e12:.3f} TFLOPS at one FLOP a byte", 0.05)
+                   "The paper's 1.6 TFLOPS are not the product of its own 64 units, 16 lanes and 666 MHz. Under the power "
+                   f"limit, the banks of a die feed at most {banks / 1e12:.3f} TFLOPS at one FLOP per byte.", 0.05)
 
 
 @CHECKS.of("pam-cap-ddr")
@@ -167,8 +167,8 @@ def ddr_flops(evidence: Evidence, claim: str) -> Finding:
     config, memory = config_of("ddr"), evidence.memory(MEMORY["ddr"])
     units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
     return Finding(min(units, peak_bank_rate(evidence, "ddr")),
-                   "the lesser of the units' rate and what 128 banks of a DIMM give at one FLOP a byte",
-                   "the paper's figure is rounded", 0.05)
+                   "the lower of the units' rate and the rate of a DIMM's 128 banks at one FLOP per byte",
+                   "The paper rounds its figure.", 0.05)
 
 
 @CHECKS.of("pam-cap-ssd")
@@ -176,19 +176,19 @@ def ssd_flops(evidence: Evidence, claim: str) -> Finding:
     drives = 8
     channels = evidence.memory(MEMORY["ssd"]).channels // drives
     return Finding(channels * media_rate(evidence),
-                   "8 channels of flash that read pages from 4 dies in turn, by the timing engine, at one FLOP a byte",
-                   "array reads and, on the bus, commands, register transfers and turnarounds; the paper's figure lies "
-                   "between the 17.5 GB/s of array reads alone and the bus rate", 0.05)
+                   "8 flash channels that read pages from 4 dies in turn, from the timing engine, at one FLOP per byte",
+                   "Our rate includes array reads, and commands, register transfers and turnarounds on the bus. The "
+                   "paper's figure lies between the 17.5 GB/s of array reads alone and the bus rate.", 0.05)
 
 
 @CHECKS.of("pam-attacc-bw")
 def attacc_bandwidth(evidence: Evidence, claim: str) -> Finding:
-    """Banks under the power limit, rows opened and closed included, over the channel's own rate."""
+    """Rate of the banks under the power limit, row openings and closings included, over the channel's rate."""
     memory = evidence.memory(MEMORY["hbm"])
     return Finding(sustained_bank_rate(evidence, "hbm") / memory.channel_bytes_per_s,
-                   "bytes that the banks of hbm3-5.2 give units under the power limit, by the timing engine, over the rate "
-                   "of the channel; a GPU with as many stacks has that rate",
-                   "rows are opened and closed here, and the DGX-A100's HBM2e is not", 0.15)
+                   "rate of the banks of hbm3-5.2 under the power limit, from the timing engine, divided by the rate of "
+                   "the channel; a GPU with as many stacks has the channels' rate",
+                   "Our value includes row openings and closings. The HBM2e of the DGX-A100 is not modelled.", 0.15)
 
 
 @CHECKS.of("pam-mot-ssd")
@@ -199,5 +199,5 @@ def motivation_rates(evidence: Evidence, claim: str) -> Finding:
     return Finding({"ssd_max_gbs": nvme.channels * nvme.channel_bytes_per_s / 1e9, "ssd_pim_max_gbs": pim / 1e9,
                     "hbm_gbs": spec.gpu.bandwidth_gb_s},
                    "nvme-smartssd, media rate of one SSD of 8 channels, HBM of one GPU of gpu-only",
-                   "the paper's 2 TB/s are an A100's; the H100 of its own evaluation has more",
+                   "The paper's 2 TB/s are the bandwidth of an A100. The H100 of its own evaluation has more.",
                    {"hbm_gbs": 0.05})

@@ -1,4 +1,4 @@
-"""Section 6: mapping of KV tokens by activation, importance, Algorithm 2; on small block tables of the real class."""
+"""Section 6: mapping of KV tokens by activation, importance and Algorithm 2, on small tables of the real class."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def bank_groups(evidence: Evidence, claim: str) -> Finding:
 def group_numbers(evidence: Evidence, claim: str) -> Finding:
     table = KvTable([hbm_of_a_gpu(evidence)])
     count, size = table.tiers[0].all_groups, table.group.itemsize
-    return Finding(count * size / KIB, f"{count} numbers of the block table's {8 * size} bits, KiB",
-                   f"{math.ceil(math.log2(count))} bits are enough to tell {count} groups apart, the block table has "
-                   f"{8 * size}; the paper's size is 18 bits for each, which it does not explain", 0.05)
+    return Finding(count * size / KIB, f"{count} group numbers of {8 * size} bits in the block table, KiB",
+                   f"{math.ceil(math.log2(count))} bits are enough to number {count} bank groups; our block table uses "
+                   f"{8 * size}. The paper's size corresponds to 18 bits for each group, which the paper does not explain.",
+                   0.05)
 
 
 @CHECKS.of("pam-bg-track")
@@ -49,7 +50,7 @@ def window(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-alloc")
 def lowest_activation(evidence: Evidence, claim: str) -> Finding:
-    """Groups of new tokens against the counts of ten steps kept here."""
+    """Compare the groups of new tokens with activation counts that this function keeps for ten steps."""
     random = np.random.default_rng(1)
     right = True
     for _ in range(40):
@@ -63,8 +64,8 @@ def lowest_activation(evidence: Evidence, claim: str) -> Finding:
             table.record(active)
         expected = int(np.sum(history[-10:], axis=0).argmin())
         right &= int(table.group[table.append(requests[:1])][0]) == expected
-    return Finding(right, "a token appended to each of 40 block tables with random activations: its group against the "
-                   "least sum over the last 10 steps", "" if right else "the block table chose another group")
+    return Finding(right, "a token appended to each of 40 block tables with random activations: its group compared with "
+                   "the lowest sum over the last 10 steps", "" if right else "The block table chose another group.")
 
 
 def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: float, most: int) -> np.ndarray:
@@ -100,14 +101,14 @@ def algorithm_2(evidence: Evidence, claim: str) -> Finding:
         expected = literal_schedule(table.importance, table.tier, float(max(x, y)), float(min(x, y)), most)
         table.schedule(float(max(x, y)), float(min(x, y)), most)
         right &= bool((table.tier == expected).all())
-    return Finding(right, "tiers of all tokens after 60 random schedules, against the printed loops swap by swap",
-                   "two guards that the listing lacks are added: a swap that helps nothing ends a loop, and swaps are "
-                   "limited")
+    return Finding(right, "tiers of all tokens after 60 random schedules, compared with the printed loops swap by swap",
+                   "Two guards that the listing lacks are added: a swap without improvement ends a loop, and the number of "
+                   "swaps is limited.")
 
 
 @CHECKS.of("pam-eq8")
 def device_score(evidence: Evidence, claim: str) -> Finding:
-    """Tiers of different sizes whose means stand exactly in the wanted ratio need no swap; their sums do not."""
+    """Tiers whose mean importances have exactly the wanted ratio need no swap, although their sums differ from it."""
     table = KvTable([TierShape("hbm", 1, 1, 40), TierShape("ddr", 1, 1, 20), TierShape("ssd", 1, 1, 10)])
     table.add([70])
     for k, mean in enumerate((4.0, 2.0, 1.0)):
@@ -116,7 +117,7 @@ def device_score(evidence: Evidence, claim: str) -> Finding:
     moved = any(len(moves) for moves in table.schedule(1e3, 2.0, 100).values()) or \
         not len(np.flatnonzero(table.importance[table.tier == 2] > 1.0))
     return Finding("IS = sum(I)/n" if still and moved else "other",
-                   "the scheduler leaves tiers of 40, 20 and 10 tokens alone whose mean importances are in the wanted "
+                   "the scheduler leaves tiers of 40, 20 and 10 tokens unchanged if their mean importances have the wanted "
                    "ratio")
 
 
@@ -127,12 +128,12 @@ def compression(evidence: Evidence, claim: str) -> Finding:
     source.added(table, table.add([738] * 100))
     active = [len(source.step(table).active) for _ in range(40)]
     return Finding({"ratio": table.tokens / float(np.mean(active)), "max_acc_loss_percent": None},
-                   "tokens over active tokens, 40 steps of 100 requests of 738 tokens of the synthetic source",
-                   "random draws; the loss of accuracy needs the language models themselves and is not checked", 0.02)
+                   "tokens divided by active tokens; 40 steps of 100 requests of 738 tokens from the synthetic source",
+                   "Draws are random. The loss of accuracy is not checked, because it needs the language models.", 0.02)
 
 
 def entry_bytes() -> float:
-    """Bytes of the block table for one token."""
+    """Bytes of the block table per token."""
     table = KvTable([TierShape("hbm", 1, 1, 256)])
     table.add([256])
     return table.table_bytes / table.tokens

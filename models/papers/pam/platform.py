@@ -1,4 +1,4 @@
-"""Table 1 and section 5.2.2 as far as the file of the system ``pam`` and those of its baselines say it."""
+"""Table 1 and section 5.2.2, from the system files of ``pam`` and of its baselines."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
     pim = devices(evidence, "ssd") * own.channels_per_device * memory_bytes(evidence, "ssd") \
         / evidence.memory(MEMORY["ssd"]).channels
     return Finding(whole * GIB / 1e12, "SSD tier of the baseline vllm-offload, TB",
-                   f"rounded GiB; the SSDs of Table 1, which the system pam has, hold {pim / 1e12:.1f} TB", 0.05)
+                   "The system file states rounded GiB. The SSDs of Table 1, which the system `pam` has, hold "
+                   f"{pim / 1e12:.1f} TB.", 0.05)
 
 
 @CHECKS.of("pam-ssd-ch")
@@ -80,10 +81,10 @@ def reduction_units_of_a_device(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-ssd-ifc")
 def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
-    """Units of the SSD are counted by drive; a die has no command that feeds a unit beside it."""
+    """The system file counts the SSD's units per drive, and no command of a die feeds a unit beside it."""
     near = [name for name in evidence.memory(MEMORY["ssd"]).commands if name.startswith("MAC")]
     return Finding(tier(evidence, "ssd").units_per_device is not None and not near,
-                   "SSD tier of pam has units by drive, flash-nand no command of a unit at a die")
+                   "the SSD tier of pam counts units per drive; flash-nand has no command for a unit at a die")
 
 
 @CHECKS.of("pam-lambda")
@@ -93,11 +94,11 @@ def decay(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-sys-mgmt")
 def management(evidence: Evidence, claim: str) -> Finding:
-    """As many tokens as all tiers hold, of the model whose tokens are smallest."""
+    """Block table for as many tokens as all tiers hold, with the model whose tokens are smallest."""
     shapes = [load_model(name) for name in MODELS.values()]
     system = load_system("pam")
     most = max(sum(shape.capacity for shape in system.tier_shapes(model)) for model in shapes)  # type: ignore[attr-defined]
     reserved = tier(evidence, "ddr").reserved_gib * system_of(evidence, "gpu-only").spec.gpu.count
     return Finding({"used_gb_max": most * entry_bytes() / 1e9, "reserved_gb": reserved},
-                   f"block table of {entry_bytes():g} bytes a token for all tokens that the tiers hold; host memory that "
+                   f"block table of {entry_bytes():g} bytes per token for all tokens that the tiers hold; host memory that "
                    "pam leaves free")

@@ -1,4 +1,4 @@
-"""Sections 1, 5.2.2, 6.3 and 7.2 to 7.6: what the systems do."""
+"""Sections 1, 5.2.2, 6.3 and 7.2 to 7.6: throughput, energy, reduction and moves of the systems."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def named(function: Any, *names: str) -> dict[str, float]:
 # Throughput ------------------------------------------------------------------------------------------------------------
 
 
-CONVERSATION = ("served: continuous batching, prefill first, the workload's lengths, the batch with the most tokens per "
-                "second within 100, 150 and 200 ms a token")
-LONG = "served: continuous batching, prefill first, the workload's lengths, the paper's batches always full"
+CONVERSATION = ("serving with continuous batching, prefill first and the workload's lengths; the batch with the most "
+                "tokens per second within 100, 150 and 200 ms per token")
+LONG = "serving with continuous batching, prefill first and the workload's lengths; the paper's batches, always full"
 
 
 def shares(state: SteadyState) -> str:
-    """Where the time of a state goes."""
-    return (f"{state.limit} in work, {1e3 * state.tpot_s:.0f} ms a token, prefill {100 * state.prefill_share:.0f} % of the "
-            "time")
+    """Batch, TPOT and prefill of a state, as the predicate of a sentence."""
+    return (f"serves {state.limit} requests at a TPOT of {1e3 * state.tpot_s:.0f} ms and spends "
+            f"{100 * state.prefill_share:.0f} % of the time in prefill")
 
 
 #: The baseline with offload that leaves a batch in HBM that fits there.
@@ -67,29 +67,30 @@ def online_gains(evidence: Evidence, base: str, overrides: Mapping[str, Any] | N
 
 
 def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
-    """By model, over the workloads."""
+    """Mean gain of each model over the workloads."""
     return {model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS}
 
 
 def conversation_why(evidence: Evidence, base: str) -> str:
-    """Where the time goes, and what is left if prompts cost nothing."""
+    """Reason for a difference: the time of both systems, with prefill and in decode steps alone."""
     limit = LIMITS_MS[-1]
     ours, theirs = (online(evidence, name, "llama3-70b", "wildchat")[limit] for name in ("pam", base))
     assert ours and theirs
     alone = []
     for model, batch in (("llama3-70b", 1024), ("opt-175b", 256)):
         steps = [1e3 * steady(evidence, name, model, "wildchat", batch).step_s for name in ("pam", base)]
-        alone.append(f"{batch} requests of {model} {steps[0]:.0f} ms, {base} {steps[1]:.0f} ms")
+        alone.append(f"Without prefill, a decode step of {batch} requests of {model} takes {steps[0]:.0f} ms on `pam` and "
+                     f"{steps[1]:.0f} ms on `{base}`.")
     if base == "vllm-offload":
         kept = ", ".join(f"{model} {value:.2f}" for model, value in means(online_gains(evidence, base, KEEPING)).items())
-        told = ("The baseline's offload is a switch, as DeepSpeed-Inference's is: no KV stays in HBM. If a batch that fits "
-                f"stayed there the gains were {kept}, since most batches within the limits fit. The paper does not give "
-                "its baseline's batches")
+        told = ("The baseline's offload is a switch, as in DeepSpeed-Inference, so no KV stays in HBM. If a batch that "
+                f"fits HBM stayed there, the gains would be only {kept}. Most batches within the limits fit. The paper "
+                "does not give its baseline's batches.")
     else:
-        told = ("Batches within the limits mostly fit HBM, where there is nothing to schedule and attention is the smaller "
-                "part of a step; the paper does not give its batches")
-    return (f"prefill runs on the same GPUs in both; LLaMA3-70B, WildChat, {limit} ms: pam {shares(ours)}; {base} "
-            f"{shares(theirs)}. Decode steps alone: pam {'; pam '.join(alone)}. {told}")
+        told = ("Most batches within the limits fit HBM. Nothing needs scheduling there, and attention is the smaller part "
+                "of a step. The paper does not give its batches.")
+    return (f"Prefill runs on the same GPUs in both systems. LLaMA3-70B, WildChat, limit {limit} ms: `pam` {shares(ours)}. "
+            f"`{base}` {shares(theirs)}. {' '.join(alone)} {told}")
 
 
 @CHECKS.of("pam-thr-online")
@@ -127,24 +128,27 @@ def offline_gain(evidence: Evidence, model: str, workload: str, prefill: bool,
 
 def offline_gains(evidence: Evidence, *, prefill: bool = True, overrides: Mapping[str, Any] | None = None
                   ) -> dict[str, dict[str, float]]:
-    """By model and workload; of decoding alone without ``prefill``, and over the baseline with ``overrides``."""
+    """Gains by model and workload. Without ``prefill`` only decoding counts; ``overrides`` change the baseline."""
     return {model: {workload: offline_gain(evidence, model, workload, prefill, overrides) for workload in OFFLINE}
             for model in BATCHES}
 
 
 def listed(gains: dict[str, dict[str, float]]) -> str:
-    return ", ".join(f"{model} {workload} {value:.1f}" for model, some in gains.items() for workload, value in some.items())
+    return ", ".join(f"`{model} {workload}` {value:.1f}" for model, some in gains.items()
+                     for workload, value in some.items())
 
 
 def offline_why(evidence: Evidence) -> str:
     each = []
     for model, workload in (("llama3-70b", "arxiv_sum"), ("opt-175b", "write_doc")):
         batch = BATCHES[model][-1]
-        each.append(f"{model} {workload}: " + "; ".join(f"{name} {shares(steady(evidence, name, model, workload, batch))}"
-                                                     for name in ("pam", "vllm-offload")))
-    return (". ".join(each) + f". If prompts cost nothing: {listed(offline_gains(evidence, prefill=False))}. With "
-            "arxiv_sum's long prompts and short outputs prefill is most of PAM's time. If the baseline left a batch that "
-            f"fits in HBM: {listed(offline_gains(evidence, overrides=KEEPING))}")
+        each.append(f"`{model} {workload}`: "
+                    + " ".join(f"`{name}` {shares(steady(evidence, name, model, workload, batch))}."
+                               for name in ("pam", "vllm-offload")))
+    return (" ".join(each) + " If prompts cost nothing, the gains would be "
+            f"{listed(offline_gains(evidence, prefill=False))}. The prompts of arxiv_sum are long and its outputs short, "
+            "so prefill takes most of PAM's time. If a batch that fits HBM stayed there in the baseline, the gains would "
+            f"be {listed(offline_gains(evidence, overrides=KEEPING))}.")
 
 
 @CHECKS.of("pam-thr-off")
@@ -167,8 +171,8 @@ def slow_tier(evidence: Evidence, claim: str) -> Finding:
     return Finding({"min_kv_percent": 100 * tokens["ssd"] / sum(tokens.values()),
                     "min_time_percent": 100 * times["ssd"] / sum(times.values())},
                    f"l-pim, 64 requests of OPT-175B at {LONGEST} tokens, the largest of the long-context runs; time of the "
-                   "tier over the times of all",
-                   "HBM less the weights and 1.25 TiB of DDR4 hold the rest, as on the paper's platform"
+                   "tier divided by the sum of the times of all tiers",
+                   "The HBM that the weights leave and 1.25 TiB of DDR4 hold the other tokens, as on the paper's platform."
                    if tokens["ssd"] < 0.65 * sum(tokens.values()) else "")
 
 
@@ -179,11 +183,12 @@ def scaling(evidence: Evidence, claim: str) -> Finding:
         change = {"gpu.count": count, "parallelism.tensor": tensor, "parallelism.pipeline": pipeline}
         pam, base = (steady(evidence, name, "llama3-70b", "write_doc", 1024, change) for name in ("pam", "l-pim"))
         ratios[tensor, pipeline], pace[tensor, pipeline] = pam.tokens_per_s / base.tokens_per_s, pam.tokens_per_s
-    told = ", ".join(f"tensor {t} x pipeline {p}: {ratio:.2f}" for (t, p), ratio in ratios.items())
+    told = ", ".join(f"`{t} x {p}` {ratio:.2f}" for (t, p), ratio in ratios.items())
     return Finding([min(ratios.values()), max(ratios.values())],
-                   "1024 requests of LLaMA3-70B, write_doc, served, on 8 and 16 GPUs with their share of all tiers",
-                   f"{told}. Twice the GPUs make PAM {pace[8, 2] / pace[4, 2]:.2f} times as fast; on 16 the KV of L-PIM "
-                   "needs no SSD, which is what it loses with on 8", interval=True)
+                   "serving of 1024 requests of LLaMA3-70B on write_doc, with 8 and 16 GPUs and their shares of all tiers",
+                   f"Gains by tensor-parallel degree x pipeline stages: {told}. Twice the GPUs make PAM "
+                   f"{pace[8, 2] / pace[4, 2]:.2f} times as fast. L-PIM is slow on 8 GPUs because of the SSD; on 16 GPUs "
+                   "its KV needs no SSD.", interval=True)
 
 
 # Energy ----------------------------------------------------------------------------------------------------------------
@@ -196,7 +201,7 @@ def energy_runs() -> list[tuple[str, str, int]]:
 
 
 def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
-    """The same with the mean context."""
+    """Model, mean context and batch of the energy runs."""
     return [(model, context_of(evidence, workload), batch) for kind, workload in (("online", "wildchat"),
                                                                                  ("offline", "arxiv_sum"))
             for model, batch in ENERGY_BATCHES[kind].items()]
@@ -220,14 +225,14 @@ def energy(evidence: Evidence, claim: str) -> Finding:
                          if not attention or name in ATTENTION_ENERGY} for name_ in ("pam", base))
         saved.append(100 * (1 - sum(ours.values()) / sum(theirs.values())))
         most = {name: max(parts, key=lambda key: parts[key]) for name, parts in (("pam", ours), (base, theirs))}
-        told.append(f"{model} {workload} {batch}: {saved[-1]:.1f} % of {sum(theirs.values()):.3g} J, most of it "
-                    f"{most[base]} ({100 * theirs[most[base]] / sum(theirs.values()):.0f} %), PAM's {most['pam']} "
-                    f"({100 * ours[most['pam']] / sum(ours.values()):.0f} %)")
-    return Finding([min(saved), max(saved)], "energy per token of served runs, of what is modelled"
+        told.append(f"`{model} {workload} {batch}`: PAM saves {saved[-1]:.1f} % of {sum(theirs.values()):.3g} J per token. "
+                    f"The largest component is `{most[base]}` ({100 * theirs[most[base]] / sum(theirs.values()):.0f} %) in "
+                    f"`{base}` and `{most['pam']}` ({100 * ours[most['pam']] / sum(ours.values()):.0f} %) in `pam`.")
+    return Finding([min(saved), max(saved)], "modelled energy per token of served runs"
                    + (", components that only attention has" if attention else ", prefill included")
                    + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
-                   "; ".join(told) + ". Static power of the GPUs is not modelled, so a system that takes longer pays "
-                   "nothing for it", interval=True)
+                   " ".join(told) + " Static power of the GPUs is not modelled, so taking longer costs a system no energy.",
+                   interval=True)
 
 
 @CHECKS.of("pam-energy-kv")
@@ -241,10 +246,10 @@ def moved(evidence: Evidence, claim: str) -> Finding:
     moving, rest = parts.pop("kv_transfers"), max(parts, key=lambda name: parts[name])
     return Finding({"gb": fetched / GIB, "min_energy_percent": 100 * moving / (moving + sum(parts.values()))},
                    f"KV that the GPUs of vllm-offload fetch in a step of {batch} requests of {context} tokens, GiB; "
-                   "kv_transfers of its energy",
-                   "the paper's volume is that of 8192 tokens a request, the longest that its workloads reach. Of the "
-                   f"energy {rest} has the next part ({100 * parts[rest] / (moving + sum(parts.values())):.0f} %): what "
-                   "was fetched is read from the GPUs' own memory")
+                   "percentage of kv_transfers in its energy",
+                   "The paper's volume corresponds to 8192 tokens per request, the longest context of its workloads. The "
+                   f"next largest part of the energy is `{rest}` ({100 * parts[rest] / (moving + sum(parts.values())):.0f} "
+                   "%), because the GPUs read the fetched KV from their own memory.")
 
 
 # Ablation --------------------------------------------------------------------------------------------------------------
@@ -255,7 +260,7 @@ WITHOUT = {"vs_no_pamattention": "features.pam_attention", "vs_no_mapping": "fea
 
 
 def attention_ms(result: Evaluation) -> float:
-    """Time per token of attention, its merge and what moves for it."""
+    """Time per token of attention with its merge, softmax, KV append and exposed migration."""
     return sum(ms for name, ms in result.breakdown_ms.items()
                if name in ("attention", "attention_merge", "attention_softmax", "attention_kv_append", "migration_exposed"))
 
@@ -269,16 +274,16 @@ def ablation(evidence: Evidence, batch: int) -> dict[str, float]:
     return out
 
 
-ABLATION_WHY = ("the paper does not say its batches, model or workload; here a small batch fits HBM, where there is "
-                "nothing to schedule, and the synthetic activations are spread so evenly over the groups that choosing "
-                "groups by activation gains nothing; traces of real models may differ")
+ABLATION_WHY = ("The paper does not state its batches, model or workload. Here a small batch fits HBM, where nothing needs "
+                "scheduling. The synthetic activations are spread so evenly over the groups that choosing groups by "
+                "activation gains nothing. Traces of real models may differ.")
 
 
 @CHECKS.of("pam-abl-small", "pam-abl-large")
 def ablations(evidence: Evidence, claim: str) -> Finding:
     batch = BATCHES["llama3-70b"][0 if claim.endswith("small") else -1]
     return Finding(ablation(evidence, batch),
-                   f"time of attention, {batch} requests of LLaMA3-70B, write_doc, features of pam off one at a time",
+                   f"time of attention, {batch} requests of LLaMA3-70B on write_doc; features of pam off one at a time",
                    ABLATION_WHY, MODEL)
 
 
@@ -286,7 +291,7 @@ def ablations(evidence: Evidence, claim: str) -> Finding:
 def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
     small, large = (ablation(evidence, BATCHES["llama3-70b"][k]) for k in (0, -1))
     less = [name for name in small if large[name] <= small[name]]
-    return Finding(not less, "the two ablations", f"not for {', '.join(less)}" if less else "")
+    return Finding(not less, "the two ablations", f"The large batch gains no more for {', '.join(less)}." if less else "")
 
 
 # Rules and settings ----------------------------------------------------------------------------------------------------
@@ -294,20 +299,20 @@ def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-slo")
 def limits(evidence: Evidence, claim: str) -> Finding:
-    """Limits whose throughputs were computed."""
+    """Limits with a computed throughput."""
     return Finding([limit for limit, found in online(evidence, "pam", "llama3-70b", "wildchat").items() if found],
-                   "limits of the conversations that pam keeps to with LLaMA3-70B")
+                   "limits that pam keeps to in conversations with LLaMA3-70B")
 
 
 def held(state: SteadyState) -> int:
-    """Requests that were in work, to the nearest whole one."""
+    """Mean batch, to the nearest whole request."""
     return round(state.batch)
 
 
 @CHECKS.of("pam-off-batch")
 def batches(evidence: Evidence, claim: str) -> Finding:
     return Finding({model: [held(steady(evidence, "pam", model, "write_doc", batch)) for batch in some]
-                    for model, some in BATCHES.items()}, "requests in work in the long-context runs of pam")
+                    for model, some in BATCHES.items()}, "mean batches of the long-context runs of pam")
 
 
 @CHECKS.of("pam-batch-energy")
@@ -315,18 +320,18 @@ def energy_batches(evidence: Evidence, claim: str) -> Finding:
     where = {"online": "wildchat", "offline": "arxiv_sum"}
     return Finding({kind: {model: held(steady(evidence, "pam", model, where[kind], batch, energy=True))
                            for model, batch in some.items()} for kind, some in ENERGY_BATCHES.items()},
-                   "requests in work in the energy runs of pam")
+                   "mean batches of the energy runs of pam")
 
 
 @CHECKS.of("pam-offload")
 def work_split(evidence: Evidence, claim: str) -> Finding:
-    """What is not attention takes the GPUs' time with and without PAM; attention does not."""
+    """All operators except attention take the same time with PAM as on the GPUs alone. Attention does not."""
     context, batch = context_of(evidence, "wildchat"), 256
     ours, gpu = (run(evidence, name, "llama3-70b", context, batch).breakdown_ms for name in ("pam", "gpu-only"))
     same = [name for name in gpu if name in ours and abs(gpu[name] - ours[name]) <= 1e-9 * gpu[name]]
     wanted = [name for name in gpu if any(word in name for word in ("qkv", "projection", "ffn", "out"))]
     return Finding(bool(wanted) and set(wanted) <= set(same) and "attention" not in same,
-                   f"operators of pam with the time that they have on the GPUs alone: {', '.join(same)}")
+                   f"operators of pam that take the same time on the GPUs alone: {', '.join(same)}")
 
 
 @CHECKS.of("pam-attacc-off")
@@ -335,13 +340,13 @@ def no_offload(evidence: Evidence, claim: str) -> Finding:
     tried = {name: fits(evidence, name, "llama3-70b", context, batch) for name in ("attacc", "vllm-offload", "pam")}
     small = fits(evidence, "attacc", "llama3-70b", 738, 256)
     return Finding(small and not tried["attacc"] and tried["vllm-offload"] and tried["pam"],
-                   f"{batch} requests of LLaMA3-70B at {LONGEST} tokens fit vllm-offload and pam, not attacc, "
-                   "which a small batch does")
+                   f"{batch} requests of LLaMA3-70B at {LONGEST} tokens fit vllm-offload and pam but not attacc; "
+                   "a small batch fits attacc")
 
 
 @CHECKS.of("pam-merge-level")
 def last_merge(evidence: Evidence, claim: str) -> Finding:
-    """Twice the reduction units at a device: only those of HBM make the last merge faster."""
+    """With twice the reduction units per device of a tier, only HBM makes the last merge faster."""
     from ...systems import load_system
 
     model, times = load_model("llama-3-70b"), {}
@@ -353,14 +358,15 @@ def last_merge(evidence: Evidence, claim: str) -> Finding:
             for tier in system.pim.tiers]})
         times[name] = system.step_at(model, 1024, 738).merge_s  # many more merges than units
     faster = [name for name in ("hbm", "ddr", "ssd") if times[name] < times["none"]]
-    return Finding(faster == ["hbm"], "time of the last merge with twice the reduction units in each tier in turn")
+    return Finding(faster == ["hbm"],
+                   "time of the last merge with the reduction units of one tier doubled, each tier in turn")
 
 
 # Reduction and moves ---------------------------------------------------------------------------------------------------
 
 
 def reduction_runs(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """The attention of a step of each energy run of PAM."""
+    """Attention of a decode step, for each energy run of PAM."""
     out = {}
     for model, context, batch in energy_loads(evidence):
         attention = run(evidence, "pam", model, context, batch).attention
@@ -371,53 +377,53 @@ def reduction_runs(evidence: Evidence) -> dict[str, dict[str, Any]]:
 
 @CHECKS.of("pam-ru-lat")
 def reduction_share(evidence: Evidence, claim: str) -> Finding:
-    """Reduction that nothing hides, and the last merge, over attention: the worst of the loads."""
+    """Percentage of exposed reduction and last merge in the time of attention, for the worst load."""
     shares = {name: one["reduction"]["share_percent"] for name, one in reduction_runs(evidence).items()}
     return Finding({"max_percent": max(shares.values())},
-                   "reduction beyond the time of the units that it overlaps, and the last merge, over the time of "
-                   "attention; the worst of the energy runs",
-                   ", ".join(f"{name}: {value:.2f} %" for name, value in shares.items()))
+                   "reduction that exceeds the time of the units that it overlaps, and the last merge, divided by the time "
+                   "of attention; the worst of the energy runs",
+                   "Percentages by load: " + ", ".join(f"`{name}` {value:.2f} %" for name, value in shares.items()) + ".")
 
 
 @CHECKS.of("pam-ru-xfer")
 def transfers(evidence: Evidence, claim: str) -> Finding:
-    """Partial results on their way through a device: from banks to bank groups, and from these to where all meet."""
+    """Partial results that move through a device: from banks to bank groups, and from there to the place of merging."""
     saved, last = {}, []
     for name, one in reduction_runs(evidence).items():
         share = one["tiers"]["hbm"]["partial_results"]["saved_percent"]
         saved[name] = share["device"]
         last.append(share["group_to_device"])
     return Finding(float(np.mean(list(saved.values()))),
-                   "bytes of partial results in HBM from banks to groups and from groups to the logic die, against those "
-                   "without reduction units at the groups; mean of the energy runs",
-                   "the paper does not say which transfers it counts. "
-                   + ", ".join(f"{name}: {value:.1f} %" for name, value in saved.items())
-                   + f"; of what leaves the groups alone {np.mean(last):.0f} %. A unit for four banks saves at most three "
-                   "quarters there, and nothing on the way to it", MODEL)
+                   "bytes of partial results in HBM from banks to groups and from groups to the logic die, compared with a "
+                   "device without reduction units at the groups; mean of the energy runs",
+                   "The paper does not say which transfers it counts. Bytes saved on both hops, by `model requests x "
+                   "context`: "
+                   + ", ".join(f"`{name}` {value:.1f} %" for name, value in saved.items())
+                   + f". From groups to the logic die alone: {np.mean(last):.0f} %. A unit for four banks saves at most "
+                   "three quarters on this hop, and nothing on the hop from the banks.", MODEL)
 
 
 @CHECKS.of("pam-ru-bw")
 def reduction_bandwidth(evidence: Evidence, claim: str) -> Finding:
-    """Partial results per time: what the units of a stack's bank groups take over what reaches one place through its
-    channels."""
+    """Rate of partial results into the units of a stack's bank groups, over the rate through the channels to one place."""
     config, memory = reducer("hbm"), evidence.memory("hbm3-5.2")
     groups = memory.channels * memory.banks // memory.levels["bank"]
     inside = groups * config.lanes * config_of("hbm").io.width / 8 * config.clock_mhz * 1e6
     return Finding(inside / (memory.channels * memory.channel_bytes_per_s),
-                   f"{groups} units of {config.lanes} lanes at {config.clock_mhz:g} MHz over the rate of a stack's "
-                   "channels, through which a central unit gets its partial results", interval=True)
+                   f"{groups} units of {config.lanes} lanes at {config.clock_mhz:g} MHz, divided by the rate of a stack's "
+                   "channels, through which a central unit receives its partial results", interval=True)
 
 
 @CHECKS.of("pam-migr", "pam-migr-ssd")
 def moves(evidence: Evidence, claim: str) -> Finding:
-    """Without the limit of moves per step; three tiers take part."""
+    """Moves without a limit per step, with tokens in three tiers."""
     steps = state(evidence, "opt-175b", LONGEST, 64, 12, {"scheduling.budget_percent": 100})[4:]
     slow = float(np.mean([100 * step.moves["ssd-ddr"] / sum(step.tokens) for step in steps]))
     fast = float(np.mean([100 * step.moves["ddr-hbm"] / sum(step.tokens) for step in steps]))
-    basis = (f"mean of 8 steps of 64 requests of OPT-175B at {LONGEST} tokens, synthetic activations, no limit of moves; "
+    basis = (f"mean of 8 steps of 64 requests of OPT-175B at {LONGEST} tokens, synthetic activations, no limit on moves; "
              "tokens by tier " + ", ".join(f"{count:,}" for count in steps[-1].tokens))
-    why = ("the share follows from how long a token stays active, which the synthetic source assumes (keep 0.8); attention "
-           "traces of real models decide it")
+    why = ("The percentage depends on how long a token stays active, which the synthetic source assumes (keep 0.8). "
+           "Attention traces of real models would decide it.")
     return Finding(slow + fast, basis, why, MODEL) if claim == "pam-migr" else Finding({"max_percent": slow}, basis, why)
 
 
@@ -436,7 +442,7 @@ def motivation(evidence: Evidence, claim: str) -> Finding:
     return Finding({"min_runtime_percent": 100 * attention / sum(times.values()),
                     "min_memory_percent": 100 * kv / (kv + model.weight_bytes)},
                    f"vllm-offload, {batch} requests of LLaMA3-70B at {LONGEST} tokens",
-                   "KV against KV and weights; less with shorter contexts or smaller batches")
+                   "Memory here is KV and weights. Shorter contexts or smaller batches give lower percentages.")
 
 
 @CHECKS.of("pam-sys-rdma")
@@ -444,6 +450,6 @@ def network(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     rdma = getattr(spec, "network", None)
     if rdma is None:
-        raise NotCheckable("needs several nodes: the systems here are one node each")
+        raise NotCheckable("The check needs several nodes; the systems here have one node each.")
     return Finding({"links": spec.gpu.count, "gbps_each": 8 * rdma.gb_s_per_gpu},
-                   "network of gpu-only: a link for each GPU of a node")
+                   "network of gpu-only: one link for each GPU of a node")

@@ -1,9 +1,13 @@
-"""Evaluations of the systems that several claims share: which loads, and how each is run once.
+"""Evaluations of the systems that several claims share: the loads, and the functions that run each load once.
 
-The loads are the paper's (section 7): conversations with limits of 100, 150 and 200 ms per token; long contexts at fixed
-batches. Where it leaves something open the choice is here, once for all claims: a server that has been running, its batch
-always full, with continuous batching, prefill first, and the lengths of the workload; a speed-up is a ratio of tokens per
-second; the limit is on the mean time per token; means are arithmetic, over the limits or batches and the workloads.
+The loads are the paper's (section 7): conversations with limits of 100, 150 and 200 ms per token, and long contexts at
+fixed batches. The paper leaves some choices open. This module makes them once for all claims:
+
+- A server has been running: its batch is always full, with continuous batching and prefill first.
+- Lengths are drawn from the workload.
+- A speed-up is a ratio of tokens per second.
+- The limit applies to the mean time per token.
+- Means are arithmetic, over the limits or batches and over the workloads.
 """
 
 from __future__ import annotations
@@ -46,14 +50,14 @@ DRAWN = 100_000
 
 
 def context_of(evidence: Evidence, workload: str) -> int:
-    """Mean context while a request of the workload is decoded."""
+    """Mean context of a request of the workload during decoding."""
     prompt, output = lengths(evidence, WORKLOADS.get(workload, workload))
     return round(float(prompt.mean() + output.mean() / 2))
 
 
 def prepared(evidence: Evidence, system: str, model: str, overrides: Mapping[str, Any] | None = None
              ) -> tuple[System, ModelShape]:
-    """A system that has its measurements for a model; :exc:`MissingRecord` at once if it lacks one."""
+    """A system with its measurements for a model. Raises :exc:`MissingRecord` at once if one is missing."""
     loaded, shape = load_system(system, overrides), load_model(MODELS[model])
     loaded.prepare(shape, evidence.records, False)
     return loaded, shape
@@ -78,7 +82,7 @@ def requests(evidence: Evidence, workload: str) -> Workload:
 
 def steady(evidence: Evidence, system: str, model: str, workload: str, batch: int,
            overrides: Mapping[str, Any] | None = None, *, prefill: bool = True, energy: bool = False) -> SteadyState:
-    """A system that serves a workload with so many requests in work."""
+    """A system that serves a workload with this batch."""
     chosen = tuple(sorted((overrides or {}).items()))
 
     def loaded() -> Any:
@@ -94,8 +98,10 @@ def steady(evidence: Evidence, system: str, model: str, workload: str, batch: in
 
 def online(evidence: Evidence, system: str, model: str, workload: str,
            overrides: Mapping[str, Any] | None = None) -> dict[int, SteadyState | None]:
-    """The state with the most tokens per second within each of the limits, in ms. Where fetching from other memories makes
-    the time jump, batches are searched; else they are doubled."""
+    """By limit in ms, the state with the most tokens per second within the limit.
+
+    Batches are doubled. Where fetching from other memories makes the time jump, they are searched instead.
+    """
     def made() -> dict[int, SteadyState | None]:
         found = best_within(lambda batch: steady(evidence, system, model, workload, batch, overrides),
                             [limit * 1e-3 for limit in LIMITS_MS], precision=0.03 if system == "vllm-offload" else None)
@@ -105,8 +111,10 @@ def online(evidence: Evidence, system: str, model: str, workload: str,
 
 
 def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None) -> float:
-    """PAM's tokens per second over those of ``base``, which has ``overrides``; mean over the limits that both can keep
-    to."""
+    """PAM's tokens per second divided by the tokens per second of ``base`` with ``overrides``.
+
+    The gain is the mean over the limits that both systems keep to.
+    """
     ours, theirs = online(evidence, "pam", model, workload), online(evidence, base, model, workload, overrides)
     ratios = [a.tokens_per_s / b.tokens_per_s for limit in LIMITS_MS if (a := ours[limit]) and (b := theirs[limit])]
     if not ratios:
@@ -115,7 +123,7 @@ def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Ma
 
 
 def largest(evidence: Evidence, system: str, model: str, context: int) -> int:
-    """Requests of this context that fit."""
+    """Largest batch of requests of this context that fits."""
     def made() -> int:
         loaded = load_system(system)
         return int(loaded.capacity(load_model(MODELS[model]), context, 1, 1).largest_batch)

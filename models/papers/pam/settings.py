@@ -30,12 +30,12 @@ def parallelism(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-pu-power")
 def unit_power(evidence: Evidence, claim: str) -> Finding:
     return Finding(system_of(evidence, "pam-hbm-only").pim.energy.unit_power_ratio,
-                   "unit_power_ratio of pam-hbm-only: the paper's assumption, taken over")
+                   "unit_power_ratio of pam-hbm-only, which adopts the paper's assumption")
 
 
 @CHECKS.of("pam-models")
 def models(evidence: Evidence, claim: str) -> Finding:
-    """Names are spelt as the paper spells them where the model loads and is in 16 bits."""
+    """The paper's name of each model that loads and has 16-bit values."""
     spelt = {"qwen2.5-32b": "Qwen2.5-32B", "llama3-70b": "LLaMA3-70B", "opt-175b": "OPT-175B"}
     return Finding([spelt[name] for name, file in MODELS.items()
                     if load_model(file).dtype_bytes * 8 == config_of("hbm").io.width],
@@ -63,18 +63,19 @@ def online_lengths(evidence: Evidence, claim: str) -> Finding:
     means = [[float(part.mean()) for part in lengths(evidence, name)] for name in ("sharegpt", "wildchat", "humaneval")]
     return Finding({"in": float(np.mean([m[0] for m in means])), "out": float(np.mean([m[1] for m in means]))},
                    "means of 100,000 requests of sharegpt, wildchat and humaneval",
-                   "the paper's mean contexts of 738 and 534 tokens do not fit its mean input of 183; the workloads keep "
-                   "its contexts and its mean output, which leaves longer inputs", 0.03)
+                   "The paper's mean contexts of 738 and 534 tokens contradict its mean input of 183 tokens. The workloads "
+                   "keep its contexts and its mean output, so their inputs are longer.", 0.03)
 
 
 @CHECKS.of("pam-workload-ctx")
 def online_contexts(evidence: Evidence, claim: str) -> Finding:
     return Finding({name: float(sum(part.mean() for part in lengths(evidence, name))) for name in ("wildchat", "sharegpt")},
-                   "mean input plus output of 100,000 requests", "drawn at random from the stated mean", 0.03)
+                   "mean input plus output of 100,000 requests",
+                   "Lengths are drawn at random from a distribution with the stated mean.", 0.03)
 
 
 @CHECKS.of("pam-workload-off")
 def offline_lengths(evidence: Evidence, claim: str) -> Finding:
     total = np.add(*lengths(evidence, "write_doc"))
-    return Finding([int(total.min()), int(total.max())], "least and most of 100,000 requests of write_doc",
-                   "drawn at random", 0.03)
+    return Finding([int(total.min()), int(total.max())], "shortest and longest of 100,000 requests of write_doc",
+                   "Lengths are drawn at random.", 0.03)

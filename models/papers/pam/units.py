@@ -1,4 +1,4 @@
-"""Section 5.2 and 7.1: contents, buffers, counts and clocks of the units."""
+"""Sections 5.2 and 7.1: contents, buffers, counts and clocks of the units."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNIT = "pam-pu"
 
 @CHECKS.of("pam-pu-hbm-width", "pam-pu-ddr-width", "pam-pu-ssd-width")
 def width(evidence: Evidence, claim: str) -> Finding:
-    """Port width and rounders of the published Verilog: a rounder ends the accumulator of each lane."""
+    """Port width and rounders of the published Verilog: each lane's accumulator ends in a rounder."""
     tier = claim.split("-")[2]
     names, ports = evidence.instances(UNIT, PU[tier])
     lanes = sum(re.fullmatch(r"output_rounder_\d+", name) is not None for name in names)
@@ -26,31 +26,32 @@ def width(evidence: Evidence, claim: str) -> Finding:
 def buffer(evidence: Evidence, claim: str) -> Finding:
     config = config_of(claim.split("-")[2])
     return Finding(config.query_bytes + config.score_bytes + config.output_bytes,
-                   "query, scores and output in the buffer of the preset")
+                   "bytes of query, scores and output in the preset's buffer")
 
 
 @CHECKS.of("pam-pu-softmax")
 def softmax(evidence: Evidence, claim: str) -> Finding:
-    """The row maximum is a register beside the scores' comparison; the exponential is an instance of its own."""
+    """The row maximum is a register beside the comparison of scores. The exponential is a separate instance."""
     counts = []
     for tier in PU:
         names, _ = evidence.instances(UNIT, PU[tier])
         counts.append((names.count("sequencer"), names.count("exp")))
     if len(set(counts)) != 1:
-        return Finding({"row_max": None, "exp_fp16": [c[1] for c in counts]}, "Verilog", "the presets differ")
+        return Finding({"row_max": None, "exp_fp16": [c[1] for c in counts]}, "Verilog", "The presets differ.")
     return Finding({"row_max": counts[0][0], "exp_fp16": counts[0][1]},
-                   "instances in the Verilog of all three presets; the row maximum is kept by the sequencer of scores",
+                   "instances in the Verilog of all three presets; the score sequencer keeps the row maximum",
                    bounds=False)
 
 
 @CHECKS.of("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd")
 def clock(evidence: Evidence, claim: str) -> Finding:
-    """The preset's clock if the measured netlist reaches it, else what it reaches."""
+    """The preset's clock if the measured netlist reaches it, else the clock that the netlist reaches."""
     tier = claim.split("-")[3]
     config = config_of(tier)
     reached = float(evidence.record(UNIT, PU[tier], config, "synth").results["fmax_mhz"])
     why = "" if reached >= config.clock_mhz else \
-        f"critical path in a generic 45 nm class library; {config.clock_mhz:g} MHz in the paper's process is not measured"
+        ("The critical path is measured in a generic 45 nm class library. Whether "
+         f"the unit reaches {config.clock_mhz:g} MHz in the paper's process is not measured.")
     return Finding(min(config.clock_mhz, reached),
                    f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why, 0.1)
 
@@ -60,7 +61,7 @@ def reduction_unit(evidence: Evidence, claim: str) -> Finding:
     config = reducer("hbm")
     return Finding({"mul_lanes": config.lanes, "exp_fp16": config.exponential_units, "scratch_bytes": config.scratch_bytes,
                     "comparator": None, "log": None}, "preset pam-hbm of pam-ru",
-                   "comparator and logarithm unit are built by the generator and not counted in what it makes")
+                   "The generator builds a comparator and a logarithm unit; this check does not count them.")
 
 
 @CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg")
@@ -68,19 +69,19 @@ def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
     tier = claim.split("-")[2]
     banks = evidence.memory(MEMORY[tier]).levels["bank"]
     return Finding({"per_bank_group": banks / reducer(tier).sources},
-                   f"{banks} units of a bank group over the {reducer(tier).sources} streams that a reduction unit merges")
+                   f"{banks} units of a bank group divided by the {reducer(tier).sources} streams of a reduction unit")
 
 
 @CHECKS.of("pam-ru-pipe")
 def overlap(evidence: Evidence, claim: str) -> Finding:
-    """A reduction unit takes the partial results of its four units faster than they make them, with any stalls."""
+    """A reduction unit merges partial results faster than its four units produce them, with random stalls too."""
     config, unit = reducer("hbm"), config_of("hbm")
     record = evidence.record("pam-ru", PU["hbm"], config, "sim", head_dim=128)
     each = record.results["merge_cycles"] / record.workload["partials"]
     made = 2 * unit.tile_tokens * unit.chunks(record.workload["head_dim"]) / config.sources
     return Finding(bool(record.results["mismatches"] == 0 and each < made),
-                   f"co-simulated reduction unit: {each:.1f} clocks a partial result; its {config.sources} units make one "
-                   f"every {made:.0f} clocks. The same results with random stalls on every stream")
+                   f"co-simulated reduction unit: {each:.1f} clocks per partial result; its {config.sources} units produce "
+                   f"one every {made:.0f} clocks; random stalls on every stream give the same results")
 
 
 @CHECKS.of("pam-if-lat")
@@ -89,22 +90,25 @@ def interface_latency(evidence: Evidence, claim: str) -> Finding:
     record = evidence.record("pam-interface", INTERFACE, config, "sim")
     ratios = {name: one["cpu_ratio"] for name, one in record.results["patterns"].items()}
     return Finding({"min_ratio": min(ratios.values())},
-                   "co-simulated transfers from HBM to DDR against a copy by the CPU at 10 % of their rates (assumed)",
-                   ", ".join(f"{name}: {ratio:.1f}" for name, ratio in ratios.items())
-                   + "; the copy that the paper measured, more than 500 ms for about a megabyte, is far slower than a "
-                   "tenth of the memories' rates")
+                   "co-simulated transfers from HBM to DDR, compared with a CPU copy at 10 % of the memories' rates "
+                   "(assumed)",
+                   "Latency reduction by access pattern: "
+                   + ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
+                   + ". The paper measured a CPU copy that takes more than 500 ms for about a megabyte. Our model "
+                   "assumes a much faster copy, at a tenth of the memories' rates.")
 
 
 @CHECKS.of("pam-if-cpu", "pam-if-cpubw")
 def processor(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("needs a host whose address hashing can be switched off; the model of the CPU's copy takes it over")
+    raise NotCheckable("The check needs a host whose address hashing can be switched off. Our model of the CPU copy adopts "
+                       "the paper's figure.")
 
 
 @CHECKS.of("pam-area-count")
 def units_of_a_die(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["hbm"])
     return Finding({"pu": memory.banks, "ru": memory.banks // memory.levels["bank"]},
-                   "a die holds one channel of hbm3-5.2: a unit at each bank, a reduction unit at each bank group")
+                   "a die holds one channel of hbm3-5.2: one unit per bank, one reduction unit per bank group")
 
 
 @CHECKS.of("pam-area-ddr-count")
@@ -116,4 +120,4 @@ def units_of_a_chip(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-simtools")
 def tools(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("names the paper's own tools; this project has models of its own in their place")
+    raise NotCheckable("The claim names the paper's own tools. This project uses its own models instead.")
