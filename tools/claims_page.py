@@ -41,7 +41,7 @@ def page(result: dict[str, Any]) -> str:
             lines.append("| " + " | ".join((
                 f"`{row['id']}`", row["source"], cell(row["statement"], None), cell(row["paper"], row["unit"]),
                 cell(row["ours"], row["unit"]), ratio, row["verdict"])) + " |")
-        reasons = [f"- `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
+        reasons = [f"* `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
                    if row["verdict"] not in ("exact", "within")]
         lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
     return "\n".join(lines).rstrip() + "\n"
