@@ -6,7 +6,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 FULL   := $(VENV)/.ready-full
 
-.PHONY: demo test test-full bench records rtl lint setup lock clean
+# The documentation site has an environment of its own: neither the program nor its other tests need these packages.
+export DOCS_VENV ?= .venv-docs
+DOCS_READY := $(DOCS_VENV)/.ready
+
+.PHONY: demo test test-full bench docs records rtl lint setup lock clean
 demo: $(READY)
 	$(BIN)/bankside demo
 
@@ -22,6 +26,11 @@ test-full: $(FULL) lint
 
 bench: $(READY)
 	$(BIN)/bankside bench
+
+# Look at it with `python3 -m http.server -d out/site`.
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs build -q
+	@echo "out/site/index.html"
 
 # Makes every measurement that comes with the package again: hours.
 records: $(READY)
@@ -40,13 +49,20 @@ $(READY): requirements.lock pyproject.toml tools/setup.sh
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)"
 	touch $@
 
-$(FULL): $(READY)
+$(FULL): $(READY) $(DOCS_READY)
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)" full
 	touch $@
 
-# After a change of dependencies.
+$(DOCS_READY): requirements-docs.lock tools/setup.sh
+	PYTHON="$(PYTHON)" sh tools/setup.sh "$(DOCS_VENV)" docs
+	touch $@
+
+# After a change of dependencies. The second lock has the extra `docs` alone, in the versions of the first where both have
+# a package.
 lock:
 	$(BIN)/uv pip compile --universal --generate-hashes --extra dev pyproject.toml -o requirements.lock
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' \
+	  | $(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 -c requirements.lock - -o requirements-docs.lock
 
 clean:
-	rm -rf $(VENV) out build
+	rm -rf $(VENV) $(DOCS_VENV) out build

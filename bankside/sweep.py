@@ -430,6 +430,9 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
         axes.annotate(text, points[k], xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xlabel(f"{columns[0]} ({'larger' if larger[0] else 'smaller'} is better)")
     axes.set_ylabel(f"{columns[1]} ({'larger' if larger[1] else 'smaller'} is better)")
+    axes.margins(x=0.16, y=0.1)  # room for the texts beside the points
+    axes.xaxis.set_major_formatter("{x:,.6g}")
+    axes.yaxis.set_major_formatter("{x:,.6g}")
     axes.grid(color="#dddddd")
     axes.set_axisbelow(True)
     axes.legend(frameon=False)

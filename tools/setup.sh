@@ -1,15 +1,19 @@
 #!/bin/sh
-# Set up the virtual environment $1; with `full` as $2 also what only `make test-full` needs. Missing system packages are
-# installed when this runs as root on Debian or Ubuntu; otherwise the line that installs them is printed and nothing else
-# happens.
+# Set up the virtual environment $1; with `full` as $2 also what only `make test-full` needs, with `docs` only the packages
+# that build the documentation site. Missing system packages are installed when this runs as root on Debian or Ubuntu;
+# otherwise the line that installs them is printed and nothing else happens.
 set -eu
 venv=$1
+lock=requirements.lock
+if [ "${2:-}" = docs ]; then lock=requirements-docs.lock; fi
 python=${PYTHON:-python3}
 packages=""
 need() { command -v "$1" >/dev/null 2>&1 || packages="$packages $2"; }
-need g++ g++
-need make make
-need perl perl
+if [ "${2:-}" != docs ]; then
+  need g++ g++
+  need make make
+  need perl perl
+fi
 if [ "${2:-}" = full ]; then need sta opensta; fi
 need "$python" python3
 if command -v "$python" >/dev/null 2>&1; then
@@ -17,7 +21,7 @@ if command -v "$python" >/dev/null 2>&1; then
     echo "bankside needs Python 3.11 or newer, not $("$python" --version 2>&1); set PYTHON=..." >&2; exit 3; }
   "$python" -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3-venv"
   # cocotb starts Python inside the simulator: it needs the shared library.
-  "$python" - <<'PY' || packages="$packages libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  [ "${2:-}" = docs ] || "$python" - <<'PY' || packages="$packages libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 import pathlib, sys, sysconfig
 name = "libpython%d.%d" % sys.version_info[:2]
 folders = [sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LIBPL") or "", "/usr/lib", "/usr/local/lib",
@@ -36,7 +40,7 @@ if [ -n "$packages" ]; then
     exit 3
   fi
 fi
-echo "setting up $venv (packages from requirements.lock)" >&2
+echo "setting up $venv (packages from $lock)" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-"$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+[ "${2:-}" = docs ] || "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
