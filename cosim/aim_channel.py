@@ -1,4 +1,4 @@
-"""Bench of ``aim-channel``: commands, bit for bit against the functional model, in cycles against the ideal."""
+"""Bench of ``aim-channel``: commands, compared bit for bit with the functional model and in cycles with the ideal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = ("normal", "bits", "corners", "small", "large", "cancel")
 
 @dataclass
 class Arrival:
-    """Cycles before which the unit gets a command, column accesses and words of data, one each for all of them."""
+    """Earliest cycles at which the unit gets commands, column accesses and words of data: one entry for each."""
 
     commands: np.ndarray
     accesses: np.ndarray
@@ -41,13 +41,13 @@ class Arrival:
 
 @dataclass
 class Outcome(Played):
-    """What a simulation of episodes (lists of steps, one after the other on the same channel) showed."""
+    """Outcome of a simulation of episodes (lists of steps, one after the other on the same channel)."""
 
     episodes: Sequence[Sequence[Step]] = field(kw_only=True)
     results: list[np.ndarray] = field(kw_only=True)
 
     def cycles(self, number: int) -> int:
-        """Of an episode: from its first accepted command to its last output, both included."""
+        """Cycles of an episode, from its first accepted command to its last output, both included."""
         log = self.run.epochs[number]
         return log.end_cycle - int(log.first["command"][0]) + 1
 
@@ -62,13 +62,13 @@ def _gives(step: Step) -> bool:
 
 
 def number_rows(layout: Layout, arrays: Iterable[np.ndarray]) -> np.ndarray:
-    """Payloads of numbers alone; each array holds the numbers of any number of payloads."""
+    """Payloads that consist of numbers alone. Each array holds the numbers of any number of payloads."""
     count = layout.fields[0].count
     return layout.pack({"": np.concatenate([np.zeros((0, count), np.int64), *(one.reshape(-1, count) for one in arrays)])})
 
 
 def command_rows(layout: Layout, codes: Mapping[str, int], commands: Sequence[Any]) -> np.ndarray:
-    """Payloads of commands, which have the fields as attributes, and the name of the operation in ``op``."""
+    """Payloads of commands. A command has the fields as attributes, and the name of its operation in ``op``."""
     columns = {name: [codes[one.op] if name == "op" else getattr(one, name) for one in commands] for name in layout.widths}
     return layout.pack({name: np.array(column, np.int64) for name, column in columns.items()})
 
@@ -91,7 +91,7 @@ def write_rows(config: AimChannelConfig, writes: Sequence[Write]) -> np.ndarray:
 
 def stimulus(config: AimChannelConfig, model: ChannelModel, episodes: Sequence[Sequence[Step]],
              arrival: Sequence[Arrival | None] | None = None) -> Stimulus:
-    """Commands and data of episodes; results and writes of ``model``, which executes them."""
+    """Commands and data of episodes, and the expected results and writes of ``model``, which executes them."""
     blocks: dict[str, list[Items]] = {name: [] for name in ("command", "bank", "data")}
     ends = [(0, 0)]
     for number, steps in enumerate(episodes):
@@ -122,8 +122,8 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
     ----------
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other on one channel; each must end with RD_MAC
-    arrival : when commands and data of an episode are there; None: from the beginning
-    options : and errors as of :func:`play_stimulus`
+    arrival : cycles from which commands and data of an episode are available; None: from the beginning
+    options : as of :func:`play_stimulus`, and the same errors
     """
     model = ChannelModel(config)
     played = play_stimulus(config, verilog, top, stimulus(config, model, episodes, arrival), **options)
@@ -134,9 +134,15 @@ def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence
 
 
 def numbers(fmt: FloatFormat, shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Random bits. ``kind``: ``normal``; ``bits`` (any pattern); ``corners`` (zeros, subnormals, largest, infinities, NaN);
-    ``small`` (around the smallest numbers: products below the range); ``large`` (near the largest: sums overflow);
-    ``cancel`` (plus and minus a few values, so that sums are 0 or nearly)."""
+    """Random bits of one ``kind``:
+
+    - ``normal``
+    - ``bits`` (any pattern)
+    - ``corners`` (zeros, subnormals, largest, infinities, NaN)
+    - ``small`` (around the smallest numbers: products below the range)
+    - ``large`` (near the largest: sums overflow)
+    - ``cancel`` (plus and minus a few values, so that sums are 0 or nearly)
+    """
     if kind == "bits":
         return rng.integers(0, 1 << fmt.width, shape)
     if kind == "corners":
@@ -151,7 +157,8 @@ def numbers(fmt: FloatFormat, shape: tuple[int, ...], kind: str, rng: np.random.
 
 
 def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[Step]:
-    """Random commands with all their operands, for a channel that holds something everywhere; the last one is RD_MAC."""
+    """Random commands with all their operands. Every place of the channel must hold something already. The last command
+    is RD_MAC."""
     steps = []
     names = (*CODES, *("WR_GB", "WR_BIAS", "MAC_ABK", "RD_MAC") * 4)
     for _ in range(count):
@@ -165,7 +172,8 @@ def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int,
 
 
 def first_writes(config: AimChannelConfig, kind: str, rng: np.random.Generator) -> list[Step]:
-    """Writes of every buffer, register and activation: after power-up they hold anything, and no command may use them."""
+    """Writes of every buffer, register and activation. After power-up these hold anything, and no command may use
+    them."""
     most, steps = (1 << config.opsize_bits) - 1, []
     for _ in range(config.sets):
         operations = [Operation("WR_GB", min(most, config.columns - column), column)
@@ -199,7 +207,8 @@ def attention_steps(config: AimChannelConfig, tokens: int, head_dim: int,
                     rng: np.random.Generator) -> tuple[list[Step], list[Step], np.ndarray, np.ndarray]:
     """Q K^T and S V of one head on a channel, with random numbers, and their exact values.
 
-    The probabilities are the softmax of the scores in binary64, rounded: the hub's part, which has a bench of its own.
+    The probabilities are the softmax of the scores in binary64, rounded. The softmax is the hub's part, which has a
+    bench of its own.
     """
     q = rng.normal(size=head_dim) / np.sqrt(head_dim)
     k, v = rng.normal(size=(2, tokens, head_dim))
@@ -216,11 +225,11 @@ def attention_steps(config: AimChannelConfig, tokens: int, head_dim: int,
 
 
 def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tuple[Arrival, np.ndarray, int]:
-    """When commands and data come if the memory issues the commands of ``steps`` as its timing allows.
+    """Cycles at which commands and data come if the memory issues the commands of ``steps`` as its timing allows.
 
-    A command comes when the memory issues the first of its own, or of one behind it: with two sets the memory issues a fill
-    before the products that precede it in the program. Column accesses and words come with theirs. Latencies of the
-    memory's arrays, which shift all of it, are left out.
+    A command comes when the memory issues the first of its own commands, or the first of a later command's. With two
+    sets the memory issues a fill before the products that precede it in the program. Column accesses and words come
+    with their own commands. Latencies of the memory's arrays, which shift all of it, are left out.
 
     Returns
     -------
@@ -254,11 +263,12 @@ def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tu
 
 
 def bench(request: SimRequest) -> AimChannelResult:
-    """Run the whole bench of ``aim-channel``.
+    """Run the whole bench of ``aim-channel``:
 
-    Q K^T, S V, and a matrix-vector product whose inputs fill the buffer twice, at full rate and with commands and data at
-    the cycles of the memory; random commands with all kinds of data and stalls on every stream; the same with outputs that
-    become ready only after they were asked to.
+    - Q K^T, S V, and a matrix-vector product whose inputs fill the buffer twice, at full rate
+    - the same with commands and data at the cycles of the memory
+    - random commands with all kinds of data and stalls on every stream
+    - the same with outputs that become ready only after they were valid
     """
     config, workload, rng = request.config, request.workload, np.random.default_rng(request.seed)
     scores, values, *exact = attention_steps(config, workload.tokens, workload.head_dim, rng)

@@ -1,4 +1,5 @@
-"""Bench of the arithmetic operators: every result bit for bit that of the functional model, or of a file of vectors."""
+"""Bench of the arithmetic operators. Every result must equal the functional model, or a file of vectors, bit for
+bit."""
 
 from __future__ import annotations
 
@@ -20,15 +21,15 @@ from .streams import Items, play
 
 __all__ = ["Case", "Outcome", "bench", "stimulus"]
 
-#: Operands of up to this many bits are all tried.
+#: All operands are tried if they have at most this many bits.
 EXHAUSTIVE_BITS = 16
-#: Items of the runs with stalls.
+#: Number of items of the runs with stalls.
 STRESSED = 4000
-#: Differences that are shown.
+#: Number of differences that are shown.
 SHOWN = 20
 
 def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.ndarray]:
-    """Operands: all of them where that is few, else corners and ``count`` random ones of several kinds."""
+    """Operands: all of them if they are few, else corner cases and ``count`` random ones of several kinds."""
     layout = operand_layout(fields)
     only = list(fields.values())
     if "last" in fields:
@@ -38,7 +39,7 @@ def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.nd
         rng = np.random.default_rng(seed)
         last = rng.random(len(columns[0])) < np.where(np.arange(len(columns[0])) % 2048 < 1024, 0.6, 0.1)
         last[-1] = True
-        # Some sums go on behind a result.
+        # Some sums continue after a result.
         begins = np.r_[True, last[:-1] & (rng.random(len(last) - 1) < 0.8)]
         return [*columns, begins.astype(np.int64), last.astype(np.int64)]
     if sum(field.width for field in only) <= EXHAUSTIVE_BITS:
@@ -49,7 +50,7 @@ def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.nd
 
 @dataclass
 class Outcome(Played):
-    """What a run showed: which of its rows differ, and how the first of them do."""
+    """Outcome of a run: the rows that differ, and texts of the first differences."""
 
     rows: np.ndarray = field(kw_only=True)
     wrong: np.ndarray = field(kw_only=True)
@@ -61,7 +62,7 @@ class Outcome(Played):
 
 @dataclass
 class Case:
-    """Operands as columns, their packed payloads, the results that are expected, and which operands are answered."""
+    """Operands as columns, their packed payloads, the expected results, and a mark for operands that get an answer."""
 
     config: OperatorConfig
     columns: list[np.ndarray]
@@ -76,13 +77,13 @@ class Case:
         self.answered = self.columns[names.index("last")] == 1 if self.accumulates else np.ones(len(self.payload), bool)
 
     def some(self, seed: int) -> np.ndarray:
-        """Rows for a run with stalls; of an accumulator only a beginning of its stream makes sense by itself."""
+        """Rows for a run with stalls. For an accumulator only a beginning of its stream makes sense by itself."""
         if self.accumulates:
             return np.arange(np.flatnonzero(self.answered)[:STRESSED // 4][-1] + 1)
         return np.random.default_rng(seed).permutation(len(self.payload))[:STRESSED]
 
     def simulate(self, verilog: str, top: str, rows: np.ndarray, *, stalls: float = 0.0, **options: Any) -> Outcome:
-        """Play rows of operands to the RTL and compare every result; errors as of :func:`play`."""
+        """Play rows of operands to the RTL and compare every result. Errors are as of :func:`play`."""
         ports = streams(self.config)
         done = play(verilog, top, ports, {"i": Items.of(self.payload[rows])},
                     {"o": np.array([np.count_nonzero(self.answered[rows])])},
@@ -106,7 +107,8 @@ class Case:
 
 
 def bench(request: SimRequest) -> OperatorResult:
-    """Simulate an operator with an item at every clock, with random stalls, and with an output that waits to be asked."""
+    """Simulate an operator with an item at every clock, with random stalls, and with an output that is ready only after
+    it was valid."""
     config, path = request.config, request.workload.vectors
     operands, results = config.operands, config.results
     if path is not None:
@@ -144,7 +146,7 @@ def bench(request: SimRequest) -> OperatorResult:
 
 
 def _differs(got: np.ndarray, want: np.ndarray, field: Operand) -> np.ndarray:
-    """Where two columns differ. Whatever NaN is expected, the canonical one is right."""
+    """Rows in which two columns differ. Where a NaN is expected, only the canonical NaN is right."""
     if isinstance(field.format, FloatFormat):
         want = np.where(is_nan(want, field.format), field.format.nan, want)
     different = got != want

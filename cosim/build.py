@@ -1,4 +1,4 @@
-"""Verilated models, built once for every content and kept."""
+"""Builds of Verilated models: one for every content, kept for later use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .parts import split
 __all__ = ["ARGUMENTS", "build_driver", "build_model", "build_program", "lint", "model_arguments", "simulator_environment",
            "tool_versions", "watched", "without_initial_values"]
 
-#: Seconds between two looks at what the compiler has done.
+#: Seconds between two looks at the compiler's progress.
 POLL_S = 0.3
 
 _watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
@@ -43,7 +43,7 @@ def watched(tell: Callable[[int, int], None] | None) -> Iterator[None]:
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: alias wires of payload fields, registers
 #: with an initial value and a process, cases over a default assigned before them (a real latch is LATCH), several modules
 #: in a file, and in the smallest units comparisons of a counter that never gets beyond its bound. Every other warning
-#: stops the build, but for those of :data:`WAIVED_CONSTRUCTS`.
+#: stops the build, except the warnings of :data:`WAIVED_CONSTRUCTS`.
 WAIVED = ("UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME", "CMPCONST")
 
 #: Warnings of a construct, by rule and beginning of the message: Yosys writes a comparison with zero as `!x`, which drops
@@ -51,7 +51,7 @@ WAIVED = ("UNUSEDSIGNAL", "PROCASSINIT", "CASEINCOMPLETE", "DECLFILENAME", "CMPC
 #: differ in width has other messages, and stops the build.
 WAIVED_CONSTRUCTS = (
     ("WIDTHTRUNC", "Logical operator LOGNOT expects 1 bit on the LHS"),
-    # A bit that a number picks: the shift is as wide as the bits that it picks from.
+    # A bit that a number selects: the shift is as wide as the bits from which it selects.
     ("WIDTHTRUNC", "Operator ASSIGNW expects * bits on the Assign RHS, but Assign RHS's SHIFTR generates"),
     *(("WIDTHEXPAND", f"Operator {name} expects") for name in
       ("ADD", "SUB", "MUL", "SHIFTL", "SHIFTR", "SHIFTRS", "AND", "OR", "XOR", "NOT", "COND", "EQ", "NEQ", "EQCASE",
@@ -100,8 +100,8 @@ def simulator_environment() -> dict[str, str]:
     return env
 
 
-#: Environment variable: how much the C++ compiler optimises models, 0 to 3. The compiler is most of a short simulation's
-#: cost, a slow model most of a long one's.
+#: Environment variable: how much the C++ compiler optimises models, 0 to 3. The compiler is most of the cost of a short
+#: simulation. A slow model is most of the cost of a long one.
 LEVEL = "BANKSIDE_MODEL_OPTIMISATION"
 
 
@@ -116,13 +116,13 @@ def model_arguments() -> list[str]:
 
 
 def optimisation() -> tuple[str, ...]:
-    """Make variables of the C++ compiler's effort: what runs in every clock at the level of :data:`LEVEL`, 2 unless set;
-    the other half of a model sets its initial values, once.
+    """Make variables of the C++ compiler's effort. Code that runs in every clock has the level of :data:`LEVEL`, 2
+    unless set. The other half of a model only sets initial values, once.
 
     Raises
     ------
     :exc:`ConfigError`
-        If the level is none of the compiler's.
+        If the compiler has no such level.
     """
     level = os.environ.get(LEVEL) or "2"
     if level not in ("0", "1", "2", "3"):
@@ -130,7 +130,7 @@ def optimisation() -> tuple[str, ...]:
     return f"OPT_FAST=-O{level}", "OPT_SLOW=-O0", f"OPT_GLOBAL=-O{level}"
 
 
-#: What has no value is decided when the program starts: 0, or random after `+verilator+rand+reset+2` (a driver
+#: Bits without a value get one when the program starts: 0, or random after `+verilator+rand+reset+2` (a driver
 #: with a `main` of its own: ``randReset`` of the thread's context).
 UNKNOWN = ("--x-assign", "unique", "--x-initial", "unique")
 
@@ -145,23 +145,24 @@ def _command(sources: list[str], trace: list[str]) -> list[str]:
             str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
 
 
-#: The bench itself is a program, not a circuit: blocking writes in a clocked process are what it is made of.
+#: The bench itself is a program, not a circuit: it consists of blocking writes in clocked processes.
 BENCH_RULES = RULES + """lint_off -rule BLKSEQ -file "*bench.sv"
 lint_off -rule INITIALDLY -file "*bench.sv"
 """
 
 
-#: A part of a design gets a C++ model of its own if that saves at least so much Verilog text (bytes) from being compiled
-#: again for every instance, because starting Verilator once more has its price, and if its own text is at least so long,
-#: because calls have theirs in every clock.
+#: Two bounds on a part of a design that gets a C++ model of its own, in bytes of Verilog text. The first is the text
+#: that is not compiled again for every instance: starting Verilator once more costs time. The second is the part's own
+#: text: calls cost time in every clock.
 REPEATED_TEXT, PART_TEXT = 500_000, 50_000
 
 
 def repeated_parts(verilog: str, top: str) -> list[str]:
     """Modules whose model is worth compiling once for all instances.
 
-    These are parts (:func:`bankside.cosim.parts.split`) of :data:`PART_TEXT` or more that would otherwise be compiled as
-    :data:`REPEATED_TEXT` of repetitions or more; no part inside another of them, because calls from call to call are slow.
+    A part (:func:`bankside.cosim.parts.split`) is listed if it has :data:`PART_TEXT` or more. Its repetitions must also
+    have :data:`REPEATED_TEXT` or more. A part inside a listed part is left out, because calls from call to call are
+    slow.
     """
     parts = {part.name: part for part in split(verilog, top)}
     large = {name for name, part in parts.items()
@@ -173,15 +174,15 @@ def repeated_parts(verilog: str, top: str) -> list[str]:
     return sorted(large - {below for name in large for below in inside(name)})
 
 
-#: Registers with an initial value, but for those without a process that Yosys writes to start combinational ones.
+#: Registers with an initial value, except registers that Yosys adds to start combinational processes.
 _REGISTER = re.compile(r"^(\s*reg\b(?![^;=]*\\\$auto\$)[^;=]*?)\s*=[^;=]*;", re.MULTILINE)
 _MEMORY = re.compile(r"^\s*initial begin\n(?:\s*(\S+)\s*\[\d+\] = [^;\n]*;\n)+\s*end\n", re.MULTILINE)
 
 
 def without_initial_values(verilog: str) -> str:
-    """The design as it is on a chip: no register begins with a value, and no memory that is ever written.
+    """The design as it is on a chip: registers have no initial values, nor have memories that are ever written.
 
-    A memory that nothing writes is a table, a circuit without state: it keeps its contents.
+    A memory that nothing writes is a table, a circuit without state. It keeps its contents.
     """
     def module(text: str) -> str:
         def memory(found: re.Match[str]) -> str:
@@ -195,10 +196,10 @@ def without_initial_values(verilog: str) -> str:
 def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> Path:
     """Folder with the program ``bench`` for the unit ``verilog`` inside the bench text; built unless it is there.
 
-    Comments at the head of the text make no other program. Registers and memories begin as :data:`UNKNOWN` says, whatever
-    values the text gives them. A part of which there are many becomes one model that all
-    instances call. Only the whole, flat design tells real combinational loops from those of ports of a part that are
-    computed together: tests lint it.
+    Comments at the head of the text do not change the program. Registers and memories begin as :data:`UNKNOWN` says,
+    whatever values the text gives them. A part with many instances becomes one model that all instances call. Ports of
+    a part that are computed together can look like combinational loops. Only the whole, flat design shows which loops
+    are real, so tests lint it.
 
     Raises
     ------
@@ -217,7 +218,7 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
 
 
 def _trace(waves: bool) -> list[str]:
-    """Options for a waveform; compressed where the library for that is there."""
+    """Options for a waveform, which is compressed if the library for that is installed."""
     if not waves:
         return []
     fst = any((Path(p) / "lz4.h").exists() for p in ("/usr/include", "/usr/local/include"))
@@ -225,7 +226,8 @@ def _trace(waves: bool) -> list[str]:
 
 
 def lint(verilog: str, top: str) -> list[str]:
-    """Complaints of Verilator about a whole, flat design, ``RULE: message`` each; those of benches are waived alike.
+    """Complaints of Verilator about a whole, flat design, ``RULE: message`` each. Complaints that builds waive are left
+    out here too.
 
     Raises
     ------
@@ -245,10 +247,11 @@ def lint(verilog: str, top: str) -> list[str]:
 
 
 def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False) -> Path:
-    """Folder with the program ``bench``: the C++ of ``sources`` (name to text, the first is compiled) with the model of the
-    module ``bench`` (text ``wrapper``, class ``Vtop``) around the unit ``verilog``; built unless it is there.
+    """Folder with the program ``bench``; built unless it is there. The program is the C++ of ``sources`` (name to text,
+    the first is compiled). It holds the model of the module ``bench`` (text ``wrapper``, class ``Vtop``) around the
+    unit ``verilog``.
 
-    Raises as :func:`build_model`.
+    Raises the errors of :func:`build_model`.
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
@@ -262,7 +265,7 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
     Parameters
     ----------
     name : of the folder
-    identity : texts that decide what the sources are
+    identity : texts on which the sources depend
     sources : called if there is no such program: name to text, the first is compiled
 
     Raises
@@ -270,7 +273,7 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
     :exc:`ToolMissing`
         If there is no compiler.
     :exc:`CheckFailed`
-        If it rejects the program.
+        If the compiler rejects the program.
     """
     if not shutil.which("g++"):
         raise ToolMissing("a compiled check needs g++: apt-get install g++")
@@ -300,7 +303,7 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
             (work / name).write_text(text)
         _run(command, work, env, "verilator")
         make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
-                # What is not optimised needs no parallel build, whose pieces all read Verilator's headers.
+                # Code that is not optimised needs no parallel build, whose pieces all read Verilator's headers.
                 *(["VM_PARALLEL_BUILDS=0"] if effort[0].endswith("-O0") else []), *effort]
         plan = _run([*make, "-n"], work, env, "make")
         with _shared_objects(work / "obj", plan, work.parent, compiler):
@@ -322,7 +325,8 @@ def _compiler() -> str:
 
 
 def _once(name: str, identity: list[str], make: Callable[[Path], None]) -> Path:
-    """Folder that ``make`` leaves as ``ready`` in a working folder, kept under the hash of its identity."""
+    """Folder kept under the hash of its identity. If it is missing, ``make`` leaves it as ``ready`` in a working
+    folder."""
     key = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:24]
     home = cache_folder() / "models"
     final = home / f"{name}-{key}"
@@ -339,12 +343,12 @@ def _once(name: str, identity: list[str], make: Callable[[Path], None]) -> Path:
     return final
 
 
-#: File in the folder of a build that its process holds locked: without a lock the process has been killed.
+#: File in the folder of a build. The process of the build holds it locked; without a lock the process has been killed.
 ALIVE = ".alive"
 
 
 def _sweep(home: Path) -> None:
-    """Remove what killed builds left, what killed simulations left more than a day ago, and models that nobody used for a
+    """Remove leftovers of killed builds, leftovers of simulations killed more than a day ago, and models not used for a
     month."""
     now = time.time()
     for folder in (*home.iterdir(), *(home.parent / "runs").glob("run-*")):
@@ -364,9 +368,9 @@ _SHARED = r"verilat(?:ed\w*|or)"
 
 @contextlib.contextmanager
 def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
-    """Verilator's run-time library and cocotb's main program are most of the compiler's work and the same in every model
-    with this header: kept under the hash of the commands that compile them (lines of ``make -n``), put into the build
-    folder before make runs."""
+    """Share the objects of Verilator's run-time library and cocotb's main program. They are most of the compiler's
+    work, and the same in every model with this header. They are kept under the hash of the commands that compile them
+    (lines of ``make -n``). They are put into the build folder before make runs."""
     lines = sorted(line for line in plan.splitlines() if re.search(rf" -c -o {_SHARED}\.o ", line))
     header, tools = (obj / "Vtop.h").read_text(), tool_versions().values()
     key = hashlib.sha256("\0".join([*lines, compiler, header, *tools]).encode()).hexdigest()[:24]
@@ -389,7 +393,7 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
 
 
 def _compiled(obj: Path, plan: str) -> Callable[[], None]:
-    """A function that reports how many of the objects in ``plan`` (lines of ``make -n``) are there."""
+    """A function that reports how many of the objects in ``plan`` (lines of ``make -n``) exist."""
     names = set(re.findall(r" -c -o (\S+\.o) ", plan))
     tell = _watcher.get()
 

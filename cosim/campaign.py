@@ -1,8 +1,13 @@
-"""What every bench does alike: streams of a contract, a comparison with the model, and the runs of a campaign.
+"""Parts that all benches share: streams of a contract, a comparison with the model, and the runs of a campaign.
 
-A bench says what goes in and what must come out (:class:`Stimulus`), and the figures that it reads off the runs. The
-campaign plays it to the RTL at full rate, at the memory's pace, with random stalls, to a sink that waits to be asked, and
-from random registers with resets at random clocks.
+A bench defines its inputs and the expected outputs (:class:`Stimulus`), and the figures that it reads off the runs. The
+campaign plays the stimulus to the RTL in several runs:
+
+- at full rate
+- at the memory's pace
+- with random stalls
+- to a receiver that is ready only after an output was valid
+- from random registers, with resets at random clocks
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from .streams import Items, StreamPort, StreamRun, compare, play
 
 __all__ = ["Campaign", "Played", "Stimulus", "layouts", "play_stimulus", "streams"]
 
-#: Random episodes of a quick look.
+#: Number of random episodes of a quick check.
 QUICK = 4
 
 #: Clocks that an item may take at full rate before an epoch counts as hung.
@@ -33,19 +38,20 @@ PATIENCE = 20_000
 
 
 class Contracted(Protocol):
-    """What has ports: the configuration of a unit, or of several that a bench connects."""
+    """Anything with ports: the configuration of a unit, or of several units that a bench connects."""
 
     def ports(self) -> tuple[Port, ...]: ...
 
 
 def streams(config: Contracted) -> list[StreamPort]:
-    """The unit's streams as the player of items takes them, inputs first."""
+    """The unit's streams as the stream player takes them, inputs first."""
     return [StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
             for port in sorted(config.ports(), key=lambda port: not port.is_input) if port.stream]
 
 
 def streams_alone(config: Contracted, verilog: str, top: str) -> tuple[str, str]:
-    """Text and top module of a unit with its streams alone, which are what the player connects."""
+    """Verilog text and top module of a wrapper with the unit's streams alone, since the player connects only
+    streams."""
     signals = [port for port in config.ports() if not port.stream]
     if not signals:
         return verilog, top
@@ -67,7 +73,7 @@ def layouts(config: Contracted) -> dict[str, Layout]:
 
 
 def _numbers(layout: Layout) -> tuple[tuple[str, int, FloatFormat], ...]:
-    """Where the floating-point numbers of a payload are, for waveforms."""
+    """Places of the floating-point numbers in a payload, for waveforms."""
 
     def name(one: Field, n: int) -> str:
         return "_".join([part for part in (one.name, str(n) if one.count > 1 else "") if part]) or "number"
@@ -78,16 +84,16 @@ def _numbers(layout: Layout) -> tuple[tuple[str, int, FloatFormat], ...]:
 
 @dataclass
 class Stimulus:
-    """What is played to a unit and what it must answer.
+    """Items that are played to a unit, and the answers that it must give.
 
     Attributes
     ----------
     items : of every input stream
     expected : payloads of every output stream, uint8 ``(items, payload_bytes)``
-    targets : for every output stream, how many payloads end each epoch
-    work : items that the longest epoch moves, at most; by default all of them together
+    targets : for every output stream, the number of payloads that end each epoch
+    work : largest number of items that an epoch moves; by default all items together
     part : names a payload for people: called with the stream, the epoch and the payload's number in it
-    held : streams that random stalls hold up; by default all of them
+    held : streams that random stalls hold up; by default all streams
     """
 
     items: Mapping[str, Items]
@@ -108,7 +114,7 @@ class Stimulus:
 
 @dataclass
 class Played:
-    """A run, compared with the model: what every bench's outcome has."""
+    """A run that was compared with the model. Every bench's outcome has these figures."""
 
     run: StreamRun
     vectors: int
@@ -117,13 +123,13 @@ class Played:
     notes: list[str] = field(default_factory=list)
 
     def require(self, right: bool, otherwise: str) -> None:
-        """A check of the run beside the comparison; ``otherwise`` tells what is wrong if it fails."""
+        """Check the run beyond the comparison. ``otherwise`` is the message if the check fails."""
         if not right:
             self.mismatches += 1
             self.first_mismatch = self.first_mismatch or otherwise
 
     def run_figures(self) -> dict[str, int]:
-        """Figures of the unit beside those of every run (keys of :class:`Run`)."""
+        """Figures of this unit beside the figures of every run (keys of :class:`Run`)."""
         return {}
 
 
@@ -152,7 +158,7 @@ def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus
 
 @dataclass(frozen=True)
 class _Kind:
-    """A run that campaigns have: what it is, and how it is played."""
+    """A kind of run in campaigns: its description and its options."""
 
     text: str
     options: Mapping[str, Any]
@@ -177,8 +183,8 @@ class Campaign(Generic[Outcome]):
 
     Parameters
     ----------
-    request : what the bench is asked for
-    simulate : called with episodes and the options of :func:`play_stimulus`; the unit's outcome
+    request : the request to the bench
+    simulate : called with episodes and the options of :func:`play_stimulus`; returns the unit's outcome
     """
 
     def __init__(self, request: SimRequest, simulate: Callable[..., Outcome]) -> None:
@@ -187,7 +193,8 @@ class Campaign(Generic[Outcome]):
         request.progress("building the Verilated model")
 
     def run(self, name: str, episodes: Any, text: str | None = None, *, waves: bool = False, **options: Any) -> Outcome:
-        """One run of the campaign; ``name`` of :data:`RUNS`, or one of the unit's own with ``text``.
+        """Simulate one run of the campaign. ``name`` is a run of :data:`RUNS`, or a run of the unit's own with
+        ``text``.
 
         Parameters
         ----------
@@ -200,14 +207,14 @@ class Campaign(Generic[Outcome]):
         return self.add(name, outcome)
 
     def add(self, name: str, outcome: Outcome) -> Outcome:
-        """A run that was played elsewhere."""
+        """Add a run that was simulated elsewhere."""
         self.outcomes[name] = outcome
         if self._request.quick and outcome.mismatches:
             raise CheckFailed(f"{name}: {outcome.first_mismatch}")
         return outcome
 
     def stress(self, episodes: Callable[[int], Any], count: int = 24) -> None:
-        """The runs that every campaign ends with: ``episodes(n)`` draws n random episodes."""
+        """Simulate the runs with which every campaign ends. ``episodes(n)`` draws n random episodes."""
         if self._request.quick:
             self.run("stalls", episodes(min(count, QUICK)))
             return
@@ -216,7 +223,7 @@ class Campaign(Generic[Outcome]):
         self.run("power_up", episodes(max(count // 4, 1)))
 
     def result(self, kind: type[Result], **figures: Any) -> Result:
-        """The bench's result: what all runs say together, and the unit's ``figures``."""
+        """The bench's result: figures over all runs, and the unit's ``figures``."""
         wrong = [f"{name}: {one.first_mismatch}" for name, one in self.outcomes.items() if one.mismatches]
         clocks = sum(one.run.clocks for one in self.outcomes.values())
         waves = [one.run.waves for one in self.outcomes.values() if one.run.waves]

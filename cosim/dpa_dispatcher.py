@@ -1,7 +1,9 @@
-"""Bench of ``dpa-dispatcher``: what it issues, command for command against the model, in clocks against the commands.
+"""Bench of ``dpa-dispatcher``: issued commands, compared one by one with the model, and clocks, compared with the
+commands.
 
-The host's writes are a list; a run that is started ends before the next is. So what is written behind a start arrives while
-the run is under way, and the model, which ends a run at once, says what is issued as long as the run does not depend on it.
+The host's writes are a list. A started run ends before the next run starts. So writes behind a start arrive while the
+run is under way, but the model ends a run at once. The model's commands are right as long as the run does not depend on
+these writes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def clear(config: DpaDispatcherConfig) -> Write:
 
 
 def worked_example() -> Program:
-    """The example of LoL-PIM's section 5.1 and Figure 6: a row of keys for every 256 tokens, its scores read out."""
+    """The example of LoL-PIM's section 5.1 and Figure 6: a row of keys for every 256 tokens, whose scores are read
+    out."""
     program = Program()
     with program.loop(Tokens(TOKENS_PER_ROW)) as step:
         program.command("MAC_ABK", opsize=64, mask=0xffff0000, row=step, slot=0)
@@ -60,7 +63,7 @@ def score_program(config: DpaDispatcherConfig, heads: int) -> Program:
 
 
 def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
-    """Programs that show what a line, a loop and a modifier cost."""
+    """Programs that show the cost of a line, a loop and a modifier."""
     prefix, levels = config.encoding.prefix_words, config.nesting
 
     def nest(counts: Sequence[int], modifiers: int) -> Program:
@@ -86,7 +89,7 @@ def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
 
 
 def _many(prefix: int) -> Command:
-    """A command in one loop with a modifier more than a line has room for, if there are as many operands."""
+    """A command in one loop, with one modifier more than a line has room for, if it has enough operands."""
     names = ("opsize", "mask", "bank", "row", "column", "register")
     return Command("MAC_SBK", {name: Affine(0, (1,)) if k <= prefix else 0 for k, name in enumerate(names)})
 
@@ -96,7 +99,7 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
 
     Parameters
     ----------
-    tokens : of the slots from the one it will be started with, which have ``rows`` virtual rows each
+    tokens : tokens of the slots, from the slot that the run starts with on. Each slot has ``rows`` virtual rows
     """
     encoding = config.encoding
     half = 1 << (encoding.stride_bits - 1)
@@ -114,7 +117,7 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
         return number, number
 
     def newest(value: Affine, size: int, counts: Sequence[int]) -> Affine:
-        """The operand, but by the newest token too if there is one and it does not leave its field."""
+        """The operand. It also depends on the newest token if there is one and the operand stays within its field."""
         low, high = value.bounds([max(1, turns) for turns in counts])
         divisor = 1 << int(rng.integers(0, min(8, 1 << encoding.modifier_fields.get("shift", 0))))
         by = (tokens[0] - 1) // divisor
@@ -167,9 +170,10 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
 
 def expanded(config: DpaDispatcherConfig, program: Program, requests: Sequence[tuple[int, int, Sequence[int]]]
              ) -> np.ndarray:
-    """What a program must issue, by its own expansion: rows like those of ``Issued``, the line (the last column) 0.
+    """Commands that a program must issue, by its own expansion: rows as in ``Issued``, with 0 as the line (the last
+    column).
 
-    ``requests``: name, tokens and physical rows of each, from the slot that the run is started with.
+    ``requests``: name, tokens and physical rows of each request, from the slot on that the run starts with.
     """
     fields = list(config.command_layout.widths)
     out = []
@@ -214,11 +218,15 @@ def damaged(config: DpaDispatcherConfig, words: np.ndarray, rng: np.random.Gener
 
 @dataclass
 class Outcome(Played):
-    """What a simulation showed.
+    """Outcome of a simulation.
 
-    ``runs``: for every run the clocks from the acceptance of its start (by the port) to its first command, from its first
-    to its last command, and from that to ``done``; commands. Without commands all but the last are 0. An outcome
-    with mismatches has none.
+    ``runs`` has, for every run, its number of commands and three numbers of clocks:
+
+    - from the acceptance of its start (by the port) to its first command
+    - from its first to its last command
+    - from its last command to ``done``
+
+    Without commands all clocks but the last are 0. An outcome with mismatches has no ``runs``.
     """
 
     runs: list[dict[str, int]] = field(kw_only=True)
@@ -226,7 +234,7 @@ class Outcome(Played):
 
 
 def stimulus(config: DpaDispatcherConfig, model: Dispatcher, epochs: Sequence[Sequence[Write]]) -> Stimulus:
-    """Writes of a host; commands and ends of runs of ``model``, which gets them.
+    """Writes of a host, and the expected commands and ends of runs of ``model``, which gets the writes.
 
     Raises
     ------
@@ -261,9 +269,9 @@ def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequenc
 
     Parameters
     ----------
-    epochs : lists of writes. The next list begins when the runs of the one before are over, so each must end with a start
-    expansion : what programs must issue by :func:`expanded`, which the model is compared with
-    options : and errors as of :func:`play_stimulus`
+    epochs : lists of writes. A list begins when the runs of the list before are over, so each must end with a start
+    expansion : commands that programs must issue by :func:`expanded`; the model is compared with them
+    options : as of :func:`play_stimulus`, and the same errors
     """
     model = Dispatcher(config)
     given = stimulus(config, model, epochs)
@@ -296,7 +304,7 @@ def _runs(run: StreamRun, targets: Mapping[str, np.ndarray]) -> list[dict[str, i
 
 @dataclass
 class _Requests:
-    """Requests in the slots of a unit, each with as many consecutive entries of the table."""
+    """Requests in the slots of a unit, each with equally many consecutive entries of the table."""
 
     config: DpaDispatcherConfig
     rows: list[list[int]]
@@ -322,14 +330,14 @@ class _Requests:
 
 def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0,
                 most: int = 2000) -> tuple[list[list[Write]], list[np.ndarray]]:
-    """Random requests and programs, one epoch for each program; and what the programs' own expansion says.
+    """Random requests and programs, one epoch for each program, and the programs' own expansions.
 
-    Programs go to the two halves of the buffer in turn, so that one may be written while the one before runs. ``damage`` is
-    the chance of a program that is not as it was encoded (what it issues is not said, then: an empty array). Programs have
-    at most ``most`` commands, damaged ones pass at most ten times as many lines.
+    Programs go to the two halves of the buffer in turn, so that one may be written while the one before runs.
+    ``damage`` is the chance that a program is changed after it was encoded; its expansion is then an empty array.
+    Programs have at most ``most`` commands. Damaged programs pass at most ten times as many lines.
     """
     requests = _Requests.random(config, rng, 9)
-    # A damaged program may run on into lines that no other one has written.
+    # A damaged program may run on into lines that no other program has written.
     cleared = [(config.command_address(line, 0), 0) for line in range(config.lines if damage else 0)]
     epochs: list[list[Write]] = [[*cleared, *requests.writes()]]
     expected: list[np.ndarray] = []
@@ -362,9 +370,9 @@ def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs:
 
 
 def growth(config: DpaDispatcherConfig, rng: np.random.Generator, steps: int) -> list[Write]:
-    """A request that decodes over the border of a chunk: while a step runs, the host maps the row that the next one needs,
-    anywhere in the memory, and adds a token; the step after the border has a row more. A second request ends on the way:
-    its rows are released, and a third takes its slot."""
+    """Writes for a request that decodes over the border of a chunk. While a step runs, the host maps the row that the
+    next step needs, anywhere in the memory, and adds a token. The step after the border has one row more. A second
+    request ends on the way: its rows are released, and a third request takes its slot."""
     first = TOKENS_PER_ROW - steps // 2
     rows = rng.permutation(1 << config.row_bits)[:6].tolist()
     words = encode_program(worked_example(), config.encoding)
@@ -386,7 +394,8 @@ def growth(config: DpaDispatcherConfig, rng: np.random.Generator, steps: int) ->
 
 
 def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
-    """Runs that end with each of the errors that a program or its request can cause, and a legal one after each."""
+    """Runs that end with each of the errors that a program or its request can cause. A legal run follows each of
+    them."""
     encoding = config.encoding
     good = encode_program(worked_example(), encoding)
     mask = (1 << min(config.mask_bits, 32)) - 1
@@ -445,12 +454,16 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
 
 
 def bench(request: SimRequest) -> DpaDispatcherResult:
-    """Run the whole bench of ``dpa-dispatcher``.
+    """Run the whole bench of ``dpa-dispatcher``:
 
-    Scores of a request of ``tokens`` at full speed; the shapes of :func:`shapes`; the paper's worked example; random
-    programs for random requests with random stalls, and with an output that waits to be asked; a request that grows over
-    the border of a chunk while it runs; every error, and random damage to programs. All is compared with the model, random
-    programs also with their own expansion.
+    - scores of a request of ``tokens`` at full speed, and the shapes of :func:`shapes`
+    - random programs for random requests with random stalls
+    - random programs with an output that waits to be asked
+    - a request that grows over the border of a chunk while it runs
+    - every error, and random damage to programs
+    - the paper's worked example
+
+    All runs are compared with the model, random programs also with their own expansion.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     tokens = request.workload.tokens

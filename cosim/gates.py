@@ -15,8 +15,8 @@ from ..constraints.errors import CheckFailed, ToolMissing
 
 __all__ = ["SCRIPT", "as_statements", "gate_netlist", "yosys_version"]
 
-#: Elaborated and taken apart into gates of one bit; nothing is mapped to cells or restructured. Optimising makes some gates
-#: multiplexers of words again: taken apart once more.
+#: Yosys script that elaborates the module and takes it apart into gates of one bit. Nothing is mapped to cells or
+#: restructured. Optimising turns some gates into multiplexers of words again, so these are taken apart once more.
 SCRIPT = "read_verilog unit.v; hierarchy -check -top {top}; proc; flatten; opt -full; techmap; opt -full; techmap; " \
          "clean; write_json unit.json"
 

@@ -1,9 +1,9 @@
 """Bench of ``lol-pim-module``: attention of one head, decode steps of several requests, from programs to results.
 
-The host writes programs, requests and rows; the dispatcher's RTL executes the words; its commands drive the channels' and
-the hub's RTL. Keys and values come from a memory at each channel, from the row that a command names, at the clocks that
-the timing engine gives; what the channels write goes there. Every command, column, write and result is compared with the
-functional model, every command also with the programs' own expansion.
+The host writes programs, requests and rows. The dispatcher's RTL executes the programs' words, and its commands drive
+the RTL of the channels and the hub. A memory at each channel gives keys and values from the row that a command names,
+at the clocks that the timing engine gives. The channels' writes go to the same memory. Every command, column, write and
+result is compared with the functional model. Every command is also compared with the programs' own expansion.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _NAMES = {command.code: name for name, command in COMMANDS.items()}
 
 @dataclass
 class Decoded:
-    """A decode step of a request: its tokens, where its commands and results are, and the exact result.
+    """A decode step of a request: its tokens, the places of its commands and results, and the exact result.
 
     Attributes
     ----------
-    commands : of its attention, a slice of all that are issued
-    results : registers of its result, a slice of all that the host is given
+    commands : commands of its attention, as a slice of all issued commands
+    results : registers of its result, as a slice of all registers that the host receives
     """
 
     slot: int
@@ -68,7 +68,7 @@ class Decoded:
 
 @dataclass
 class Episode:
-    """What the host does before it waits: columns that are there, its writes, the registers that it sends."""
+    """Work of the host before it waits: columns that are in the memories, its writes, the registers that it sends."""
 
     loads: list[list[tuple[int, int, np.ndarray]]]
     writes: list[Write] = field(default_factory=list)
@@ -77,11 +77,12 @@ class Episode:
 
 
 class Session:
-    """A host with requests in slots, each with its keys and values; what it does is executed by the model at once.
+    """A host with requests in slots, each with its keys and values. The model executes every action of the host
+    immediately.
 
     Parameters
     ----------
-    rows : of every bank, which are given to requests in random order
+    rows : rows of every bank, which requests get in random order
     """
 
     def __init__(self, config: LolPimModuleConfig, head_dim: int, rows: int, rng: np.random.Generator) -> None:
@@ -114,7 +115,7 @@ class Session:
     # ---- Writes and words ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """A new episode: it begins when everything before it is done."""
+        """Begin a new episode, which starts when everything before it is done."""
         self._close()
         self.episodes.append(Episode([[] for _ in range(self.config.channels)]))
 
@@ -137,7 +138,7 @@ class Session:
         self.model.host_words += list(words)
 
     def _run(self, number: int, slot: int) -> None:
-        """Start a program, and say what it must issue by its own expansion."""
+        """Start a program, and record by its own expansion the commands that it must issue."""
         line, program = self._programs[number]
         tokens = self.model.dispatcher.slots[slot].tokens
         fields = list(self.config.dispatcher.command_layout.widths)
@@ -161,7 +162,7 @@ class Session:
     # ---- Requests --------------------------------------------------------------------------------------------------
 
     def _fresh(self, row: int) -> None:
-        """A row with what it held before: any finite numbers."""
+        """Fill a row with its earlier contents: any finite numbers."""
         head, banks = self.head, self.config.channel.banks
         for n, rows in enumerate(self.model.rows):
             bits = self.rng.integers(0, 1 << self.fmt.width, (head.columns, banks, head.lanes))
@@ -170,7 +171,7 @@ class Session:
             self.episodes[-1].loads[n] += [(row, column, rows[row][column].copy()) for column in range(head.columns)]
 
     def _grow(self, slot: int, tokens: int) -> list[int]:
-        """Chunks for so many tokens; the rows that are new."""
+        """Allot chunks for ``tokens`` tokens. Returns the rows that are new."""
         known = len(self.allocator.table.get(slot, []))
         if tokens > self.head.most_tokens or ROWS * self.allocator.need(tokens) > self._entries:
             most = min(self.head.most_tokens, self._entries // ROWS * self.head.chunk)
@@ -184,7 +185,7 @@ class Session:
         return new
 
     def admit(self, slot: int, name: int, keys: np.ndarray, values: np.ndarray) -> None:
-        """A request whose prompt's keys and values are in the rows, of shape ``(tokens, head_dim)``."""
+        """Admit a request. The keys and values of its prompt, of shape ``(tokens, head_dim)``, are in the rows."""
         head, config = self.head, self.config.dispatcher
         self.keys[slot], self.values[slot] = keys, values
         self._grow(slot, len(keys))
@@ -203,7 +204,8 @@ class Session:
         self._write(*set_request(config, slot, name, len(keys), slot * self._entries, rows))
 
     def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
-        """A token more, and its attention. The host maps rows for it, and adds it, while the run before goes on."""
+        """Decode one more token of a request, and its attention. The host maps rows for the token and adds it while the
+        run before goes on."""
         head, config, model = self.head, self.config.dispatcher, self.model
         self.keys[slot] = np.concatenate([self.keys[slot], key[None]])
         self.values[slot] = np.concatenate([self.values[slot], value[None]])
@@ -226,7 +228,7 @@ class Session:
                                     slice(given, len(model.given)), p / p.sum() @ v))
 
     def retire(self, slot: int) -> None:
-        """The request of a slot has ended; its rows are free. Not while a run of it is under way."""
+        """End the request of a slot and free its rows. No run of the request may be under way."""
         self._write(release(self.config.dispatcher, slot))
         self.allocator.release(slot)
 
@@ -248,8 +250,8 @@ class Session:
 
 
 def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], steps: int) -> None:
-    """An episode: requests in slots 0, 1, ... with tokens, new steps at most and data; each decodes a token in turn, until
-    it has decoded its own. Those that were there before are gone."""
+    """An episode with requests in slots 0, 1, ...: each has tokens, a largest number of new steps, and a kind of data.
+    Requests decode one token each in turn, until each has done its steps. Earlier requests are retired first."""
     session.begin()
     for slot in list(session.allocator.table):
         session.retire(slot)
@@ -266,7 +268,7 @@ def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], ste
 
 
 def memory_program(config: LolPimModuleConfig, issued: Sequence[Sequence[int]]) -> Program:
-    """What was issued as the instructions of an AiM host, without those of the hub alone."""
+    """The issued commands as instructions of an AiM host, without commands of the hub alone."""
     program, fields = Program(), list(config.dispatcher.command_layout.widths)
     for values in issued:
         command = dict(zip(fields, values, strict=True))
@@ -281,8 +283,9 @@ def memory_program(config: LolPimModuleConfig, issued: Sequence[Sequence[int]]) 
 
 def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
                 memory: Memory) -> tuple[list[np.ndarray], int]:
-    """For each channel the cycles of the unit in which its memory issues each step of its commands, in the order of the
-    program (a step that issues before an earlier one counts with it); and the memory's cycles for all of it."""
+    """Cycles of the unit in which each channel's memory issues each step of its commands, in the order of the program.
+    A step that issues before an earlier step counts with the earlier one. The second value is the memory's cycles for
+    all of it."""
     front_end = LoggedFrontEnd(memory)
     recorder = Recorder(front_end.memory, channels=range(config.channels))
     timing = front_end.record_program(memory_program(config, issued), recorder)
@@ -313,7 +316,7 @@ def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
 
 @dataclass(frozen=True)
 class Rig:
-    """The module with a memory at each channel, of ``rows`` rows: what the bench plays to."""
+    """The module with a memory of ``rows`` rows at each channel. The bench plays its stimulus to this design."""
 
     config: LolPimModuleConfig
     rows: int
@@ -368,7 +371,7 @@ class Rig:
 
 
 def _column_rows(layout: Layout, accesses: Sequence[Access]) -> np.ndarray:
-    """Payloads of columns with their places, and with the banks of a write where the layout has them."""
+    """Payloads of columns with their places, and with the banks of a write if the layout has them."""
     count = layout.fields[0].count
     columns = {"data": np.array([one.words for one in accesses], np.int64).reshape(len(accesses), count)}
     for name in list(layout.widths)[1:]:
@@ -378,7 +381,7 @@ def _column_rows(layout: Layout, accesses: Sequence[Access]) -> np.ndarray:
 
 @dataclass
 class Outcome(Played):
-    """What the simulation of a session showed."""
+    """Outcome of the simulation of a session."""
 
     session: Session = field(kw_only=True)
 
@@ -395,7 +398,8 @@ class Outcome(Played):
 
 
 def stimulus(session: Session, memory: Memory | None) -> Stimulus:
-    """Everything that a session's host did, and the pace of the memories (see :func:`simulate`); all that its model did."""
+    """All actions of a session's host, the pace of the memories (see :func:`simulate`), and the expected outputs of its
+    model."""
     session._close()
     config, model, rig = session.config, session.model, Rig(session.config, session.rows)
     channels, dispatcher, word = range(config.channels), config.dispatcher, config.hub.word_layout
@@ -434,14 +438,14 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
 
 def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
              **options: Any) -> Outcome:
-    """Simulate everything that a session's host did; compare with its model, whose commands are compared with the programs'
-    own expansion.
+    """Simulate all actions of a session's host, and compare with its model. The model's commands are compared with the
+    programs' own expansion.
 
     Parameters
     ----------
     verilog : text of the unit, generated for the session's configuration
     memory : its timing gives the pace of the channels' memories; None: a step in every clock
-    options : and errors as of :func:`play_stimulus`
+    options : as of :func:`play_stimulus`, and the same errors
     """
     rig = Rig(session.config, session.rows)
     played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench", stimulus(session, memory), **options)
@@ -468,8 +472,10 @@ def _steps(config: LolPimModuleConfig, values: Sequence[int], channel: int) -> i
 def cases(head: Head, slots: int, tokens: int) -> dict[str, tuple[list[tuple[int, int, str]], int]]:
     """Episodes of the bench: requests (tokens before, new tokens, data), and steps.
 
-    The measured step alone; requests of different lengths that grow by turns, one over the border of a chunk while the
-    others run, one from its first token on; and a step with every kind of data.
+    - the measured step alone
+    - requests of different lengths that grow by turns: one crosses the border of a chunk while the others run, and
+      another starts from its first token
+    - a step with every kind of data
     """
     chunk = head.chunk
     several = [(chunk - 2, 4, "normal"), (0, 3, "normal"), (2 * chunk - 1, 2, "normal")][:slots]
@@ -478,9 +484,10 @@ def cases(head: Head, slots: int, tokens: int) -> dict[str, tuple[list[tuple[int
 
 
 def bench(request: SimRequest) -> LolPimModuleResult:
-    """Run the whole bench of ``lol-pim-module``: :func:`cases` at the pace of the memory's timing, with a memory that never
-    makes the units wait, and with random stalls on every stream of the host; the last of them also from random registers,
-    with resets.
+    """Run the whole bench of ``lol-pim-module``.
+
+    :func:`cases` run at the pace of the memory's timing, with an always ready memory, and with random stalls on every
+    stream of the host. The last of the cases also runs from random registers, with resets.
     """
     config, workload = request.config, request.workload
     memory = load_memory(workload.memory)

@@ -1,10 +1,12 @@
 """Mutation testing of hardware: do a unit's vectors notice when one bit of its netlist is wrong?
 
-Yosys alters a netlist in many places: an inverted bit, one stuck at 0 or 1, or one that another bit of its word disturbs.
-All alterations go into one netlist with an additional input ``mutant`` that turns on one of them, or none, so that one
-compiled program runs them all. A mutant is killed if some vector gives another result than the unaltered netlist, which
-the unit's own test compares with its model. The others are compared with the unaltered netlist by SAT: those that are
-the same function no test can kill, and for the rest operands are found that would have killed them.
+Yosys alters a netlist in many places. A bit is inverted, stuck at 0 or 1, or disturbed by another bit of its word. All
+alterations go into one netlist with an additional input ``mutant``. This input turns on one of them, or none, so one
+compiled program runs them all.
+
+A mutant is killed if some vector gives another result than the unaltered netlist, which the unit's own test compares
+with its model. SAT compares the other mutants with the unaltered netlist. No test can kill a mutant of the same
+function. For the other mutants SAT finds operands that would have killed them.
 """
 
 from __future__ import annotations
@@ -49,15 +51,15 @@ class Mutant:
     number : int
         Value of the input ``mutant`` that turns it on, from 1.
     change : str
-        What is altered, as a person reads it.
+        Description of the alteration, for people.
     status : str
-        ``"killed"``: a vector shows it. ``"equivalent"``: it is the same function, proved. ``"survived"``: it is not, and
-        no vector showed it. ``"undecided"``: no vector showed it, and no answer was found in time, or the unit has
-        registers. Empty before a campaign.
+        ``"killed"``: a vector shows it. ``"equivalent"``: a proof shows that it is the same function. ``"survived"``:
+        it is another function, but no vector showed it. ``"undecided"``: no vector showed it, and no answer was found
+        in time, or the unit has registers. Empty before a campaign.
     vector : int or None
-        Of a killed mutant the first vector that shows it.
+        The first vector that shows a killed mutant.
     witness : dict of port to int
-        Of a survivor operands that would have.
+        Operands that would have shown a survivor.
     """
 
     number: int
@@ -84,7 +86,7 @@ class Campaign:
 
     @property
     def score(self) -> float:
-        """Share of killed mutants among those that are not equivalent."""
+        """Fraction of killed mutants among the mutants that are not equivalent."""
         other = len(self.mutants) - len(self.of("equivalent"))
         return len(self.of("killed")) / other if other else 1.0
 
@@ -94,10 +96,10 @@ class Campaign:
 
 
 def mutate(verilog: str, top: str, count: int, *, seed: int = 1, timeout_s: float = 300) -> tuple[str, list[Mutant]]:
-    """The module with ``count`` alterations in it, and what they are.
+    """The module with ``count`` alterations in it, and their descriptions.
 
-    The places are spread over the cells of the flattened netlist as Yosys' ``mutate`` does. The module keeps its name and
-    ports and gets the input ``mutant``; with 0 it is unaltered. A small netlist has fewer places than asked for.
+    Yosys' ``mutate`` spreads the places over the cells of the flattened netlist. The module keeps its name and ports
+    and gets the input ``mutant``; with 0 it is unaltered. A small netlist may have fewer places than ``count``.
     """
     if count < 1:
         raise ValueError(f"Count must be 1 or more, not {count!r}")
@@ -115,7 +117,7 @@ def mutate(verilog: str, top: str, count: int, *, seed: int = 1, timeout_s: floa
 
 
 def _change(line: str) -> str:
-    """An alteration in words, of a line that Yosys writes."""
+    """Description of an alteration, from a line that Yosys writes."""
     words = line.split()
     given = {words[n][1:]: words[n + 1] for n in range(len(words) - 1) if words[n].startswith("-")}
     kind = re.match(r"[$\\]*(\w+)", given["cell"])
@@ -130,14 +132,14 @@ def _change(line: str) -> str:
 def mutation_campaign(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
                       vectors: Mapping[str, np.ndarray], *, latency: int = 0, count: int = 100, seed: int = 1,
                       timeout_s: float = 60, progress: Callable[[str], None] | None = None) -> Campaign:
-    """Run all vectors through all mutants of a module, and prove or refute the survivors.
+    """Run all vectors through all mutants of a module, and prove or refute that survivors are equivalent.
 
     Parameters
     ----------
     verilog, top, inputs, outputs, vectors, latency : as of :func:`~.vectors.evaluate`
-    count, seed : number of mutants, and which
-    timeout_s : of the proof of one survivor
-    progress : called with a line now and then
+    count, seed : number of mutants, and seed of their choice
+    timeout_s : time limit of the proof of one survivor
+    progress : called now and then with a line of text
 
     Raises
     ------
@@ -190,8 +192,9 @@ def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: 
                     progress: Callable[[str], None] | None = None, **options: Any) -> Campaign:
     """Mutants of any unit between streams, on the bench that all units share.
 
-    A mutant is killed if its items, or the cycles in which epochs end, are others than those of the unaltered netlist, if
-    it breaks a rule of streams, or if it hangs. Survivors stay undecided: units with registers are not compared.
+    A mutant is killed if its items, or the cycles in which epochs end, differ from the unaltered netlist. It is also
+    killed if it breaks a rule of streams, or if it hangs. Survivors stay undecided: units with registers are not
+    compared.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: 
 
 
 def _around(text: str, top: str, choice: Path) -> str:
-    """The mutated module with its old ports; which mutant it is stands in a file, read when the simulation starts."""
+    """The mutated module with its old ports. A file, read when the simulation starts, has the number of the mutant."""
     ports = _ports(text, top)
     bits = ports.pop(SELECT)[1]
     inner = re.sub(rf"^module {re.escape(top)}\(", f"module {top}_mutated(", text, flags=re.M)
@@ -254,9 +257,9 @@ endmodule
 
 def _shown(text: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
            vectors: Mapping[str, np.ndarray], latency: int, numbers: Sequence[int]) -> dict[int, int]:
-    """First vector that shows each mutant, for those that are shown.
+    """First vector that shows each mutant, for the mutants that are shown.
 
-    Few vectors for all mutants, then more for those that are left.
+    A few vectors run on all mutants first. Then more vectors run on the mutants that are left.
     """
     arrays = {name: np.asarray(vectors[name]) for name, _ in inputs}
     total = len(next(iter(arrays.values())))
@@ -302,7 +305,8 @@ def _shown(text: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequ
 
 
 def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, dict[str, int]]:
-    """Whether a mutant is the unaltered function, of all inputs and for all outputs; if not, inputs that show it."""
+    """Status of a mutant after a proof over all inputs and outputs against the unaltered function. If they differ, also
+    inputs that show it."""
     ports = _ports(text, top)
     bits = ports.pop(SELECT)[1]
 
@@ -316,7 +320,7 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
                # Without -make_assert nothing would be asserted, and everything proved.
                "miter -equiv -flatten -make_assert unaltered altered miter", "hierarchy -top miter", "flatten",
                "memory -nordff", "opt -full"]
-    # Wide datapaths need what the two have in common to be merged first, which takes longer for all others.
+    # Wide datapaths need the common parts of both to be merged first. That takes longer for all others.
     merged = ["techmap", "opt -full", f"abc -g AND -script {_MERGE}", "opt"]
     for merge, limit in (([], min(timeout_s, 5)), (merged, timeout_s)):
         solve = f"tee -q -o sat.log sat -prove-asserts -show-inputs -timeout {max(round(limit), 1)} miter"
@@ -334,7 +338,8 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
 
 
 def _yosys(files: Mapping[str, str], script: Sequence[str], wanted: Sequence[str], timeout_s: float) -> dict[str, str]:
-    """Texts of the files ``wanted`` after a run; names are relative, because Yosys as WebAssembly has its own /tmp."""
+    """Texts of the files ``wanted`` after a run of Yosys. Names are relative, because Yosys as WebAssembly has its own
+    /tmp."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=_runs()) as place:
         folder = Path(place)
         for name, text in {**files, "script.ys": "\n".join(script) + "\n"}.items():

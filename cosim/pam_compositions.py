@@ -76,7 +76,7 @@ class Episode:
     arrival: list[np.ndarray] | None = None
 
     def of_unit(self, unit: int) -> pam_pu.Episode:
-        """What one processing unit sees."""
+        """The episode as one processing unit sees it."""
         more = self.more or [False] * len(self.steps)
         steps = [Step(len(s.k[unit]), s.head_dim, chained) for s, chained in zip(self.steps, more, strict=True)]
         return pam_pu.Episode(steps, [s.q for s in self.steps], [s.k[unit] for s in self.steps],
@@ -85,7 +85,7 @@ class Episode:
 
 @dataclass
 class Outcome(Played):
-    """What a simulation showed; ``feeds`` are the streams of K and V (of a tree, its sources)."""
+    """Outcome of a simulation; ``feeds`` are the streams of K and V (in a tree, its sources)."""
 
     expected: list[Reduced] = field(kw_only=True)
     feeds: list[str] = field(kw_only=True)
@@ -94,12 +94,12 @@ class Outcome(Played):
         return {"cycles": sum(self.cycles(number) for number in range(len(self.run.epochs)))}
 
     def cycles(self, number: int) -> int:
-        """First beat of K to last beat of the result."""
+        """Cycles from the first beat of K to the last beat of the result."""
         log = self.run.epochs[number]
         return log.end_cycle - log.first_of(self.feeds) + 1
 
     def drain_cycles(self, number: int) -> int:
-        """Last beat of V to last beat of the result."""
+        """Cycles from the last beat of V to the last beat of the result."""
         log = self.run.epochs[number]
         return log.end_cycle - log.last_of(self.feeds)
 
@@ -109,7 +109,7 @@ class Outcome(Played):
         return int(max(log.moved[name].sum() for name in self.feeds))
 
     def stall_cycles(self, number: int) -> int:
-        """Most clocks in which a stream offered a beat within a phase that was not taken."""
+        """Clocks in which a stream offered a beat within a phase that was not taken, for the stream with the most."""
         log = self.run.epochs[number]
         return int(max(log.stalled[name][[pam_pu.KEY, pam_pu.VALUE]].sum() for name in self.feeds))
 
@@ -122,7 +122,8 @@ def _feeds(config: Config) -> list[str]:
 
 
 def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Reduced]) -> Stimulus:
-    """Commands, queries, keys and values of episodes; the beats of ``results``, the model's of all their steps."""
+    """Commands, queries, keys and values of episodes. The expected beats are ``results``, the model's results of all
+    their steps."""
     items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, episode in enumerate(episodes):
         items["command"].append(Items.of(_commands(config, episode), epoch=number))
@@ -141,7 +142,7 @@ def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Redu
 
 
 def _commands(config: Config, episode: Episode) -> np.ndarray:
-    """Units with equal steps are selected together, those with most tokens first."""
+    """Payloads of commands. Units with equal steps are selected together, units with most tokens first."""
     rows, select = [], []
     for step, chained in zip(episode.steps, episode.more or [False] * len(episode.steps), strict=True):
         tokens, chunks = np.array(step.tokens), config.processing.chunks(step.head_dim)
@@ -153,7 +154,7 @@ def _commands(config: Config, episode: Episode) -> np.ndarray:
 
 
 def _queries(config: Config, episode: Episode) -> np.ndarray:
-    """A query in several slices goes anew to those units that have another tile."""
+    """Payloads of queries. A query in several slices goes anew to the units that have another tile."""
     processing = config.processing
     data, select = [np.empty((0, processing.lanes), np.int64)], [np.empty((0, config.units), bool)]
     for step in episode.steps:
@@ -184,7 +185,8 @@ def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items:
 
 
 def answered(unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int], results: Sequence[Reduced]) -> Stimulus:
-    """Items, and what a last reduction unit ``unit`` must send for them: ``results``, so many ``steps`` of each epoch."""
+    """The ``items``, and the beats of ``results`` that the final reduction unit ``unit`` must send for them. Each epoch
+    has its number of ``steps``."""
     blocks = [pam_ru.result_beats(unit, result) for result in results]
     first = np.cumsum([0, *steps])
 
@@ -198,13 +200,13 @@ def answered(unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int]
 
 def played(config: Contracted, verilog: str, top: str, stimulus: Stimulus, results: Sequence[Reduced], feeds: list[str],
            **options: Any) -> Outcome:
-    """A stimulus played to the RTL; ``options`` and errors as of :func:`play_stimulus`."""
+    """Play a stimulus to the RTL. ``options`` and errors are as of :func:`play_stimulus`."""
     return Outcome(**vars(play_stimulus(config, verilog, top, stimulus, **options)), expected=list(results), feeds=feeds)
 
 
 def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: str, **options: Any) -> Outcome:
-    """Run episodes through the RTL of a bank group, slice or SSD controller and compare every beat with the functional
-    model; ``options`` and errors as of :func:`play_stimulus`."""
+    """Run episodes through the RTL of a bank group, slice or SSD controller. Every beat is compared with the functional
+    model. ``options`` and errors are as of :func:`play_stimulus`."""
     steps = [step for episode in episodes for step in episode.steps]
     for step in steps:
         config.reduction.check_head_dim(step.head_dim)
@@ -219,15 +221,20 @@ def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: 
 
 def random_decode(config: Config, tokens: Sequence[int], head_dim: int, rng: np.random.Generator, *, kind: str = "normal",
                   normalise: bool = True) -> Decode:
-    """A step with so many tokens of every unit, data as :func:`bankside.cosim.pam_pu.random_episode` makes them."""
+    """A step with the given number of tokens of every unit. Data are as :func:`bankside.cosim.pam_pu.random_episode`
+    makes them."""
     whole = pam_pu.random_episode(config.processing, [Step(int(sum(tokens)), head_dim)], rng, kind=kind)
     cuts = np.cumsum(tokens)[:-1]
     return Decode(whole.q[0], np.split(whole.k[0], cuts), np.split(whole.v[0], cuts), normalise)
 
 
 def stress_episodes(config: Config, rng: np.random.Generator, count: int) -> list[Episode]:
-    """Small random steps of every kind of data: units without a token, with one, with tokens around tile borders; final and
-    inner levels; chained steps where the units take K of a tile before V of the one before."""
+    """Small random steps of every kind of data:
+
+    - units without a token, with one token, with tokens around tile borders
+    - final and inner levels
+    - chained steps where the units take K of a tile before V of the tile before
+    """
     tile, lanes = config.processing.tile_tokens, config.reduction.lanes
     sizes = sorted({0, 1, 2, tile, tile + 1, 2 * tile + 1})
     top = min(config.max_head_dim, 8 * lanes)
@@ -237,7 +244,7 @@ def stress_episodes(config: Config, rng: np.random.Generator, count: int) -> lis
     for number in range(count):
         steps = []
         for place in range(int(rng.integers(1, 4))):
-            # Some units idle, all with the same, or each another number.
+            # Either some units idle and the others have the same number, or each has another number.
             tokens = (rng.choice(sizes, config.units) if number % 3 else
                       np.full(config.units, rng.choice(sizes)) * (rng.random(config.units) < 0.5))
             steps.append(random_decode(config, tokens.tolist(), int(rng.choice(dims)), rng,
@@ -264,7 +271,8 @@ def spread(config: Config, tokens: int) -> list[int]:
 
 
 def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple[float, list[np.ndarray]]:
-    """Time of the memory's program in ns, and for each stream of K and V the clock cycle in which each beat is there."""
+    """Time of the memory's program in ns. Also, for each stream of K and V, the clock cycle from which each beat is
+    available."""
     config: Config = unit.config
     processing, counts = config.processing, step.tokens
     if isinstance(config, PamSsdControllerConfig):
@@ -280,7 +288,7 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
         return nanoseconds, arrivals
     device = load_memory(memory)
     gap_cycles = int(np.ceil(unit.latency["last_k_to_first_v"] / processing.clock_mhz * 1e6 / device.clock_ps))
-    # All banks read the same rows; one with fewer tokens drops what its neighbours read for their last.
+    # All banks read the same rows. A bank with fewer tokens drops the data that its neighbours read for their last.
     timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim)], gap_cycles=gap_cycles)
                for count in set(counts)}
     return float(timings[max(counts)][0].time_ns), [timings[count][1] for count in counts]
@@ -290,11 +298,13 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
 
 
 def bench(request: SimRequest) -> CompositionResult:
-    """Run the whole bench of a bank group, a slice or an SSD controller.
+    """Run the whole bench of a bank group, a slice or an SSD controller. It has five runs, each compared beat by beat:
 
-    Four runs, each compared beat by beat: the measured step with data at every clock; the same with data at the cycles that
-    the memory's timing gives; small random steps of all kinds of data with random stalls on every stream; the same with an
-    output that becomes ready only after it was asked to.
+    - the measured step with data at every clock
+    - the same with data at the cycles that the memory's timing gives
+    - small random steps of all kinds of data with random stalls on every stream
+    - the same with an output that becomes ready only after it was valid
+    - the same from random registers with resets at random clocks
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: CompositionWorkload = request.workload
@@ -346,7 +356,8 @@ def random_partials(config: PamReductionTreeConfig, counts: Sequence[int], head_
 
 def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[tuple[list[Partial], bool]], *, top: str,
                   **options: Any) -> Outcome:
-    """Run steps (partial results of every source, whether the result is normalised) one after the other, an epoch each."""
+    """Run steps one after the other, an epoch each. A step is the partial results of every source, and whether the
+    result is normalised."""
     unit = config.unit
     streams = {port.name: port.layout for port in config.ports() if port.is_input}
     items: dict[str, list[Items]] = {name: [] for name in streams}
@@ -362,8 +373,13 @@ def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[
 
 
 def tree_bench(request: SimRequest) -> TreeResult:
-    """Run the whole bench of a tree: a partial result of every source at a beat a clock, normalised and as an inner level;
-    random numbers of partial results and all kinds of data with stalls; the same with a lazy output."""
+    """Run the whole bench of a tree:
+
+    - a partial result of every source at a beat a clock, normalised and as an inner level
+    - random numbers of partial results and all kinds of data with stalls
+    - the same with a lazy output
+    - the same from random registers with resets at random clocks
+    """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: TreeWorkload = request.workload
     workload.check(config)

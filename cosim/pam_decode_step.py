@@ -1,9 +1,9 @@
 """Bench of ``pam-tier-merge``: whole decode steps of attention, tokens in HBM, DDR and SSD, every tier's units in RTL.
 
-Each tier is one group of units: a bank group of HBM, a bank group of DDR, a channel of the SSD controller with as many
-units. Each runs at its own clock with K and V arriving when the timing engine says; its result crosses to the clock of
-the tier merge, in RTL too. What one simulation gives is what the next one gets; every result is compared with the
-functional models.
+Each tier is one group of units: a bank group of HBM, a bank group of DDR, a channel of the SSD controller. All groups
+have equally many units. Each runs at its own clock, with K and V arriving when the timing engine says. Its result
+crosses to the clock of the tier merge, in RTL too. Each simulation receives the output of the one before. Every result
+is compared with the functional models.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ __all__ = ["KINDS", "Case", "Parts", "bench", "corner_cases", "run_cases"]
 #: Kinds of data.
 KINDS: tuple[DataKind, ...] = get_args(DataKind)
 
-#: Clocks of the receiver that a beat takes from one clock to the other: two flip-flops in a row, as is usual.
+#: Clocks of the receiver that a beat takes to cross to the receiver's clock: two flip-flops in a row, as is usual.
 CROSSING_CYCLES = 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """A decode step: how many tokens, shared over the tiers in these proportions, with this kind of data."""
+    """A decode step: number of tokens, proportions in which the tiers share them, kind of data."""
 
     tokens: int
     shares: tuple[int, int, int]
     kind: DataKind = "normal"
 
     def slots(self) -> list[int]:
-        """Tokens that each tier has room for, just enough for all; a share of at least one token where it is not 0."""
+        """Tokens for which each tier has room, just enough for all. A share that is not 0 has at least one token."""
         total = sum(self.shares)
         if min(self.shares) < 0 or not total:
             raise ConfigError("shares must be three numbers of at least 0, not all 0, not "
@@ -84,8 +84,8 @@ class Parts:
 def placed(case: Case, units: int, page_tokens: int, rng: np.random.Generator) -> list[list[np.ndarray]]:
     """Tokens of every unit of every tier, in the order of their places there, as the placement model puts them.
 
-    The table holds one request, one device of one group a tier; importance is drawn at random and Algorithm 2 exchanges
-    tokens until the calibrated ratios of the tiers' importances are reached.
+    The table holds one request, and one device with one group for each tier. Importance is drawn at random. Algorithm 2
+    exchanges tokens until the calibrated ratios of the tiers' importances are reached.
     """
     table = KvTable([TierShape(name, 1, 1, slots) for name, slots in zip(TIERS, case.slots(), strict=True)])
     table.add([case.tokens])
@@ -133,22 +133,22 @@ class StepResult:
 
     @property
     def reduction_share(self) -> float:
-        """Time from the last beat of K and V that any tier takes to the last beat of the result, over all of the time."""
+        """Fraction of the time that is reduction: from the last beat of K and V at any tier to the last beat of the
+        result."""
         return self.reduction_ns / self.time_ns
 
 
 def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int = 1, stalls: float = 0.0,
               memories: dict[str, str] | None = None) -> tuple[list[StepResult], dict[str, Outcome]]:
-    """Simulate cases: all of them in one simulation of each tier, then all merges in one.
+    """Simulate cases. Each tier has one simulation for all cases, and then one simulation does all merges.
 
     Parameters
     ----------
     stalls : probability that an input is withheld, or an output refused, in a clock
-    memories : memory of each tier; those of ``constraints.pam_layout`` by default
+    memories : memory of each tier; by default as in ``constraints.pam_layout``
 
     Returns
-    -------
-    results of the cases, and what was compared by level
+    ------- results of the cases, and outcomes by level
     """
     rng = np.random.default_rng(seed)
     units, io = parts.hbm.config.units, parts.hbm.config.processing.io
@@ -204,7 +204,7 @@ def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_n
 
 
 def _merge(parts: Parts, tiers: Mapping[str, Outcome], cases: int, **options: Any) -> Outcome:
-    """The merge of what the tiers' RTL gave, beat by beat at the cycles at which it came; ``options`` as of
+    """Merge the results of the tiers' RTL, beat by beat at the cycles at which they came. ``options`` are as of
     :func:`play_stimulus`."""
     config: PamTierMergeConfig = parts.merge.config
     steps = config.unit.command_layout.pack(normalise=np.ones(cases, bool))
@@ -230,10 +230,11 @@ def corner_cases(tokens: int = 96) -> list[Case]:
 
 
 def tiers_of(request: SimRequest) -> Parts:
-    """The tiers of a merge: a bank group of HBM, one of DDR, a channel of the SSD controller with as many units.
+    """The tiers of a merge: a bank group of HBM, a bank group of DDR, a channel of the SSD controller with equally many
+    units.
 
-    Those of the published merge are of the published sizes. Units of another one are as wide as its own, two to a tier, all
-    with the same buffers, and hold a query and two beats of output.
+    For the published merge, the units have the published sizes. For another merge, the units are as wide as the merge's
+    own, two to a tier. All have the same buffers, and hold a query and two beats of output.
     """
     config: PamTierMergeConfig = request.config
     sets: dict[str, tuple[str, ...]] = {"hbm": (), "ddr": (), "ssd": ("groups=1", "reduction.sources=4")}
@@ -259,9 +260,9 @@ def tiers_of(request: SimRequest) -> Parts:
 def bench(request: SimRequest) -> DecodeResult:
     """Run decode steps over three tiers.
 
-    Two runs of every level: the measured step and the corner cases with data at the cycles of the memories; the same with
-    random stalls on every stream besides. A third run, of the merge alone, starts from random registers and is reset at
-    random clocks.
+    Every level has two runs. The first simulates the measured step and the corner cases, with data at the cycles of the
+    memories. The second adds random stalls on every stream. A third run, of the merge alone, starts from random
+    registers and is reset at random clocks.
     """
     workload: DecodeWorkload = request.workload
     workload.check(request.config)
@@ -269,7 +270,7 @@ def bench(request: SimRequest) -> DecodeResult:
     cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corners]
     request.progress("generating the tiers")
     parts = tiers_of(request)
-    # A level is played what the one before gave, so that a run is all levels, each with an outcome of its own.
+    # A level receives the output of the level before, so a run consists of all levels, each with its own outcome.
     campaign: Campaign[Outcome] = Campaign(request, lambda tiers, **options: _merge(parts, tiers, len(cases), **options))
     steps: list[StepResult] = []
     for run, text, seed, stalls in (("memory", "data at the cycles of the memories", request.seed, 0.0),

@@ -1,8 +1,9 @@
 """Bench of ``pam-interface``: the unit between two memories whose controllers keep the constraints of their files.
 
-The memories are C++ beside the Verilated unit. Each has a controller that takes commands in order, opens rows of later ones
-ahead of their turn, and issues every command at the first cycle that the timing engine's tables of that memory allow. What
-was written is compared byte by byte with the model, and the order of all commands with the schedulers' model.
+The memories are C++ beside the Verilated unit. Each has a controller that takes commands in order and opens rows of
+later commands ahead of their turn. It issues every command at the first cycle that the timing engine's tables of that
+memory allow. The written data are compared byte by byte with the model, and the order of all commands with the
+schedulers' model.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simu
 
 @dataclass
 class Outcome(Played):
-    """What a run showed. Times in ns from the first descriptor offered to the last write in the memory."""
+    """Outcome of a run. Times are in ns, from the first descriptor offered to the last write in the memory."""
 
     config: PamInterfaceConfig = field(kw_only=True)
     tokens: int = field(kw_only=True)
@@ -70,7 +71,7 @@ class Outcome(Played):
 
     @property
     def fraction(self) -> float:
-        """Throughput as a share of the slower memory's own rate for the same accesses in its best order."""
+        """Throughput as a fraction of the slower memory's own rate for the same accesses in its best order."""
         return max(self.source_own_ns, self.destination_own_ns) / self.time_ns if self.time_ns else 0.0
 
     @property
@@ -81,17 +82,17 @@ class Outcome(Played):
 
 # Patterns --------------------------------------------------------------------------------------------------------------
 
-#: From row hits to row conflicts: tokens in runs of consecutive slots, so many to a run, run after run. In ``spread`` the
-#: descriptors take a token of every run in turn, as a host does that knows the groups. ``one-bank`` puts every token in
-#: another row of the same bank. Where a command reaches several chips, a run is that many slots of all of them, and what
-#: comes in turn are bundles; in ``random`` each token is by itself.
+#: Patterns from row hits to row conflicts, with the number of tokens in a run. A run takes consecutive slots, and runs
+#: follow each other. In ``spread`` the descriptors take a token of every run in turn, as a host does that knows the
+#: groups. ``one-bank`` puts every token in another row of the same bank. If a command reaches several chips, a run is
+#: that many slots of all chips, and bundles come in turn. In ``random`` each token is by itself.
 PATTERNS: dict[str, int] = {"sequential": 256, "spread": 64, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
 
 
 def pattern(side: MemorySide, token_bytes: int, name: str, count: int,
             rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Groups and slots of ``count`` tokens (fewer in ``one-bank`` if it has fewer rows); no place twice. Runs lie anywhere
-    in the memory."""
+    """Groups and slots of ``count`` tokens (fewer in ``one-bank`` if it has fewer rows). No place occurs twice. Runs
+    lie anywhere in the memory."""
     layout = side.layout
     chips = 1 if name == "random" else side.chips
     slots = layout.slots_of_group(token_bytes)
@@ -135,8 +136,8 @@ def _numbers(path: Path, values: Any) -> None:
 
 
 def _memory_files(folder: Path, config: PamInterfaceConfig, name: str) -> None:
-    """Tables of a side's memory, and where its commands say what; a side that is none of the tiers takes an access a cycle
-    of the unit's clock."""
+    """Write the tables of a side's memory, and the places of the fields in its commands. A side that is none of the
+    tiers takes one access in every cycle of the unit's clock."""
     side: MemorySide = getattr(config, name)
     commands = config.read_layout if name == "source" else config.write_layout
     tier = TIERS.get(side.format)
@@ -180,8 +181,12 @@ def _run(command: list[str], top: str) -> dict[str, float]:
 
 
 def own_ns(program: Path, config: PamInterfaceConfig, name: str, tokens: Tokens) -> float:
-    """Time of the commands of tokens on one memory alone, in the best of these orders: as the tokens come; accesses of a
-    row together, the rows of different banks one after the other; the same with an access of each group's row in turn."""
+    """Time of the commands of tokens on one memory alone, in the best of these orders:
+
+    - as the tokens come
+    - accesses of a row together, the rows of different banks one after the other
+    - the same with an access of each group's row in turn
+    """
     whole: MemorySide = getattr(config, name)
     group, slot = getattr(tokens, f"{name}_group"), getattr(tokens, f"{name}_slot")
     if whole.chips > 1:
@@ -195,7 +200,7 @@ def own_ns(program: Path, config: PamInterfaceConfig, name: str, tokens: Tokens)
     by_row = np.lexsort((row, state))
 
     def rank(starts: np.ndarray, counted: np.ndarray) -> np.ndarray:
-        """How many ``counted`` there were since the last start, along ``by_row``; in the order of the accesses."""
+        """Number of ``counted`` since the last start, along ``by_row``, in the order of the accesses."""
         total = np.cumsum(counted)
         out = np.empty(len(by_row), np.int64)
         out[by_row] = total - np.maximum.accumulate(np.where(starts, total, 0))
@@ -221,8 +226,8 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
              resets: int = 0) -> Outcome:
     """Move tokens through the RTL; compare every byte written, every tag, and the order of all commands.
 
-    With ``power_up="random"`` or ``resets`` everything is simulated from zeros with no further reset before. What the unit
-    does from other states must be the same in every clock; every difference is a mismatch.
+    With ``power_up="random"`` or ``resets`` everything is first simulated from zeros, with no further reset. From other
+    states the unit must behave the same in every clock. Every difference is a mismatch.
 
     Parameters
     ----------
@@ -331,12 +336,14 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
                    written=Image(addresses, blocks))
 
 
-#: What the program notes of a run, and numbers an entry: first the clock cycle, but for the bytes written.
+#: Logs that the program writes of a run, and the numbers in an entry. The first number is the clock cycle, except in
+#: the log of bytes written.
 LOGS = {"accept": 1, "reads": 2, "writes": 3, "arrive": 1, "done": 2, "data": 1}
 
 
 def _meant(side: MemorySide, written: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Bytes written, 0 in chips that a write (cycle, address, chips) does not reach: those may be anything."""
+    """Bytes written. Chips that a write (cycle, address, chips) does not reach may get any bytes, which are set to 0
+    here."""
     at = np.arange(len(data))
     command = at // (side.access_bytes * side.chips)
     meant = written[np.minimum(command, len(written) - 1), 2] >> at // side.port_bytes % side.chips & 1
@@ -344,7 +351,7 @@ def _meant(side: MemorySide, written: np.ndarray, data: np.ndarray) -> np.ndarra
 
 
 def _differences(plain: dict[str, np.ndarray], logs: dict[str, np.ndarray], clock: int | None) -> list[str]:
-    """How what was noted until ``clock`` (None: to the end) differs from the beginning of ``plain``."""
+    """Differences between the logs until ``clock`` (None: to the end) and the beginning of ``plain``."""
     found = []
     for name, got in logs.items():
         want = plain[name]
@@ -365,8 +372,8 @@ def _bytes(path: Path, values: np.ndarray) -> None:
 
 
 def _by_command(side: MemorySide, image: Image) -> tuple[np.ndarray, np.ndarray]:
-    """What a memory holds as its commands see it: addresses in commands, and the bytes of each command beat by beat with
-    those of the first chip first; 0 in chips that hold nothing there."""
+    """Contents of a memory as its commands see it: addresses in commands, and the bytes of each command beat by beat.
+    The bytes of the first chip come first in each beat. Chips that hold nothing there have 0."""
     rest, inner = np.divmod(image.address // side.access_bytes, side.banks * side.rows * side.columns)
     group, chip = np.divmod(rest, side.chips)
     addresses, at = np.unique(group * (side.banks * side.rows * side.columns) + inner, return_inverse=True)
@@ -376,7 +383,8 @@ def _by_command(side: MemorySide, image: Image) -> tuple[np.ndarray, np.ndarray]
 
 
 def _by_chip(side: MemorySide, written: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inverse for writes (cycle, address, chips): addresses and bytes of what was written in each chip."""
+    """Inverse of :func:`_by_command` for writes (cycle, address, chips): addresses and bytes of the data written in
+    each chip."""
     size = side.access_bytes * side.chips
     whole = min(len(written), len(data) // size)
     group, inner = np.divmod(written[:whole, 1], side.banks * side.rows * side.columns)
@@ -395,7 +403,7 @@ def _descriptors(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
 
 
 def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, np.ndarray]) -> str:
-    """What is first out of the order of the schedulers' model; empty if nothing is."""
+    """The first command that differs from the order of the schedulers' model, as text; empty if there is none."""
     def flat(side: MemorySide, a: Any) -> int:
         return ((a.group * side.banks + a.bank) * side.rows + a.row) * side.columns + a.column
 
@@ -414,7 +422,7 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
     members: list[list[int]] = [[] for _ in range(int(number[-1]) + 1)]  # tokens of each bundle
     for token, bundle in enumerate(number.tolist()):
         members[bundle].append(token)
-    # What the sender orders are bundles, from when the last token of each is described.
+    # The sender orders bundles, each from the cycle on in which its last token is described.
     read_as = members if source.chips > 1 else [[token] for token in range(len(tokens))]
     arrivals = ((int(logs["accept"][them[-1], 0]), int(tokens.source_group[them[0]]) // source.chips,
                  int(tokens.source_slot[them[0]])) for them in read_as)
@@ -452,7 +460,8 @@ def random_tokens(config: PamInterfaceConfig, name: str, count: int, rng: np.ran
 
 def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, stalls: float = 0.0, seed: int = 1,
             top: str = "pam_interface", kind: str = "runs-8") -> list[Outcome]:
-    """Tokens through several interfaces, one after the other: what one wrote is what the next reads.
+    """Move tokens through several interfaces, one after the other. Each interface reads the data that the one before
+    wrote.
 
     The destination of each stage is the source of the next. The last memory's tokens are compared with the first's.
     """
@@ -476,16 +485,16 @@ def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, sta
     return outcomes
 
 
-#: Time on the slower memory that a measured pattern may take, ns: a page of flash takes 30 us to read and 200 us to write,
-#: for one token or for many.
+#: Longest time in ns that a measured pattern may take on the slower memory. A page of flash takes 30 us to read and
+#: 200 us to write, for one token or for many.
 MEASURED_NS = 1_000_000.0
 
 
 def bench(request: SimRequest) -> PamInterfaceResult:
     """Run the whole bench of ``pam-interface``.
 
-    Every pattern of :data:`PATTERNS` at full speed (fewer tokens where the memory is slow), then with random stalls on
-    every stream; each compared byte by byte and command by command.
+    Every pattern of :data:`PATTERNS` runs at full speed (with fewer tokens if the memory is slow), then with random
+    stalls on every stream. Each run is compared byte by byte and command by command.
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: TransferWorkload = request.workload

@@ -19,8 +19,8 @@ def partial_beats(layout: Layout, m: np.ndarray, scalar: np.ndarray, o: np.ndarr
     Parameters
     ----------
     layout : as ``constraints.units.pam_partials.partial_layout`` makes it
-    m : what the first beat of each carries: the row maximum, with the scale above it if there is one
-    scalar, kind : what the second beat carries
+    m : contents of the first beat of each: the row maximum, with the scale above it if there is one
+    scalar, kind : contents of the second beat, and their kind
     o : elements of O, shape ``(partial results, head_dim)``
     all_final : whether ``final`` is on every beat of O of the last partial result; else only on its last
     """
@@ -37,7 +37,8 @@ def partial_beats(layout: Layout, m: np.ndarray, scalar: np.ndarray, o: np.ndarr
 
 
 def beat_name(results: Sequence[tuple[str, int]], at: int) -> str:
-    """What the beat ``at`` is in a row of partial results, each with a name and so many beats of O after m and l."""
+    """Name of beat ``at`` in a sequence of partial results. Each result has a name and a number of beats of O, which
+    follow m and l."""
     for name, chunks in results:
         if at < 2 + chunks:
             return f"{name}, " + (("m", "l")[at] if at < 2 else f"O chunk {at - 2}")

@@ -1,4 +1,4 @@
-"""Bench of ``pam-pu``: steps of local attention, bit for bit against the functional model, in cycles against the ideal."""
+"""Bench of ``pam-pu``: local attention, compared bit for bit with the functional model and in cycles with the ideal."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Episode:
 
 @dataclass
 class Outcome(Played):
-    """What a simulation of episodes showed.
+    """Outcome of a simulation of episodes.
 
-    ``cycles`` of an episode count from its first accepted K/V beat to its last result beat; ``stall_cycles`` are clocks
-    in which a K or V beat was offered within a phase and not taken; ``exposed_softmax_cycles`` those in which the first
-    V beat of a tile waited for the tile's softmax.
+    ``cycles`` of an episode count from its first accepted K/V beat to its last result beat. ``stall_cycles`` are clocks
+    in which a K or V beat was offered within a phase and not taken. ``exposed_softmax_cycles`` are clocks in which the
+    first V beat of a tile waited for the tile's softmax.
     """
 
     config: PamPuConfig = field(kw_only=True)
@@ -76,7 +76,7 @@ class Outcome(Played):
 
     @property
     def ideal_cycles(self) -> int:
-        """One column burst per clock."""
+        """Cycles at one column burst per clock."""
         return self._total("moved", range(4))
 
     @cached_property
@@ -110,7 +110,7 @@ class Outcome(Played):
 
 
 def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
-    """K and V of an episode, ``number`` being its epoch, with their tags."""
+    """K and V of an episode with their tags. ``number`` is the episode's epoch."""
     beats, lanes = config.beats(episode.steps), config.lanes
     data = np.empty((len(beats), lanes), np.int64)
     for step in range(len(episode.steps)):
@@ -128,7 +128,8 @@ def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
 
 
 def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials]) -> Stimulus:
-    """Commands, queries, keys and values of episodes; the beats of ``partials``, the model's results of all their steps."""
+    """Commands, queries, keys and values of episodes. The expected beats are ``partials``, the model's results of all
+    their steps."""
     lists: dict[str, list[Items]] = {"command": [], "query": [], "kv": []}
     targets = []
     lanes = config.lanes
@@ -163,8 +164,8 @@ def result_beats(config: PamPuConfig, part: Partials) -> np.ndarray:
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
              **options: Any) -> Outcome:
-    """Run episodes through the RTL and compare every result beat with the functional model; ``options`` and errors as of
-    :func:`play_stimulus`."""
+    """Run episodes through the RTL and compare every result beat with the functional model. ``options`` and errors are
+    as of :func:`play_stimulus`."""
     partials = [part for episode in episodes for part in episode.partials(config)]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials), **options)
     received = _received(config, partials, played.run.outputs["result"]) if not played.mismatches else partials
@@ -176,7 +177,7 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
 
 
 def _received(config: PamPuConfig, shapes: Sequence[Partials], got: np.ndarray) -> list[Partials]:
-    """Partials as they came out of the RTL (equal to the model's, once compared)."""
+    """Partial results from the RTL (equal to the model's, once compared)."""
     out, at, layout = [], 0, config.result_layout
     for shape in shapes:
         tiles, dim = shape.o.shape
@@ -209,11 +210,14 @@ def special_numbers(fmt: FloatFormat) -> np.ndarray:
 
 
 def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Generator, *, kind: str = "normal") -> Episode:
-    """Random data for steps.
+    """Random data for steps, of one ``kind``:
 
-    ``kind``: ``normal`` (as in a language model: unit-variance keys and values, query scaled by 1/sqrt(head_dim));
-    ``wide`` (magnitudes over the whole range); ``bits`` (any bit pattern, NaN and infinities included); ``special``
-    (corner values only); ``equal`` (all keys equal, so all scores are); ``dominant`` (one key far above the rest).
+    - ``normal`` (as in a language model: unit-variance keys and values, query scaled by 1/sqrt(head_dim))
+    - ``wide`` (magnitudes over the whole range)
+    - ``bits`` (any bit pattern, NaN and infinities included)
+    - ``special`` (corner values only)
+    - ``equal`` (all keys equal, so all scores are)
+    - ``dominant`` (one key far above the rest)
     """
     io = config.io
 
@@ -270,11 +274,12 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
 
 
 def bench(request: SimRequest) -> PamPuResult:
-    """Run the whole bench of ``pam-pu``.
+    """Run the whole bench of ``pam-pu``. Each run is compared beat by beat:
 
-    Four runs, each compared beat by beat: the measured step with data at every clock; the same with data at the cycles
-    that the memory's timing gives; small random steps of all kinds of data with random stalls on every stream; the same
-    with an output that becomes ready only after it was asked to.
+    - the measured step with data at every clock
+    - the same with data at the cycles that the memory's timing gives
+    - small random steps of all kinds of data with random stalls on every stream
+    - the same with an output that becomes ready only after it was valid
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: AttentionWorkload = request.workload
@@ -282,8 +287,8 @@ def bench(request: SimRequest) -> PamPuResult:
     device = load_memory(memory)
     step = Step(tokens, head_dim)
     config.check_step(step)
-    attention_program(config, device, [step])  # tells before the long part if the step does not fit the memory
-    # A single tile has nothing to hide its softmax behind: it shows the latency.
+    attention_program(config, device, [step])  # fails before the long part if the step does not fit the memory
+    # The softmax of a single tile is not hidden behind other work: it shows the latency.
     probe = Step(min(config.tile_tokens, config.max_tokens), head_dim)
     main = random_episode(config, [step], rng)
 
@@ -332,9 +337,9 @@ def bench(request: SimRequest) -> PamPuResult:
 
 def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: int, banks: int, queries: int,
                      head_dim: int, gap_cycles: int, seed: int = 1, top: str = "pam_pu") -> dict[str, Any]:
-    """One KV head's decode step, its tokens spread evenly over the banks of a channel: token t lies in bank t modulo
-    ``banks``. All banks read the same rows and columns, so their data arrive at the same cycles; the units are
-    independent, and their work is played to one simulated unit, bank after bank.
+    """One KV head's decode step. Its tokens are spread evenly over the banks of a channel: token t lies in bank t
+    modulo ``banks``. All banks read the same rows and columns, so their data arrive at the same cycles. The units are
+    independent, so one simulated unit does their work, bank after bank.
 
     Parameters
     ----------
@@ -343,7 +348,7 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
 
     Returns
     -------
-    dict: what was compared, the channel's time, and the error of the merged result of every query against attention
+    dict: figures of the comparison, the channel's time, and the error of every query's merged result against attention
     over all tokens in binary64.
     """
     rng = np.random.default_rng(seed)
@@ -356,7 +361,8 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
     timing, arrival = measured_timing(config, memory, _group_steps(longest, queries, head_dim), gap_cycles=gap_cycles)
     for share in shares:
         steps = _group_steps(len(share), queries, head_dim)
-        # A bank with a token less reads what its neighbours read and drops it: the unit sees the rest at its time.
+        # A bank with one token less reads the same columns as its neighbours and drops the last token's data. Its unit
+        # gets the other data at their usual time.
         here = arrival if len(share) == longest else measured_timing(config, memory, steps, gap_cycles=gap_cycles)[1]
         episodes.append(Episode(steps, q, [k[share]] * queries, [v[share]] * queries, here))
     outcome = simulate(config, verilog, episodes, top=top, seed=seed)

@@ -1,4 +1,4 @@
-"""Bench of ``pam-ru``: merges of partial results, bit for bit against the functional model, in cycles against the ideal."""
+"""Bench of ``pam-ru``: merges of partial results, compared bit for bit with the model and in cycles with the ideal."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Merge:
 
 @dataclass
 class Outcome(Played):
-    """What a simulation of episodes (lists of steps) showed.
+    """Outcome of a simulation of episodes (lists of steps).
 
-    ``cycles`` of an episode count from its first accepted beat to its last result beat, ``merge_cycles`` to its last
-    accepted beat of O; ``ideal_cycles`` are the beats of O of all partial results, one a clock.
+    ``cycles`` of an episode count from its first accepted beat to its last result beat. ``merge_cycles`` count to its
+    last accepted beat of O. ``ideal_cycles`` are the beats of O of all partial results, one a clock.
     """
 
     config: PamRuConfig = field(kw_only=True)
@@ -95,7 +95,7 @@ def source_beats(config: PamRuConfig, layout: Layout, source: Partial, *, all_fi
 
 
 def result_beats(config: PamRuConfig, result: Reduced) -> np.ndarray:
-    """Payloads of a result as the unit must send it: a normalised one has a logarithm."""
+    """Payloads of a result as the unit must send it. A normalised result has a logarithm."""
     normalised = result.log_sum is not None
     return partial_beats(config.result_layout, _maxima(config, result), np.atleast_1d(
         result.log_sum if result.log_sum is not None else result.l), result.o[None],
@@ -103,13 +103,14 @@ def result_beats(config: PamRuConfig, result: Reduced) -> np.ndarray:
 
 
 def _maxima(config: PamRuConfig, partial: Partial) -> np.ndarray:
-    """Row maxima, each with its scale above it."""
+    """Row maxima, each with its scale in the bits above."""
     layout = config.maximum_layout
     return layout.lowest(layout.pack(m=np.atleast_1d(partial.m), scale=np.atleast_1d(partial.scale)), "m", layout.bits)
 
 
 def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: Sequence[Reduced]) -> Stimulus:
-    """Commands and partial results of episodes; the beats of ``results``, the model's of all their steps."""
+    """Commands and partial results of episodes. The expected beats are ``results``, the model's results of all their
+    steps."""
     items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, steps in enumerate(episodes):
         commands = config.command_layout.pack(normalise=np.array([step.normalise for step in steps]))
@@ -137,7 +138,7 @@ def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: 
 def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru",
              **options: Any) -> Outcome:
     """Run episodes (lists of steps that follow each other) through the RTL and compare every result beat with the
-    functional model; ``options`` and errors as of :func:`play_stimulus`."""
+    functional model. ``options`` and errors are as of :func:`play_stimulus`."""
     steps = [step for episode in episodes for step in episode]
     for step in steps:
         config.check_head_dim(step.head_dim)
@@ -161,13 +162,18 @@ def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
 
 def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator, *,
                  normalise: bool = True, kind: str = "normal") -> Merge:
-    """Random partial results, ``counts`` of each source.
+    """Random partial results, ``counts`` of each source, of one ``kind``:
 
-    ``kind``: ``normal`` (as processing units send: scores of unit variance, l from 1 to 32); ``spread`` (maxima tens
-    apart); ``bits`` (any bit pattern, NaN and infinities included); ``special`` (corner values only); ``equal`` (all
-    maxima equal); ``dominant`` (one maximum far above the rest); ``extreme`` (maxima of plus and minus 65504);
-    ``rising`` (every maximum above the one before); ``empty`` (identities, some or all); ``scaled`` (with scales, as
-    reduction units send).
+    - ``normal`` (as processing units send: scores of unit variance, l from 1 to 32)
+    - ``spread`` (maxima tens apart)
+    - ``bits`` (any bit pattern, NaN and infinities included)
+    - ``special`` (corner values only)
+    - ``equal`` (all maxima equal)
+    - ``dominant`` (one maximum far above the rest)
+    - ``extreme`` (maxima of plus and minus 65504)
+    - ``rising`` (every maximum above the one before)
+    - ``empty`` (identities, some or all)
+    - ``scaled`` (with scales, as reduction units send)
     """
     io, acc, score = config.io, config.acc, config.score
     sources = []
@@ -228,16 +234,17 @@ def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> 
 
 
 def spread_counts(config: PamRuConfig, partials: int) -> list[int]:
-    """So many partial results in all, evenly over the sources; one that would have none sends an identity."""
+    """Number of partial results of each source: ``partials`` in all, evenly spread. A source that would have none sends
+    an identity."""
     return [max(1, partials // config.sources + (n < partials % config.sources)) for n in range(config.sources)]
 
 
 def bench(request: SimRequest) -> PamRuResult:
-    """Run the whole bench of ``pam-ru``.
+    """Run the whole bench of ``pam-ru``. Each run is compared beat by beat:
 
-    Three runs, each compared beat by beat: the measured merge with a beat at every clock on every source, normalised, and
-    then the same as a non-final level; small random steps of all kinds of data with random stalls on every stream; the
-    same with an output that becomes ready only after it was asked to.
+    - the measured merge with a beat at every clock on every source, normalised, and then the same as a non-final level
+    - small random steps of all kinds of data with random stalls on every stream
+    - the same with an output that becomes ready only after it was valid
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: PamRuWorkload = request.workload

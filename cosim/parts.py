@@ -1,4 +1,4 @@
-"""The parts of a design that are worth mapping or compiling once: modules of which there are many."""
+"""Parts of a design that are worth mapping or compiling only once: modules with many instances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PartText:
     name : name of its top module
     text : its Verilog, with the parts inside it as black boxes
     boxes : names of these parts
-    count : how many of it the design has
+    count : number of its instances in the design
     """
 
     name: str
@@ -36,9 +36,9 @@ class PartText:
 def split(verilog: str, top: str) -> list[PartText]:
     """Parts of a design written by Amaranth, the design's own module first.
 
-    A module of a plain name besides ``top`` is one of which there are many instances (its submodules have names with dots
-    behind its own). It is a part of its own if it has the attribute ``keep_hierarchy``, or if all its ports are those of
-    streams, a clock and a reset.
+    A module with a plain name, besides ``top``, has many instances. (The names of its submodules have dots behind its
+    own name.) It is a part of its own if it has the attribute ``keep_hierarchy``. It is also a part of its own if all
+    its ports belong to streams, except a clock and a reset.
     """
     modules: dict[str, list[str]] = {}
     text: list[str] = []

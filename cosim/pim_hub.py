@@ -1,4 +1,5 @@
-"""Bench of ``pim-hub``: commands of the hub, bit for bit against the functional model, in cycles against the ideal."""
+"""Bench of ``pim-hub``: the hub's commands, compared bit for bit with the functional model and in cycles with the
+ideal."""
 
 from __future__ import annotations
 
@@ -38,22 +39,22 @@ class HubStep:
 
 @dataclass
 class Outcome(Played):
-    """What a simulation of episodes (lists of steps) showed; ``given``: registers that the host got."""
+    """Outcome of a simulation of episodes (lists of steps); ``given``: registers that the host received."""
 
     given: list[np.ndarray] = field(kw_only=True)
 
     def cycles(self, number: int) -> int:
-        """Of an episode: from its first accepted command to its last output, both included."""
+        """Cycles of an episode, from its first accepted command to its last output, both included."""
         log = self.run.epochs[number]
         return log.end_cycle - int(log.first["command"][0]) + 1
 
 
-#: Clocks that a command of the EPU may take beside its words, over those of an item.
+#: Clocks that a command of the EPU may take beside its words, divided by the clocks of an item.
 SCALAR_WORK = 20
 
 
 def stimulus(config: PimHubConfig, model: HubModel, episodes: Sequence[Sequence[HubStep]]) -> Stimulus:
-    """Commands and words of episodes; words to host and channels of ``model``, which executes them."""
+    """Commands and words of episodes, and the expected words to host and channels. ``model`` executes the commands."""
     inputs = [port.name for port in streams(config) if port.is_input]
     outputs = [port.name for port in streams(config) if not port.is_input]
     layout = layouts(config)
@@ -95,7 +96,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
     ----------
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other; each must end with RD_GPR
-    options : and errors as of :func:`play_stimulus`
+    options : as of :func:`play_stimulus`, and the same errors
     """
     model = HubModel(config)
     return Outcome(**vars(play_stimulus(config, verilog, top, stimulus(config, model, episodes), **options)),
@@ -104,7 +105,7 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
 
-#: Words of the vectors of random commands at most.
+#: Largest number of words in a vector of a random command.
 LONGEST = 128
 
 
@@ -118,9 +119,9 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
 
 
 def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
-    """Writes of all registers that are reached; random commands, each after those before it but for transfers among
-    themselves; then what they reach is read. Of a large hub that is a part of its registers, somewhere in them, and vectors
-    are no longer than :data:`LONGEST` words."""
+    """Writes of all registers that commands reach, random commands, and then reads of these registers. Each command
+    follows the commands before it, except transfers among themselves. In a large hub the commands reach only some of
+    its registers, somewhere in them. Vectors then have at most :data:`LONGEST` words."""
     room = min(config.registers, config.beats, LONGEST)
     whole = config.registers <= min(4 * room, config.max_elements)
     reach = config.registers if whole else min(4 * room, config.max_elements)
@@ -158,7 +159,7 @@ def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int
 
 
 def overlapped_steps(config: PimHubConfig, rng: np.random.Generator) -> list[HubStep]:
-    """The EPU on one half of the registers while words move from and to the other half."""
+    """The EPU works on one half of the registers while words move from and to the other half."""
     half, word = config.registers // 2, config.lanes
     count = min(half, config.beats, 8 * LONGEST)
     load = [HubStep(HubCommand("WR_GPR", count, at), numbers(config.fmt, (count, word), "normal", rng)) for at in (0, half)]
@@ -175,7 +176,7 @@ def overlapped_steps(config: PimHubConfig, rng: np.random.Generator) -> list[Hub
 
 
 def exact(op: str, x: np.ndarray, epsilon: float) -> np.ndarray:
-    """What SOFTMAX, LAYERNORM or RMSNORM means, in binary64."""
+    """Result of SOFTMAX, LAYERNORM or RMSNORM in binary64."""
     if op == "SOFTMAX":
         p = np.exp(x - x.max())
         return p / p.sum()
@@ -190,16 +191,17 @@ def error(config: PimHubConfig, op: str, x: np.ndarray, got: np.ndarray) -> np.n
 
 # Bench ----------------------------------------------------------------------------------------------------------------
 
-#: Passes over a vector: words of each command that go through the EPU, a clock each.
+#: Passes over a vector: how often each word of a command goes through the EPU, a clock each.
 PASSES = {"SOFTMAX": 3, "LAYERNORM": 3, "RMSNORM": 2, "EWADD": 2, "GPR_MUL": 2}
 
 
 def bench(request: SimRequest) -> PimHubResult:
-    """Run the whole bench of ``pim-hub``.
+    """Run the whole bench of ``pim-hub``:
 
-    Each command of the EPU on a vector of ``tokens`` elements and on one of half of them; the EPU beside transfers; random
-    commands with all kinds of data and stalls on every stream; the same with outputs that become ready only after they were
-    asked to.
+    - each command of the EPU on a vector of ``tokens`` elements and on a vector of half that length
+    - the EPU beside transfers
+    - random commands with all kinds of data and stalls on every stream
+    - the same with outputs that become ready only after they were valid
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     tokens = request.workload.tokens

@@ -1,4 +1,4 @@
-"""What a unit's bench is asked for, and what it answers: the interface between the command line and every bench."""
+"""The request to a unit's bench: the interface between the command line and every bench."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class SimRequest:
     module : name of its top module
     latency : its fixed latencies in clocks by name
     model : the unit's functional model
-    workload : what is to be simulated: the unit's workload
+    workload : the unit's workload, which is to be simulated
     seed : of data and stalls
     waves : file for a waveform without suffix
     progress : called with a line of text at each stage
-    quick : a look, no measurement: few random episodes with stalls alone, and the end at the first run that differs from
-        the model
-    part : gives other units for a bench of several: called with the name of a unit, a preset and ``key=value`` settings
+    quick : a check without a measurement: a few random episodes with stalls only. The bench ends at the first run that
+        differs from the model
+    part : gives other units to a bench of several units: called with a unit's name, a preset and ``key=value`` settings
     """
 
     config: Any

@@ -1,4 +1,4 @@
-"""Play recorded items to a unit's streams and collect what it answers: the bench that every unit shares."""
+"""Play recorded items to a unit's streams and collect its answers: the bench that all units share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .build import build_model, model_arguments, simulator_environment
 __all__ = ["POWER_UP", "TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play",
            "reset_clocks", "verdict"]
 
-#: Classes of items that are counted apart.
+#: Number of classes of items that are counted separately.
 TAGS = 4
 
 
@@ -35,7 +35,7 @@ TAGS = 4
 class StreamPort:
     """A stream of the unit: its name in the bench, its port prefix, payload width in bits, direction.
 
-    ``numbers``: name, lowest bit and format of what waveforms show as numbers too.
+    ``numbers``: name, lowest bit and format of each part that waveforms also show as a number.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Items:
     ----------
     payload : uint8 array of shape ``(items, payload_bytes)``, least significant byte first
     epoch, cycle : integer arrays of shape ``(items,)``
-        An item is offered in its epoch, not before that cycle of it.
+        An item is offered in its epoch, not before this cycle of the epoch.
     tag : integer array, below ``TAGS``
     """
 
@@ -143,23 +143,23 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
          resets: int = 0) -> StreamRun:
     """Simulate a unit. It is reset once before its first item.
 
-    With ``power_up="random"`` or ``resets`` everything is simulated from zeros with no further reset before. What the unit
-    does from other states must be the same items in the same cycles; every difference is one of ``faults``.
+    With ``power_up="random"`` or ``resets`` everything is first simulated from zeros, with no further reset. From other
+    states the unit must give the same items in the same cycles. Every difference is one of ``faults``.
 
     Parameters
     ----------
     verilog, top : text and name of the unit's module; its ports are ``NAME__valid`` / ``__ready`` / ``__payload``
     ports : all its streams
     items : for every input stream
-    targets : for every output stream, how many items end each epoch
+    targets : for every output stream, the number of items that end each epoch
     stalls : probability, per stream, that an input is not offered or an output not accepted in a cycle
     lazy : outputs become ready only after they were valid for a cycle
     seed : of the stalls, of random contents and of the clocks of resets
     limit : cycles after which an epoch counts as hung
     waves : file to copy the waveform to (the suffix is set by the format: ``.fst`` or ``.vcd``)
     power_up : what registers and memories hold before the first reset: ``"zeros"`` or ``"random"``
-    resets : how often the unit is reset again: first when all has been played, then at random clocks. What came before is
-        compared and left out, and everything is played from the first item again
+    resets : number of further resets: the first when all items have been played, the others at random clocks. Answers
+        before a reset are compared and left out of the result. Then everything is played from the first item again
 
     Raises
     ------
@@ -184,18 +184,18 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
                      played[-1].cycles)
 
 
-#: What registers and memories of a unit can hold before its first reset.
+#: Contents that registers and memories of a unit can have before its first reset.
 POWER_UP = ("zeros", "random")
 
 
 def reset_clocks(length: int, resets: int, seed: int) -> list[int]:
-    """After how many clocks a run of ``length`` clocks is reset: at its end, then anywhere."""
+    """Clocks after which a run of ``length`` clocks is reset: at its end, then anywhere."""
     return [length - 1, *np.random.default_rng(seed).integers(1, length, max(resets - 1, 0)).tolist()][:resets]
 
 
 @dataclass
 class _Played:
-    """What the bench saw between two resets."""
+    """Answers and counts between two resets, as the bench saw them."""
 
     outputs: dict[str, np.ndarray]
     cycles: dict[str, np.ndarray]
@@ -205,7 +205,7 @@ class _Played:
 
 
 def _differences(plain: _Played, done: _Played, targets: Mapping[str, np.ndarray], clock: int | None) -> list[str]:
-    """How what was played until ``clock`` (None: to the end) differs from the beginning of ``plain``."""
+    """Differences between the answers until ``clock`` (None: to the end) and the beginning of ``plain``."""
     found = [f"epoch {n} has other cycles: {got} instead of {want}"
              for n, (got, want) in enumerate(zip(done.lines, plain.lines, strict=False)) if got != want][:1]
     starts = np.cumsum([0, *(log.end_cycle + 1 for log in plain.epochs)])
@@ -238,8 +238,8 @@ class _Unit:
     def run(self, items: Mapping[str, Items], targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float],
             lazy: bool, seed: int, limit: int, random: bool = False,
             resets: Sequence[int] = ()) -> tuple[list[_Played], int, float, Path | None]:
-        """Play the items once, and again from the first after each reset: what came each time, all clocks, seconds of the
-        simulation, file of the waveform."""
+        """Play the items once, and again from the first item after each reset. Returns the answers of each time, the
+        number of all clocks, seconds of the simulation, and the file of the waveform."""
         inputs = [p for p in self.ports if p.is_input]
         outputs = [p for p in self.ports if not p.is_input]
         text = bench_text(self.top, inputs, outputs, clocked=is_clocked(self.verilog), waves=self.waves is not None)
@@ -285,12 +285,12 @@ class _Unit:
 
 
 def _parts(text: bytes) -> list[bytes]:
-    """What a file of the bench holds from reset to reset."""
+    """Contents of a bench's file, split at the resets."""
     return re.split(rb"^reset.*\n", text, flags=re.MULTILINE)
 
 
 def is_clocked(verilog: str) -> bool:
-    """Whether a unit has a clock at all: one without registers has none."""
+    """Whether a unit has a clock. A unit without registers has none."""
     return re.search(r"\binput\s+(wire\s+)?clk\b", verilog) is not None
 
 
@@ -306,7 +306,7 @@ def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamP
 
 
 def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bool) -> float:
-    """Run the program under cocotb in ``work``; seconds of wall time of the simulator process."""
+    """Run the program under cocotb in ``work``. Returns the wall time of the simulator process in seconds."""
     import time
 
     from cocotb_tools import config
@@ -354,7 +354,7 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
 
 
 def _read_log(text: bytes, inputs: Sequence[StreamPort]) -> tuple[list[EpochLog], list[str], list[str]]:
-    """Counts of epochs, faults, and the lines of epochs as they are."""
+    """Counts of epochs, faults, and the unchanged lines of epochs."""
     epochs, faults, lines = [], [], []
     for line in text.decode().splitlines():
         kind, *rest = line.split()
@@ -382,15 +382,15 @@ def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, n
             part: Callable[[str, int, int], str] | None = None) -> tuple[int, str | None, list[str]]:
     """Number of mismatches, the first one as text, and notes.
 
-    A mismatch is a row of an output that differs, is missing or too many, an input of which not all was taken, or a
-    fault that the bench saw.
+    A row of an output that differs, is missing or is surplus is a mismatch. Further mismatches are an input whose items
+    were not all taken, and a fault that the bench saw.
 
     Parameters
     ----------
     items : of every input
     expected : rows of every output
-    targets : for every output, how many rows each epoch has
-    part : what a row is: called with the output, the episode and the row's number in it
+    targets : for every output, the number of rows in each epoch
+    part : names a row: called with the output, the episode and the row's number in it
     """
     notes, mismatches, first = list(run.faults), len(run.faults), None
     for name, block in items.items():
@@ -429,7 +429,7 @@ class Compared(Protocol):
 
 
 def verdict(outcomes: Mapping[str, Compared]) -> dict[str, Any]:
-    """What every bench says of all its runs: ``vectors``, ``mismatches``, ``first_mismatch``, ``notes``."""
+    """Figures over all runs of a bench: ``vectors``, ``mismatches``, ``first_mismatch``, ``notes``."""
     wrong = [f"{name}: {o.first_mismatch}" for name, o in outcomes.items() if o.mismatches]
     return {
         "vectors": sum(o.vectors for o in outcomes.values()),

@@ -15,7 +15,7 @@ async def plays_streams(dut):
     """Every item is played and recorded; no output changed while stalled; no epoch exceeded its cycle limit."""
     dut.rst.value = 1
     dut.clk.value = 0
-    await Timer(PERIOD_NS, "ns")  # the level that the clock had at power-up makes no edge
+    await Timer(PERIOD_NS, "ns")  # the clock's level at power-up makes no edge
     clock = Clock(dut.clk, PERIOD_NS, "ns")
     clock.start()
     await RisingEdge(dut.clk)

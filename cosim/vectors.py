@@ -22,7 +22,7 @@ from .gates import SCRIPT, as_statements, gate_netlist, yosys_version
 
 __all__ = ["Comparison", "evaluate", "exhaustive", "stratified"]
 
-#: Differences that are kept.
+#: Number of differences that are kept.
 SHOWN = 20
 
 
@@ -31,9 +31,9 @@ def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs:
     """Outputs of a module for every vector of inputs, by Verilator.
 
     A combinational module (one without a port ``clk``) is evaluated once for each vector. A module with a clock gets
-    one vector per cycle, and its outputs are those of ``latency`` cycles later. Of the ports that are not listed,
-    ``rst`` is held at 0 and what ends in ``ready`` at 1; what ends in ``valid`` is 1 while there are vectors, and such
-    an output must follow it ``latency`` cycles later.
+    one vector per cycle, and its outputs are read ``latency`` cycles later. Ports that are not listed have fixed
+    values: ``rst`` is 0, and inputs that end in ``ready`` are 1. An input that ends in ``valid`` is 1 while there are
+    vectors. An output that ends in ``valid`` must follow it ``latency`` cycles later.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs:
 
 @dataclass
 class Comparison:
-    """What :func:`exhaustive` and :func:`stratified` found.
+    """Result of :func:`exhaustive` and :func:`stratified`.
 
     Attributes
     ----------
     pairs, mismatches : :class:`int`
     differences : list of tuple (a, b, result, expected)
-        The first of them, as bits.
+        The first differences, as bits.
     seconds : :class:`float`
         Wall time of the comparison.
     """
@@ -118,9 +118,9 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
                flush_to_zero: bool = False, engine: str = "gates", progress: Progress | None = None) -> Comparison:
     """Compare every pair of operands with a reference, in one compiled program.
 
-    The module is a combinational stream operator: the low half of ``i__payload`` is a, the high half b, ``o__payload`` the
-    result. The reference computes in binary64 and rounds to the format with integers of its own; NaN is expected to be the
-    canonical one.
+    The module is a combinational stream operator. The low half of ``i__payload`` is a, the high half is b, and
+    ``o__payload`` is the result. The reference computes in binary64 and rounds to the format with its own integer code.
+    The expected NaN is the canonical one.
 
     Parameters
     ----------
@@ -129,11 +129,11 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
         minimumNumber of IEEE 754-2019)
     fmt : a format of up to 16 bits, 9 of them exponent
     first, last : operands a to try, ``first`` to ``last - 1`` (None: all from ``first``), each with every b
-    flush_to_zero : whether the operator does
-    engine : what computes the results. ``"gates"``: the module as Yosys elaborates it, taken apart into gates, each of
-        which one instruction computes for hundreds of pairs: seconds for the 2**32 pairs of 16-bit formats.
-        ``"verilator"``: the Verilated module, one pair at a time: minutes.
-    progress : called with the pairs done and their number, now and then
+    flush_to_zero : whether the operator flushes to zero
+    engine : how the results are computed. ``"gates"``: Yosys elaborates the module and takes it apart into gates. One
+        instruction computes a gate for hundreds of pairs, so the 2**32 pairs of 16-bit formats take seconds.
+        ``"verilator"``: the Verilated module computes one pair at a time, which takes minutes.
+    progress : called now and then with the number of pairs done and the number of all pairs
 
     Raises
     ------
@@ -159,10 +159,10 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
 
 def stratified(verilog: str, top: str, operation: str, fmt: FloatFormat, *, count: int = 10_000_000, seed: int = 1,
                flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
-    """Compare a sample that misses no pair of exponents, by Verilator: as :func:`exhaustive`.
+    """Compare a sample that misses no pair of exponents, by Verilator, in the same way as :func:`exhaustive`.
 
-    For every pair of signs and exponents 16 pairs of fractions at the edges (0, 1, one half, all ones) and equally many
-    random ones, ``count`` pairs in all or a few more.
+    Every pair of signs and exponents has 16 pairs of fractions at the edges (0, 1, one half, all ones). Every one of
+    them also has the same number of random pairs of fractions. There are ``count`` pairs in all, or a few more.
     """
     classes = 1 << 2 * (fmt.exponent_bits + 1)
     each = max(-(-count // classes) - 16, 0)
@@ -260,7 +260,8 @@ def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
 
 def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tuple[str, int]],
              outputs: Sequence[tuple[str, int]]) -> tuple[str, dict[str, bool]]:
-    """Text of the module ``bench`` around the module, with names that are the same in C++; and what it has."""
+    """Text of the module ``bench`` around the module, with names that are the same in C++. Also says which special
+    ports it has."""
     for way, listed in (("input", inputs), ("output", outputs)):
         for name, width in listed:
             if name not in ports or ports[name][0] != way:
@@ -297,7 +298,7 @@ def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tu
 
 
 def _call(command: list[str], top: str, hear: Callable[[str], None] | None = None) -> None:
-    """Run the program, ``hear`` every line it prints; it never outlives this process's interest in it."""
+    """Run the program and pass every line that it prints to ``hear``. An exception here ends the program too."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
     line = "no output"

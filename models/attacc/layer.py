@@ -22,7 +22,7 @@ PLACEMENTS = {"bank": BANK, "bank-group": BANK_GROUP, "buffer": BUFFER}
 
 QUIRKS = "attacc-simulator"
 
-#: Tokens for which AttAcc's generator sets memory apart, in bytes as if an element were one.
+#: Tokens for which AttAcc's generator reserves memory, as if an element had one byte.
 _RESERVED = 4096
 
 #: Names of kinds of requests, as programs have them.
@@ -31,10 +31,10 @@ _OPS = list(KINDS)
 
 @dataclass(frozen=True)
 class AttentionLayer:
-    """Attention of one token with the keys and values of those before, for some heads of one stack.
+    """Attention of one token over the keys and values of the tokens before it, for some heads of one stack.
 
-    A head has a channel to itself. Tokens are spread over units, the head dimension over the banks of a unit and over
-    columns (AttAcc, ASPLOS 2024, and its public simulator).
+    A head has a channel to itself. Tokens are spread over units. The head dimension is spread over the banks of a unit
+    and over columns (AttAcc, ASPLOS 2024, and its public simulator).
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class AttentionLayer:
     element_bytes : 1 or 2
     head_dim : :class:`int`
     quirks : :class:`str` or None
-        ``attacc-simulator``: as that simulator's generator writes the trace: the second round of a pair reads the first
-        one's V, and requests of the remainder are forgotten when a round's query or probabilities are dealt out to steps.
-        None: without these.
+        ``attacc-simulator``: requests as in the trace of that simulator's generator. The second round of a pair reads
+        the first round's V. Requests of the remainder are forgotten when a round's query or probabilities are dealt out
+        to steps. None: without these quirks.
     memory : name or :class:`Memory`
     """
 
@@ -74,7 +74,7 @@ class AttentionLayer:
 
     @property
     def shape(self) -> Shape:
-        """What the requests depend on; layers of equal shape take equal time."""
+        """Values on which the requests depend. Layers of equal shape take equal time."""
         memory = self.memory
         assert isinstance(memory, Memory)
         pseudo_channels, ranks, bank_groups, banks = _levels(memory)
@@ -106,7 +106,7 @@ class AttentionLayer:
         assert isinstance(memory, Memory)
         rounds = -(-self.heads // shape.channels)
         own = self._rows(shape.groups * shape.columns) * shape.row
-        # The simulator's generator lets heads of more tokens than it sets memory apart for overlap; time is the same.
+        # The simulator's generator lets heads overlap if they have more tokens than it reserves. Time is the same.
         needed = (rounds - 1) * shape.next_head + own
         if needed > shape.values:
             raise ConfigError(f"{memory.name}: K of {self.tokens} tokens and {rounds} heads of a channel needs "
@@ -117,7 +117,7 @@ class AttentionLayer:
         return _built(self.shape)[0]
 
     def program(self) -> Program:
-        """The same as a program for :meth:`QueueController.time`, with a stage for every part of a pair of rounds."""
+        """The layer as a program for :meth:`QueueController.time`, with a stage for every part of a pair of rounds."""
         requests, phases = _built(self.shape)
         memory = self.memory
         assert isinstance(memory, Memory)
@@ -183,7 +183,7 @@ def _built(shape: Shape) -> tuple[Requests, np.ndarray]:
 
 
 class LayerTimer:
-    """Time of attention layers; those of a shape that has been timed are looked up.
+    """Time of attention layers. A shape that has been timed before is looked up.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The requests of an attention layer in the order of AttAcc's generator of traces, as compiled code.
 
-A stack works on as many heads at a time as it has channels: a *round*. Rounds go in pairs, and while one round's scores
-are calculated the other's query is written, and so on, with a barrier behind every step. A last round without a partner
+A *round* is the work of a stack on one head for each of its channels. Rounds go in pairs. While one round's scores are
+calculated, the other round's query is written, and so on. A barrier follows every step. A last round without a partner
 goes alone.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["BANK", "BANK_GROUP", "BUFFER", "PHASES", "Shape", "schedule"]
 #: Where the units are.
 BANK, BANK_GROUP, BUFFER = range(3)
 
-#: What happens in a step: of the first and of the second round of a pair; or of a round alone.
+#: Work of a step: of the first and the second round of a pair, or of a round alone.
 PHASES = ("score {0}", "score {1} | softmax {0}", "context {0} | softmax {1}", "context {1}", "score {0}", "softmax {0}",
           "context {0}")
 
@@ -29,21 +29,21 @@ GROUPS = 16
 
 
 class Shape(NamedTuple):
-    """What the requests of a layer depend on.
+    """Values on which the requests of a layer depend.
 
     Attributes
     ----------
     placement : where the units are
     heads, channels : heads of the stack and its channels
-    groups : tokens that are not worked on at the same time: accesses for one element of K of every token
+    groups : groups of tokens that are worked on one after the other: accesses for one element of K of every token
     columns : accesses of a unit for one token's K
     passes : passes over V, each for some of its elements
     moves : columns of probabilities that each unit's buffer gets
     query : columns of the query that each unit's buffer gets
-    ranks, bank_groups, banks : of a level each
+    ranks, bank_groups, banks : number of each in one part of the level above
     row, bank, bank_group, rank : bytes
     next_head, values : bytes from one round's K to the next, from K to V
-    corrected : without what is wrong in AttAcc's generator
+    corrected : whether the errors of AttAcc's generator are corrected
     """
 
     placement: int
@@ -69,7 +69,7 @@ class Shape(NamedTuple):
 
 @compiled
 def _emit(out, n, kind, mask, address, step, count, phase):
-    """Add a request to those before, if there is room; how many there are now."""
+    """Add a request to the requests before, if there is room. Returns the new number of requests."""
     if n < out.shape[1]:
         out[0, n], out[1, n], out[2, n], out[3, n], out[4, n], out[5, n] = kind, mask, address, step, count, phase
     return n + 1
@@ -77,7 +77,7 @@ def _emit(out, n, kind, mask, address, step, count, phase):
 
 @compiled
 def _macs(shape, out, n, mask, base, first, count, phase):
-    """Accesses ``first`` and on of a head, in runs of neighbours."""
+    """Accesses of a head from number ``first`` on, in runs of neighbours."""
     per_row = shape.row // shape.column
     if shape.placement == BANK:
         return _emit(out, n, _MAC[0], mask, base + first * shape.column, shape.column, count, phase)
@@ -102,7 +102,7 @@ def _macs(shape, out, n, mask, base, first, count, phase):
 
 @compiled
 def _item(shape, kind, base, item):
-    """Address of a buffer's column: those of a query by bank, those of probabilities by rank and bank group."""
+    """Address of a buffer's column. A query's columns go by bank, columns of probabilities by rank and bank group."""
     if kind == _WR_GB:
         return base + item // shape.query * shape.bank + item % shape.query
     unit, column = item // shape.moves, item % shape.moves
@@ -111,7 +111,7 @@ def _item(shape, kind, base, item):
 
 @compiled
 def _items(shape, out, n, kind, mask, base, first, last, phase):
-    """Columns of buffers from ``first`` on, before ``last``, each to all channels of the mask."""
+    """Columns of buffers from ``first`` up to, but without, ``last``, each to all channels of the mask."""
     per_unit = shape.query if kind == _WR_GB else shape.moves
     while first < last:
         run = min(last - first, per_unit - first % per_unit)
@@ -124,7 +124,7 @@ def _items(shape, out, n, kind, mask, base, first, last, phase):
 def _share(shape, out, n, kind, channels, base, items, step, steps, phase):
     """The part of the columns that goes with one of ``steps`` steps.
 
-    AttAcc deals out single requests, as many with every step, and forgets those of the remainder.
+    AttAcc deals out single requests, equally many with every step, and forgets the requests of the remainder.
     """
     mask = (1 << channels) - 1
     if shape.corrected:
@@ -175,8 +175,8 @@ def _macs_of_step(shape, out, n, mask, base, step, phase):
 
 @compiled
 def schedule(shape, out):
-    """Write the layer's requests to columns of ``out`` (kind, mask, address, step, count, phase); how many there are,
-    which may be more than have room."""
+    """Write the layer's requests to columns of ``out`` (kind, mask, address, step, count, phase). Returns the number of
+    requests, which may exceed the room in ``out``."""
     channels = shape.channels
     everywhere = (1 << channels) - 1
     rounds = (shape.heads + channels - 1) // channels

@@ -29,10 +29,10 @@ class DieArea:
     unit_mm2, units_mm2 : pair of :class:`float`
         One unit and all units of the die, in the DRAM process.
     die_percent : pair of :class:`float`
-        All units over the die.
+        Area of all units over the area of the die.
     with_other_percent : pair of :class:`float`
-        The same with ``other`` added, which is what ``budget_percent`` covers: the measured reduction units of the die if
-        there are any, else the published area.
+        The same with ``other`` added, for comparison with ``budget_percent``. ``other`` is the measured reduction units
+        of the die if there are any, else the published area.
     reduction_mm2 : pair of :class:`float` or None
         The die's reduction units, measured, in the DRAM process.
     published_unit_mm2, published_units_percent, budget_percent, budget_mm2, die_mm2 : :class:`float`
@@ -65,8 +65,8 @@ class DieArea:
 
 
 def logic_area(ge: float, node: str, nodes: Nodes | None = None) -> tuple[float, float]:
-    """mm2 that ``ge`` gate equivalents take as placed in a logic process, low and high end: NAND2 over the placement
-    utilisation. The low end combines the small NAND2 with the full utilisation.
+    """Low and high end of the area, in mm2, of ``ge`` gate equivalents as placed in a logic process. A gate equivalent
+    takes a NAND2's area over the placement utilisation. The low end combines the small NAND2 with the full utilisation.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def logic_area(ge: float, node: str, nodes: Nodes | None = None) -> tuple[float,
 
 
 def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, reduction_ge: float | None = None) -> DieArea:
-    """Area of ``budget.units_per_die`` units of ``unit_ge`` gate equivalents on a DRAM die, and of its reduction units of
-    ``reduction_ge`` (else the published area of what is not the unit counts).
+    """Area on a DRAM die of ``budget.units_per_die`` units of ``unit_ge`` gate equivalents, and of its reduction units
+    of ``reduction_ge``. Without ``reduction_ge`` the published area of the parts beside the units counts.
 
     A unit takes :func:`logic_area` times the density penalty.
 

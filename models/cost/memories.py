@@ -1,4 +1,4 @@
-"""Area and energy of buffers: the macro model of synthesis, brought to a logic process, beside published areas."""
+"""Area and energy of buffers: the macro model of synthesis, scaled to a logic process, and published areas."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class BufferCost:
     mm2 : :class:`float`
         Area, at the middle of the band of the process.
     band_mm2 : pair of :class:`float`
-        Its low and high end.
+        Low and high end of that band.
     read_pj, write_pj : :class:`float`
-        One access to a word. Equal: no source of the model tells them apart.
+        Energy of one access to a word. Both are equal, because no source of the model distinguishes them.
     """
 
     mm2: float
@@ -36,11 +36,12 @@ class BufferCost:
 
 
 def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0) -> BufferCost:
-    """A buffer of ``bits`` with words of ``width`` bits and so many ports, in a logic process of ``nodes.yaml``.
+    """Cost of a buffer of ``bits`` with words of ``width`` bits and ``ports`` ports, in a logic process of
+    ``nodes.yaml``.
 
-    The macros are those that synthesis takes for libraries without their own: area scaled by the area of the NAND2, as
-    there, energy by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM process over that in
-    the logic process; energy is not changed by it.
+    The macros are the ones that synthesis takes for libraries without macros. Area is scaled by the area of the NAND2,
+    as in synthesis. Energy is scaled by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM
+    process over the area in the logic process. It does not change the energy.
 
     Raises
     ------
@@ -62,16 +63,16 @@ def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: f
 
 @dataclass(frozen=True)
 class PublishedBuffer:
-    """A buffer whose area a paper states, with what the model needs to know and the paper may not say.
+    """A buffer whose area a paper states, with further inputs of the model that the paper may not state.
 
     Attributes
     ----------
     width, ports : :class:`int`
-        Ours where the paper does not state them.
+        Our values if the paper does not state them.
     density_penalty : :class:`float`
         10 on a DRAM die, PAM's figure (section 7.5).
     tolerance : :class:`float` or None
-        Largest relative error that the model is held to; None where it is shown only.
+        Largest relative error that the model may have; None if the error is only shown.
     """
 
     name: str
@@ -91,7 +92,7 @@ class PublishedBuffer:
 
     @property
     def error(self) -> float:
-        """Model over paper, less one."""
+        """The model's area over the paper's, less one."""
         return self.cost.mm2 / self.mm2 - 1
 
 

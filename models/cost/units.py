@@ -32,7 +32,7 @@ class UnitArea:
 
     @property
     def mm2(self) -> float:
-        """At the (geometric) middle of the band of the logic."""
+        """Area at the (geometric) middle of the band of the logic."""
         return math.sqrt(self.logic_mm2[0] * self.logic_mm2[1]) + self.memories_mm2
 
     @property
@@ -42,8 +42,8 @@ class UnitArea:
 
 
 def unit_area(results: Mapping[str, Any], logic: str, memories: str, *, ports: int | None = None) -> UnitArea:
-    """Area from the results of a synthesis: logic from its gate equivalents in the process ``logic``, memories by the macro
-    model in the process ``memories``, with the ports that they have or ``ports``.
+    """Area from the results of a synthesis. Logic takes its gate equivalents in the process ``logic``. Memories take
+    the macro model in the process ``memories``, with their own ports or with ``ports``.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Operators of one decode step of a transformer, with shapes, bytes and floating-point operations.
 
-A decode step makes one token for each of ``batch`` requests. Under tensor parallelism of degree ``tp`` each device has
-``1/tp`` of the rows of the query/key/value, gate and up matrices and of the columns of the output and down matrices
-(Megatron-LM, Shoeybi et al. 2019), so that two all-reduces per layer remain. Operators here are of ONE device.
+A decode step makes one token for each of ``batch`` requests. Under tensor parallelism of degree ``tp`` the matrices are
+split over devices (Megatron-LM, Shoeybi et al. 2019). Each device has ``1/tp`` of the rows of the query/key/value, gate
+and up matrices. It also has ``1/tp`` of the columns of the output and down matrices. So two all-reduces per layer
+remain. Operators here are of ONE device.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Operator:
     name : :class:`str`
         Name in breakdowns.
     kind : :class:`str`
-        What runs it: ``gemm``, ``attention``, ``norm``, ``activation``, ``allreduce`` or ``lookup``.
+        Kind of work: ``gemm``, ``attention``, ``norm``, ``activation``, ``allreduce`` or ``lookup``.
     m, n, k : :class:`int` or array
         GEMM of ``m x k`` by ``k x n``, ``count`` times. A vector operator has ``m x n`` elements and k 1. ``n`` or
         ``k`` of attention is the context and may be an array.
@@ -79,8 +80,8 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
     Raises
     ------
     :exc:`ConfigError`
-        If ``tp`` does not divide the attention heads or the FFN width, or neither divides nor is divided by the
-        key/value heads.
+        If ``tp`` does not divide the attention heads or the FFN width. Also if neither ``tp`` nor the number of
+        key/value heads divides the other.
     """
     b, d, size = batch, model.hidden_size, model.dtype_bytes
     heads = _share("attention heads", model.heads, tp)
@@ -132,7 +133,8 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
 
 
 def embedding_operators(model: ModelShape, batch: int) -> list[Operator]:
-    """What precedes the first layer: reading ``batch`` rows of the tables, and the projection of a narrow embedding."""
+    """Operators before the first layer: reading ``batch`` rows of the tables, and the projection of a narrow
+    embedding."""
     size = model.dtype_bytes
     rows = batch * (model.embed_dim + (model.hidden_size if model.position_rows else 0)) * size
     out = [Operator("embedding", "lookup", batch, model.embed_dim, 1, weight_bytes=rows,
@@ -143,7 +145,7 @@ def embedding_operators(model: ModelShape, batch: int) -> list[Operator]:
 
 
 def head_operators(model: ModelShape, batch: int, tp: int = 1) -> list[Operator]:
-    """What follows the last layer: final norm, the projection of a narrow embedding, and the output matrix.
+    """Operators after the last layer: final norm, the projection of a narrow embedding, and the output matrix.
 
     The vocabulary is split over ``tp`` devices (rounded up). Choosing the token from the logits is not included.
     """

@@ -26,7 +26,7 @@ DTYPE_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
 
 
 class ModelShape(Strict):
-    """What of a decoder-only transformer decides the cost of decoding.
+    """Properties of a decoder-only transformer that decide the cost of decoding.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ModelShape(Strict):
     max_context : :class:`int`
         Positions that the model was made for.
     sliding_window : :class:`int` or None
-        Tokens that a query attends to at most.
+        Largest number of tokens that a query attends to.
     embed_dim : :class:`int`
         Width of the embedding; differs from ``hidden_size`` in some OPT models, which then have two projections more.
     position_rows : :class:`int`
@@ -295,7 +295,7 @@ def _head_dim(r: _Reader, hidden: int, heads: int, hidden_key: str, heads_key: s
 _LLAMA_KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
                "max_position_embeddings")
 
-#: Keys that a family needs, and what reads it.
+#: Keys that a family needs, and its reader.
 FAMILIES: dict[str, tuple[tuple[str, ...], Callable[[_Reader], dict[str, Any]]]] = {
     **{family: (_LLAMA_KEYS, _llama) for family in ROTARY},
     "opt": (("hidden_size", "num_hidden_layers", "num_attention_heads", "ffn_dim", "vocab_size",
@@ -317,7 +317,7 @@ def model_names() -> list[str]:
 
 
 def _builtin(name: str) -> str | None:
-    """Built-in model meant by a bare ``name``: case, ``_`` for ``-`` and ``llama3`` don't matter."""
+    """Built-in model that a bare ``name`` means. Case, ``_`` for ``-`` and ``llama3`` for ``llama-3`` don't matter."""
     if os.sep in name:
         return None
     plain = name.strip().lower().replace("_", "-").replace(" ", "-").removeprefix("meta-")
@@ -332,7 +332,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
     Raises
     ------
     :exc:`ConfigError`
-        If it is neither, or is not the configuration of a supported model.
+        If there is no such model or file, or the file is not the configuration of a supported model.
     """
     name = os.fspath(name_or_path)
     builtin = _builtin(name)

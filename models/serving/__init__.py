@@ -1,4 +1,5 @@
-"""Serving of requests: workloads, continuous batching, what users see, and the most that keeps to a limit."""
+"""Serving of requests: workloads, continuous batching, latencies that users see, and the largest load within a
+limit."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """Continuous batching of requests on one or more instances of a served system, iteration by iteration.
 
-An iteration is a prefill of some prompts, one decode step of all running requests, or (chunked) both. Between two events
-(a request ends, one arrives that could be taken in, the KV cache is full) the batch does not change, so the steps in
-between are timed as one array. In exact mode each of these steps is evaluated. In fast mode the step times are taken at
-some of the steps and straight lines between: for a system whose steps do not get faster as contexts grow, no step is off by
-more than ``tolerance`` of itself.
+An iteration is a prefill of some prompts, one decode step of all running requests, or (chunked) both. Events are the
+end of a request, the arrival of a request that could be taken in, and a full KV cache. The batch does not change
+between two events, so the steps in between are timed as one array.
+
+In exact mode each of these steps is evaluated. In fast mode some steps are evaluated, and times between them lie on
+straight lines. For a system whose steps do not get faster as contexts grow, the relative error of a step is at most
+``tolerance``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from .workloads import Workload
 
 __all__ = ["Instance", "Requests", "kept", "serve"]
 
-#: Decode steps that are timed at a time in exact mode, at first.
+#: Number of decode steps that exact mode times together, at first.
 _CHUNK = 32
 
 
@@ -32,7 +34,7 @@ def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None
           progress: Callable[[int, int], None] | None = None) -> ServingResult:
     """Serve ``workload`` until its last request has ended.
 
-    ``progress`` is told how many requests have ended, and of how many.
+    ``progress`` receives the number of requests that have ended, and the number of all requests.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def kept(tokens: Any, window: int | None) -> Any:
 
 
 class Requests:
-    """What is known of each request, of all instances."""
+    """State of each request, of all instances."""
 
     def __init__(self, workload: Workload) -> None:
         count = len(workload)
@@ -118,11 +120,11 @@ class Requests:
 class Instance:
     """One instance: its queue, its batch, its clock.
 
-    ``cached``: keys and values of prompts are in the cache, but those of the last token. Nothing is prefilled, and decode
-    steps make the first token of a request too.
+    ``cached``: keys and values of prompts are in the cache, except for the last token of each prompt. Nothing is
+    prefilled, and decode steps make the first token of a request too.
 
-    Running requests are rows of arrays that a decode step leaves as they are: ``base`` plus the number of decode steps so
-    far is what a request has in the KV cache, ``last_step`` the number of the step that ends it.
+    Running requests are rows of arrays that a decode step does not change. A request has ``base`` plus the number of
+    decode steps so far as tokens in the KV cache. ``last_step`` is the number of the step that ends it.
     """
 
     def __init__(self, number: int, system: ServedSystem, policy: Policy, table: Requests, blocks: int,
@@ -155,7 +157,7 @@ class Instance:
             getattr(system, name, None) for name in ("decode_energy_pj", "prefill_energy_pj"))
 
     def without_energy(self) -> None:
-        """Energy is not added up."""
+        """Do not add up energy."""
         self._decode_energy = self._prefill_energy = None
 
     # What the outside sees -------------------------------------------------------------------------------------------
@@ -203,11 +205,11 @@ class Instance:
     # Taking in -------------------------------------------------------------------------------------------------------
 
     def _need(self, tokens: Any) -> Any:
-        """Blocks of this many tokens."""
+        """Number of blocks for ``tokens`` tokens."""
         return -(-kept(tokens, self.window) // self.block)
 
     def _used(self, steps: int = 0) -> int:
-        """Blocks in use after so many more decode steps."""
+        """Number of blocks in use after ``steps`` more decode steps."""
         table = self.table
         if self.reserve:
             requests = np.concatenate((self.ids, [one[0] for one in self.filling])).astype(np.int64)
@@ -261,7 +263,7 @@ class Instance:
         self._enter([request for request, _ in prompts], sizes)
 
     def _enter(self, requests: list[int], tokens: np.ndarray) -> None:
-        """Prefill of these has ended, and made a token of each."""
+        """Take requests into the batch whose prefill has ended and has made a token of each."""
         table = self.table
         ids = np.array(requests, np.int64)
         new = table.generated[ids] == 0
@@ -279,7 +281,7 @@ class Instance:
             self.entered.append((self.clock, stay))
 
     def _join(self, ids: np.ndarray, tokens: np.ndarray) -> None:
-        """Requests with so many tokens in the cache begin to decode."""
+        """Requests with ``tokens`` tokens in the cache begin to decode."""
         count, left = len(ids), self.table.output[ids] - self.table.generated[ids]
         self.ids = np.concatenate((self.ids, ids))
         self.base = np.concatenate((self.base, tokens - self.steps))
@@ -311,7 +313,7 @@ class Instance:
     # Decoding --------------------------------------------------------------------------------------------------------
 
     def _make_room(self, steps: int) -> None:
-        """Preempt until so many decode steps have room."""
+        """Preempt requests until there is room for ``steps`` decode steps."""
         if self.reserve:
             return
         while len(self.ids) and self._used(steps) > self.blocks:
@@ -352,12 +354,12 @@ class Instance:
                 low, high = (middle, high) if self._used(middle) <= self.blocks else (low, middle)
             steps = low
         stop = until
-        # While the head of the queue can't be taken in, those behind it do not matter.
+        # While the head of the queue can't be taken in, requests behind it do not matter.
         if not self.queue and self.expected and len(self.ids) < self.policy.batch_limit:
             stop = min(stop, float(self.table.arrival[self.expected[0]]))
         seconds = self._durations(self.base + (self.steps + 1), steps, stop - self.clock)
         ends = self.clock + np.cumsum(seconds)
-        # A step begins if what came before it ended before the stop.
+        # A step begins if the step before it ended before the stop.
         steps = min(len(ends), 1 + int(np.searchsorted(ends[:-1], stop)))
         seconds, ends = seconds[:steps], ends[:steps]
         if self._decode_energy is not None:
@@ -381,7 +383,7 @@ class Instance:
         self.longest = max(self.longest, int(first.max()) + steps - 1)
 
     def _gaps(self, end: float) -> None:
-        """Time between tokens that the next step ends."""
+        """Log the times between tokens that end with the next step."""
         new = 0
         for when, count in self.entered:
             self.log.gaps(np.array([end - when]), count)
@@ -391,7 +393,8 @@ class Instance:
             self.log.gaps(np.array([end - self.last_end]), len(self.ids) - new)
 
     def _durations(self, contexts: np.ndarray, steps: int, room: float) -> np.ndarray:
-        """Seconds of the next steps: at least one, at most ``steps``, and no more than ``room`` seconds need."""
+        """Seconds of the next steps: at least one step, at most ``steps``, and no more than needed to fill ``room``
+        seconds."""
         system = self.system
         first = float(system.decode_seconds(contexts))
         if steps == 1 or first >= room:
@@ -415,7 +418,7 @@ class Instance:
     # Both in one iteration -------------------------------------------------------------------------------------------
 
     def _chunks(self) -> list[tuple[list[int], int]]:
-        """Pieces of prompts for this iteration: what is being filled, and the tokens of it."""
+        """Pieces of prompts for this iteration: each request that is being prefilled, and its number of tokens."""
         budget = max(self.policy.token_budget - len(self.ids), 1)
         out = []
         for one in self.filling:
@@ -466,8 +469,8 @@ class Instance:
 
 
 def _interpolated(at: Callable[[int], float], first: float, steps: int, tolerance: float) -> np.ndarray:
-    """Times of ``steps`` steps from some of them: where two neighbours differ by no more than the tolerance, what lies
-    between differs from a straight line by no more than that, since steps do not get shorter."""
+    """Times of ``steps`` steps, from evaluations of some of them. Two evaluated neighbours differ by no more than the
+    tolerance. Steps do not get shorter, so the error of a straight line between them is no larger."""
     known = {0: first, steps - 1: at(steps - 1)}
     open_ = [(0, steps - 1)]
     while open_:

@@ -25,13 +25,13 @@ class Policy:
         Tokens of an iteration with prefill. A longer prompt is prefilled alone, unless chunked.
     chunked : :class:`bool`
         False: while a waiting prompt can be taken in, iterations prefill and decoding stands still (vLLM's policy
-        without chunks). True: iterations decode, and what the budget leaves goes to pieces of prompts.
+        without chunks). True: iterations decode, and the rest of the budget goes to pieces of prompts.
     preemption : :class:`str`
-        ``recompute``: prompts are taken in when their own blocks are free; when the cache is full, the request taken in
-        last loses its blocks and waits at the head of the queue to be prefilled again with what it has generated.
-        ``reserve``: a request is taken in when blocks for its whole output are free, and is never preempted.
+        ``recompute``: prompts are taken in when their own blocks are free. When the cache is full, the request taken in
+        last loses its blocks. It waits at the head of the queue; then its prompt and its generated tokens are prefilled
+        again. ``reserve``: a request is taken in when blocks for its whole output are free, and is never preempted.
     watermark : :class:`float`
-        Share of the blocks that taking in a prompt leaves free (``recompute`` only); 0.01 is vLLM's.
+        Fraction of the blocks that taking in a prompt leaves free (``recompute`` only); 0.01 is vLLM's value.
     instances : :class:`int`
     dispatch : :class:`str`
         ``round-robin`` by order of arrival, or ``least-loaded``: to the instance with the fewest unfinished requests.

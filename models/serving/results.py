@@ -1,4 +1,4 @@
-"""What serving gave: times of each request, and what is said of all of them."""
+"""Results of serving: times of each request, and figures over all requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .workloads import Workload
 
 __all__ = ["CSV_COLUMNS", "Iterations", "Segment", "ServingResult", "StepLog", "spread", "weighted_percentile"]
 
-#: Columns of the CSV file, those of LLMServingSim; times in ns, ITL a list of them.
+#: Columns of the CSV file, as in LLMServingSim. Times are in ns; ITL is a list of times.
 CSV_COLUMNS = ("instance id", "request id", "model", "input", "output", "arrival", "end_time", "latency", "queuing_delay",
                "TTFT", "TPOT", "ITL")
 
@@ -23,12 +23,12 @@ PERCENTILES = (50, 90, 99)
 #: Points of the batch size over time in JSON.
 SERIES_POINTS = 200
 
-#: Events of a timeline, roughly.
+#: Largest number of events of a timeline, roughly.
 MAX_EVENTS = 300_000
 
 
 class Segment:
-    """Requests between a prefill that ended and the end of their stay in the batch: one row each."""
+    """Stays of requests in the batch, from the end of a prefill on: one row for each stay."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
@@ -38,7 +38,8 @@ class Segment:
         return cls()
 
     def add(self, requests: np.ndarray, began: np.ndarray, since: np.ndarray, steps: np.ndarray) -> None:
-        """``steps`` decode steps from number ``since`` on; ``began``: when the prefill ended."""
+        """Add stays of ``steps`` decode steps, from step number ``since`` on. ``began`` is the time at which the
+        prefill ended."""
         self._parts.append((requests.copy(), began.copy(), since.copy(), np.array(steps)))
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -57,16 +58,16 @@ class Iterations:
     Attributes
     ----------
     start_s, seconds, batch, blocks : array
-        When, how long, requests that decoded, blocks of KV cache in use.
+        Start, duration, number of requests that decoded, blocks of KV cache in use.
     kind : list of ``"prefill"``, ``"decode"`` or ``"mixed"``
     count, tokens : array
-        Prompts or decode steps, and tokens.
+        Number of prompts or decode steps, and of tokens.
     step_end_s : array
         End of every decode step.
     gap_s, gap_count : array
         Times between two tokens of a request, and how many requests had each.
     energy_pj : mapping of (``"prefill"`` or ``"decode"``, component) to pJ
-        Of all iterations; empty if the system tells none.
+        Energy of all iterations; empty if the system has no figures for it.
     """
 
     start_s: np.ndarray
@@ -119,7 +120,8 @@ class StepLog:
 
 
 def weighted_percentile(values: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """The least value that at least each share (in percent) of the weight does not exceed."""
+    """For each of ``shares`` (in percent), the least value such that values up to it have at least this part of the
+    weight."""
     order = np.argsort(values)
     total = np.cumsum(weights[order])
     places = np.searchsorted(total, np.asarray(shares) / 100 * total[-1])
@@ -127,7 +129,7 @@ def weighted_percentile(values: np.ndarray, weights: np.ndarray, shares: np.ndar
 
 
 def spread(values: np.ndarray, weights: np.ndarray | None = None, scale: float = 1e3) -> dict[str, float] | None:
-    """Mean, percentiles and maximum, in ms; None without any value."""
+    """Mean, percentiles and maximum, in ms; None if there is no value."""
     if weights is None:
         values = values[~np.isnan(values)]
     if not len(values):
@@ -143,16 +145,16 @@ def spread(values: np.ndarray, weights: np.ndarray | None = None, scale: float =
 
 @dataclass
 class ServingResult:
-    """Times of every request, in seconds, and what follows from them.
+    """Times of every request, in seconds, and figures derived from them.
 
     Attributes
     ----------
     started_s, first_token_s, finished_s : array
-        When a request first left the queue, had its first token, had its last one.
+        When a request first left the queue, had its first token, and had its last token.
     preemptions : array
-        How often each lost its KV cache.
+        How often each request lost its KV cache.
     logs : list of :class:`Iterations`
-        One of each instance.
+        One for each instance.
     """
 
     system: str
@@ -193,7 +195,7 @@ class ServingResult:
         return np.where(later > 0, (self.finished_s - self.first_token_s) / np.maximum(later, 1), np.nan)
 
     def token_times(self) -> Iterator[np.ndarray]:
-        """When each token of a request was made, request by request."""
+        """Times at which the tokens of a request were made, request by request."""
         parts = [(np.full(len(one.columns()[0]), place), *one.columns()) for place, one in enumerate(self.segments)]
         place, request, began, since, steps = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((began, request))
@@ -224,7 +226,7 @@ class ServingResult:
 
     @property
     def makespan_s(self) -> float:
-        """From the first arrival to the last token."""
+        """Seconds from the first arrival to the last token."""
         return float(self.finished_s.max() - self.workload.arrival_s.min())
 
     @property
@@ -236,7 +238,7 @@ class ServingResult:
         return (np.concatenate([log.gap_s for log in self.logs]), np.concatenate([log.gap_count for log in self.logs]))
 
     def energy_j(self) -> dict[str, dict[str, float]]:
-        """Joules by ``prefill`` and ``decode``, then by component; empty if the system tells none."""
+        """Joules by ``prefill`` and ``decode``, then by component; empty if the system has no figures for energy."""
         out: dict[str, dict[str, float]] = {}
         for log in self.logs:
             for (kind, name), pj in log.energy_pj.items():
@@ -251,7 +253,8 @@ class ServingResult:
         return float(np.percentile(values, percentile)) if len(values) else 0.0
 
     def batch_series(self, points: int = SERIES_POINTS) -> list[tuple[float, float]]:
-        """Seconds and requests that decode, all instances: means over equal slices of time."""
+        """Points in seconds with the number of requests that decode in all instances. Each is a mean over one of
+        ``points`` equal slices of time."""
         begin, end = float(self.workload.arrival_s.min()), float(self.finished_s.max())
         edges = np.linspace(begin, end, points + 1)
         total = np.zeros(points + 1)
@@ -287,7 +290,7 @@ class ServingResult:
                 "not_modelled": ["gpu_static_power", "dram_refresh_and_standby", "host"]}
 
     def summary(self, slo_ms: float | None = None, ttft_slo_ms: float | None = None) -> dict[str, Any]:
-        """Plain data for JSON: everything that is not of a single request."""
+        """Plain data for JSON: all figures that are not about a single request."""
         w, span = self.workload, max(self.makespan_s, 1e-12)
         log = self._together()
         kind = np.array(log.kind)

@@ -26,11 +26,11 @@ class SearchResult:
     value : :class:`float`
         Requests in work at once on an instance, or requests per second.
     result : :class:`ServingResult`
-        With that value.
+        Result of serving with that value.
     tried : list of (value, TPOT in ms, meets)
-        In order.
+        All values that were tried, in order.
     bounded : :class:`bool`
-        Whether a larger value was seen to miss the limit; False if no larger one changes anything, or the search ended.
+        Whether a larger value missed the limit. False if no larger value changes anything, or if the search ended.
     """
 
     what: str
@@ -45,13 +45,14 @@ def largest_batch(system: ServedSystem, workload: Workload, slo_ms: float, polic
                   ) -> SearchResult:
     """The largest batch limit, up to ``policy.batch_limit``, at which this percentile of TPOT is at most ``slo_ms``.
 
-    Doubles from 1, then bisects: right if TPOT grows with the limit, which waiting for prefills can disturb a little;
-    ``tried`` has every value. A limit that is never reached ends the search.
+    The search doubles the batch limit from 1, then bisects. This is right if TPOT grows with the batch limit; waiting
+    for prefills can disturb that a little. ``tried`` has every value. The search ends at a batch limit that is never
+    reached.
 
     Raises
     ------
     :exc:`CheckFailed`
-        If a batch of 1 misses it; the message says the best that was reached.
+        If a batch of 1 misses the limit. The message has the best TPOT that was reached.
     """
     policy = policy or Policy()
     most = policy.batch_limit
@@ -88,13 +89,14 @@ def largest_rate(system: ServedSystem, workload: Workload, slo_ms: float, policy
                  model: str = "", progress: Callable[[str], None] = lambda text: None) -> SearchResult:
     """The largest arrival rate at which this percentile of TPOT is at most ``slo_ms``, to a relative ``precision``.
 
-    The requests are the same at every rate and the distances between them the same but for a factor. The search goes up to
-    the rate at which a higher one is like all at once.
+    The requests are the same at every rate. The times between their arrivals differ by a factor only. The search ends
+    at a rate above which requests behave as if all arrived at once.
 
     Raises
     ------
     :exc:`CheckFailed`
-        If the lowest rate misses it (requests that hardly ever meet); the message says the best that was reached.
+        If the lowest rate misses the limit, at which requests hardly ever overlap. The message has the best TPOT that
+        was reached.
     """
     if not 0 < precision < 1:
         raise ConfigError(f"precision must be between 0 and 1, not {precision:g}")

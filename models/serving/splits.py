@@ -1,4 +1,4 @@
-"""Decoding with requests of a workload, and the split of a model over the devices of a system that decodes most tokens."""
+"""Decoding of a workload's requests, and the split of a model over a system's devices that decodes most tokens."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .workloads import draw
 
 __all__ = ["Decoding", "best", "decode", "search"]
 
-#: Requests of a workload from which those in work are drawn.
+#: Requests of a workload from which the requests in work are drawn.
 DRAWN = 1 << 14
 
-#: Requests that are taken in while decoding is watched.
+#: Requests that are taken in while decoding is observed.
 REQUESTS = 500
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """Decoding in steady state, with requests enough to replace those that end.
+    """Decoding in steady state, with enough requests to replace the ones that end.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Decoding:
 
 def decode(system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS,
            seed: int = 1, refresh: bool = False) -> Decoding:
-    """Decoding with as many requests of ``workload`` in work as there is room for, prompts in the cache: the serving
-    engine's :func:`steady_state` without a prefill and without blocks that are kept free.
+    """Decoding with the requests of ``workload`` for which there is room, prompts in the cache. It uses the serving
+    engine's :func:`steady_state`, without a prefill and without blocks that are kept free.
 
     Parameters
     ----------
     requests
-        How many are taken in while it is watched.
+        Requests that are taken in while decoding is observed.
 
     Raises
     ------
@@ -68,12 +68,12 @@ def decode(system: System, model: ModelShape, workload: str, *, records: RecordS
 
 def search(system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS,
            seed: int = 1, refresh: bool = False) -> list[Decoding]:
-    """Decoding with each legal split on which a request fits, the fastest first.
+    """Decoding with each legal split on which a request fits, fastest first.
 
     Raises
     ------
     :exc:`ConfigError`
-        If there is none.
+        If there is no such split.
     :exc:`MissingRecord`
         As :func:`decode`.
     """

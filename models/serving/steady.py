@@ -1,12 +1,12 @@
-"""A server that has been running: its batch is always full, and the next request waits.
+"""A server in steady state: its batch is always full, and the next request waits.
 
-The engine begins in the state that a long run would reach: requests in work are those that a moment finds there (the
-longer the output, the likelier), each somewhere in the middle of its output. From then on they end and others are taken
-in, prefill first, as always. So no filling and draining is in the figures, and few steps are enough.
+The engine begins in the state that a long run would reach. A request with a longer output is likelier to be in work.
+Each request in work is somewhere in the middle of its output. From then on requests end and others are taken in,
+prefill first, as always. So the figures contain no filling and no draining, and few steps are enough.
 
-Prompts are prefilled, or ``cached``: then a request of ``o`` output tokens takes ``o`` decode steps, one more than behind a
-prefill, which makes the first token. How keys and values are allotted is data: the system's granule
-(``kv_block_tokens``, a chunk of tokens or a request's whole reservation) and the policy's watermark.
+Prompts are prefilled, or ``cached``. A prefill makes the first token. Without a prefill, a request of ``o`` output
+tokens takes ``o`` decode steps, one more than after a prefill. The allotment of keys and values is data: the system's
+granule (``kv_block_tokens``, a chunk of tokens or a request's whole reservation) and the policy's watermark.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from .workloads import Workload
 
 __all__ = ["SteadyState", "best_within", "steady_state"]
 
-#: Requests that are taken in while it is watched, at least if that takes no more than ``STEPS`` decode steps.
+#: Requests that are taken in while the server is observed, at least if that takes no more than ``STEPS`` decode steps.
 REQUESTS, STEPS = 1000, 4000
 
-#: Requests in work at once where only room limits them.
+#: Limit of requests in work at once if only room limits them.
 UNLIMITED = 1 << 24
 
 
 @dataclass(frozen=True)
 class SteadyState:
-    """Means over the time that the server was watched.
+    """Means over the time in which the server was observed.
 
     Attributes
     ----------
     limit : :class:`int`
-        Requests in work at most; :data:`UNLIMITED` if only room limits them.
+        Largest number of requests in work; :data:`UNLIMITED` if only room limits them.
     batch : :class:`float`
         Requests in work.
     context : :class:`float`
         Tokens that a request in work attends to.
     tpot_s : :class:`float`
-        Time from one token of a request to its next, prefills of others included.
+        Time from one token of a request to its next, prefills of other requests included.
     tokens_per_s : :class:`float`
     step_s : :class:`float`
         A decode step alone.
     prefill_share : :class:`float`
-        Of the time.
+        Fraction of the time that prefills take.
     energy_j : mapping of component to J per token
     largest_batch, longest_context : :class:`int`
-        Of all steps.
+        Maxima over all steps.
     preempted : :class:`int`
         Requests that lost their room because others grew.
     """
@@ -73,25 +73,26 @@ class SteadyState:
 
 def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, policy: Policy | None = None, *, seed: int = 1,
                  energy: bool = True, cached: bool = False, requests: int = REQUESTS) -> SteadyState:
-    """Watch ``system`` with ``batch`` requests in work, fewer if the KV cache has no room for them.
+    """Observe ``system`` with ``batch`` requests in work, fewer if the KV cache has no room for them.
 
     Parameters
     ----------
     lengths
         Requests to draw from; their arrivals do not matter.
     batch : :class:`int` or None
-        None: as many as there is room for.
+        None: all requests for which there is room.
     energy
-        Whether it is added up.
+        Whether energy is added up.
     cached
         Whether keys and values of prompts are in the cache, so that nothing is prefilled.
     requests
-        How many are taken in while it is watched, or fewer if that takes more than ``STEPS`` decode steps.
+        Requests that are taken in while the server is observed, or fewer if that takes more than ``STEPS`` decode
+        steps.
 
     Raises
     ------
     :exc:`ConfigError`
-        If a request alone has no room, or none has a token to decode.
+        If a request alone has no room, or no request has a token to decode.
     """
     policy = policy or Policy()
     policy = replace(policy, batch_limit=batch or UNLIMITED, instances=1, preemption="recompute",
@@ -150,16 +151,20 @@ def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, pol
 
 
 def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Numbers from 0 to 1 at equal distances, in random order: means of few draws are closer than those of free ones."""
+    """Numbers from 0 to 1 at equal distances, in random order. Means of few such draws are closer than means of
+    independent draws."""
     return (rng.permutation(count) + rng.random()) / count
 
 
 def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *, most: int = 1 << 16, first: int = 64,
                 precision: float | None = 0.03) -> dict[float, SteadyState | None]:
-    """The state with the most tokens per second of those whose time per token keeps to each limit; None where a batch of 1
-    does not. ``run`` gives the state of a batch; the time is taken to grow with it. The largest batch within the limit is
-    found to a relative ``precision``; with None only doubled batches are run, and a power law between two gives the state,
-    for systems whose time does not jump and takes long to evaluate."""
+    """For each limit, the state with the most tokens per second whose time per token keeps to the limit. None if a
+    batch of 1 misses the limit. ``run`` gives the state of a batch; its time is assumed to grow with the batch.
+
+    The largest batch within the limit is found to a relative ``precision``. With None only doubled batches are run, and
+    a power law between two of them gives the state. That is for systems whose time does not jump and takes long to
+    evaluate.
+    """
     known: dict[int, SteadyState] = {}
 
     def at(batch: int) -> SteadyState:
@@ -198,7 +203,8 @@ def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *,
 
 
 def _interpolated(low: SteadyState, high: SteadyState, limit: float) -> SteadyState:
-    """The state that reaches the limit, if batch and tokens per second are powers of the time between two states."""
+    """The state that reaches the limit, if batch and tokens per second are powers of the time between the two
+    states."""
     share = math.log(limit / low.tpot_s) / math.log(high.tpot_s / low.tpot_s)
 
     def power(a: float, b: float) -> float:
@@ -210,7 +216,8 @@ def _interpolated(low: SteadyState, high: SteadyState, limit: float) -> SteadySt
 
 
 def _between(low: SteadyState, high: SteadyState, limit: float) -> int:
-    """Where a power law through both reaches the limit, but well inside: the time may jump in between."""
+    """Batch limit at which a power law through both states reaches the limit on time. It stays well inside the two
+    batches, since the time may jump in between."""
     span = math.log(high.limit / low.limit)
     share = math.log(limit / low.tpot_s) / math.log(high.tpot_s / low.tpot_s)
     return min(max(round(low.limit * math.exp(span * min(max(share, 0.15), 0.85))), low.limit + 1), high.limit - 1)

@@ -18,7 +18,7 @@ def served_system(system: str | os.PathLike[str] | System, model: ModelShape, *,
     Raises
     ------
     :exc:`ConfigError`
-        If there is no such system, the model can't be split as it says, or the weights do not fit.
+        If there is no such system, the model can't be split as the system says, or the weights do not fit.
     :exc:`MissingRecord`
         If a measurement is missing.
     """

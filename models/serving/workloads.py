@@ -1,7 +1,7 @@
 """Workloads: requests with their lengths and arrival times, by name, from files of other simulators, or drawn.
 
-Every draw takes its own stream of a seeded generator (inputs, outputs and arrivals do not disturb each other), so that
-the same seed gives the same requests whatever else is asked for.
+Every draw takes its own stream of a seeded generator, so inputs, outputs and arrivals do not disturb each other. The
+same seed gives the same requests whatever else is asked for.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ...constraints.workspace import reading
 __all__ = ["FORMATS", "Workload", "arrival_times", "draw", "load_workload", "read_requests", "sample_lengths",
            "workload_names", "write_requests"]
 
-#: Bytes of a line at most: a JSON line may carry the tokens themselves.
+#: Largest number of bytes in a line. A JSON line may carry the tokens themselves.
 LONGEST = 1 << 24
 
-#: Requests of a workload at most.
+#: Largest number of requests of a workload.
 MAX_REQUESTS = 20_000_000
 
 #: Latest arrival, in seconds: whole nanoseconds are exact up to here.
@@ -52,9 +52,9 @@ class Workload:
     channel : array of int or None
         Memory channel that a NeuPIMs file assigns.
     timed : :class:`bool`
-        Whether the arrival times are given (not all at once for want of any).
+        Whether arrival times are given. Without them all requests arrive at once.
     synthetic : :class:`bool`
-        Whether more than published numbers went into the lengths.
+        Whether the lengths rest on more than published numbers.
     source : :class:`str`
     """
 
@@ -118,7 +118,8 @@ def load_workload(name_or_path: str | os.PathLike[str]) -> WorkloadSpec:
 
 
 def draw(name_or_path: str | os.PathLike[str], count: int, seed: int = 1, *, timed: bool = True) -> Workload:
-    """``count`` requests of a workload. They arrive as it says if it does and ``timed``, else all at once."""
+    """``count`` requests of a workload. They arrive as the workload says, if it has arrivals and ``timed`` is true.
+    Otherwise they arrive all at once."""
     if not 1 <= count <= MAX_REQUESTS:
         raise ConfigError(f"requests must be 1 to {MAX_REQUESTS}, not {count}")
     spec = load_workload(name_or_path)
@@ -133,9 +134,9 @@ def draw(name_or_path: str | os.PathLike[str], count: int, seed: int = 1, *, tim
 
 
 def sample_lengths(spec: Any, count: int, rng: np.random.Generator, most: np.ndarray | None = None) -> np.ndarray:
-    """Whole numbers of tokens from a distribution of :mod:`constraints.workloads`, by its inverse where it has one.
+    """Whole numbers of tokens from a distribution of :mod:`constraints.workloads`, by its inverse if it has one.
 
-    ``most`` cuts the distribution from above, for each draw by itself.
+    ``most`` cuts the distribution from above, separately for each draw.
     """
     if isinstance(spec, Fixed):
         values = np.full(count, float(spec.tokens))
@@ -148,7 +149,7 @@ def sample_lengths(spec: Any, count: int, rng: np.random.Generator, most: np.nda
         shares, tokens = _inverse(spec)
         uniform = rng.random(count)
         if most is not None:
-            # Up to the share of the cut: what is beyond it is drawn again below, in one go.
+            # Only the part of the distribution below the cut: as if draws beyond the cut were repeated.
             rising = np.concatenate(([True], np.diff(tokens) > 0))
             uniform = uniform * np.interp(most, tokens[rising], shares[rising])
         values = np.interp(uniform, shares, tokens)
@@ -157,7 +158,8 @@ def sample_lengths(spec: Any, count: int, rng: np.random.Generator, most: np.nda
 
 
 def arrival_times(count: int, spec: ArrivalSpec, seed: int = 1) -> np.ndarray:
-    """Seconds at which ``count`` requests arrive; the first after one distance, as in a process that runs already."""
+    """Seconds at which ``count`` requests arrive. The first arrives after one interval, as in a process that already
+    runs."""
     rng = _stream(seed, 2)
     if spec.cv == 0:
         gaps = np.ones(count)
@@ -174,7 +176,7 @@ def _stream(seed: int, number: int) -> np.random.Generator:
 
 
 def _inverse(spec: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Points of the inverse of the distribution function, straight lines between them."""
+    """Points of the inverse of the distribution function; straight lines connect them."""
     if isinstance(spec, Quantiles):
         table = np.asarray(spec.points)
         return table[:, 0], table[:, 1]
@@ -195,8 +197,8 @@ def _log_normal(spec: LogNormal, mu: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_mean(spec: LogNormal) -> float:
-    """Mean of the logarithm before the cut that gives the stated mean after it; far outside of the range if that is near
-    its end."""
+    """Mean of the logarithm before the cut that gives the stated mean after the cut. It lies far outside the range if
+    the stated mean is near an end of the range."""
     far = 1e4 * spec.ln_sd ** 2 + 10 * spec.ln_sd
     low, high = math.log(spec.low) - far, math.log(spec.high) + far
     for _ in range(70):
@@ -213,7 +215,7 @@ Row = tuple[float, int, int, int]  # arrival in seconds (-1: not given), prompt,
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How requests are written in a file.
+    """How a file holds requests.
 
     Attributes
     ----------
@@ -234,19 +236,19 @@ class FileFormat:
 
 def read_requests(path: str | os.PathLike[str], form: str | None = None, *, output_tokens: int = 128,
                   limit: int = MAX_REQUESTS) -> Workload:
-    """Requests of a file (gzip too), read line by line; its format is recognised by the first line if not named.
+    """Requests of a file (gzip too), read line by line. Without ``form``, the first line decides the format.
 
     Parameters
     ----------
     output_tokens : :class:`int`
-        For formats that have no outputs (``neupims``).
+        Output tokens of each request, for formats that have no outputs (``neupims``).
     limit : :class:`int`
         Stop after so many requests.
 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read or is empty, or with ``file:line`` if a line is broken.
+        If the file can't be read or is empty. If a line is broken, the message has ``file:line``.
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(nearest("format of requests", form, FORMATS))
@@ -303,7 +305,8 @@ def read_requests(path: str | os.PathLike[str], form: str | None = None, *, outp
 
 
 def write_requests(workload: Workload, form: str) -> Iterator[bytes]:
-    """Lines of a file of this format, some thousand at a time. What the format has no place for is left out."""
+    """Lines of a file of this format, some thousand at a time. The format may have no place for some data; they are
+    left out."""
     if form not in FORMATS:
         raise ConfigError(nearest("format of requests", form, FORMATS))
     block: list[str] = []
@@ -317,7 +320,7 @@ def write_requests(workload: Workload, form: str) -> Iterator[bytes]:
 
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; a line that is not text or too long is an error that names it."""
+    """Lines with their numbers. A line that is not text or is too long raises an error that names it."""
     number = 0
     with reading(path, "a file of requests", compressed=True) as file:
         while line := file.readline(LONGEST + 1):

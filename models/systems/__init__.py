@@ -1,6 +1,6 @@
 """Whole systems that serve a language model: time per token, throughput, energy, capacity, area.
 
-A new system is one YAML file in ``constraints/systems`` and, if its ``kind`` is new, one class: a
+A new system is one YAML file in ``constraints/systems``. A new ``kind`` also needs one class: a
 :class:`bankside.models.systems.system.System` that an entry point of the group ``bankside.systems`` names.
 """
 
@@ -25,7 +25,7 @@ def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int,
              records: RecordSource, refresh: bool = False, overrides: Mapping[str, Any] | None = None) -> Evaluation:
     """Cost of decoding ``output_tokens`` tokens for each of ``batch`` requests that begin at ``context`` tokens.
 
-    Every one of the growing contexts is evaluated; times and energies are means over them.
+    The context grows by one token with each step. Every context is evaluated; times and energies are means over them.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int,
     context : :class:`int`
         Tokens attended to in the first step, the token being processed included.
     records
-        Where measurements of units are looked up; systems without units need none.
+        Source of the units' measurements; systems without units need none.
     refresh : :class:`bool`
         Whether the timing of near-bank work includes DRAM refresh.
     overrides
@@ -43,8 +43,9 @@ def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int,
     Raises
     ------
     :exc:`ConfigError`
-        If the system or its file is wrong, the model can't be split as it says, or batch and context do not fit; the
-        message then says what is needed, what is there and the largest batch that fits.
+        If the system or its file is wrong, the model can't be split as the file says, or batch and context do not fit.
+        A message about a batch that does not fit says how much memory it needs, how much there is, and the largest
+        batch that fits.
     :exc:`MissingRecord`
         If a measurement is missing, with the command that makes it.
     """
@@ -55,12 +56,12 @@ def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int,
 def sweep(system: str | os.PathLike[str], model: ModelShape, *, context: int, batches: Iterable[int],
           output_tokens: int = 1, records: RecordSource, refresh: bool = False,
           overrides: Mapping[str, Any] | None = None) -> list[Evaluation]:
-    """:func:`evaluate` for each batch, up to the largest that fits; those beyond it are left out.
+    """:func:`evaluate` for each batch that fits. Larger batches are left out.
 
     Raises
     ------
     :exc:`ConfigError`
-        As :func:`evaluate`; also if not one of the batches fits.
+        As :func:`evaluate`; also if none of the batches fits.
     """
     loaded = load_system(system, overrides)
     batches = sorted(set(batches))

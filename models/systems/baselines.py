@@ -1,8 +1,9 @@
-"""What PAM is compared with and has no tiers of near-memory units: KV offload, and AttAcc.
+"""Systems with which PAM is compared and that have no tiers of near-memory units: KV offload, and AttAcc.
 
-``gpu-offload``: GPUs alone; KV that their own memory does not keep (``keeps``: nothing, a batch that fits, or as much as
-fits) is in other memories and is fetched at every step, beside the computation if ``overlap``. ``attacc``: GPUs whose HBM
-has AttAcc's units; a batch must fit HBM.
+``gpu-offload``: GPUs alone. Their own memory keeps part of the KV, as ``keeps`` says: nothing, a batch that fits, or as
+much as fits. Other KV is in other memories and is fetched at every step, beside the computation if ``overlap``.
+
+``attacc``: GPUs whose HBM has AttAcc's units. A batch must fit HBM.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class OffloadSystem(GpuPlatform):
             raise ConfigError(f"{name}: links.gpu_host_gb_s must be greater than 0, not 0")
 
     def kv_tiers(self, model: ModelShape) -> list[int]:
-        """Bytes of a GPU for KV: its own memory without the weights, then each tier."""
+        """Bytes for KV of one GPU: its own memory without the weights, then each tier."""
         own = self.available_bytes_per_device - max(self.weight_bytes_per_device(model))
         return [max(own, 0), *(int((tier.gib_per_gpu - tier.reserved_gib) * GIB) for tier in self.offload.tiers)]
 
@@ -104,7 +105,8 @@ class OffloadSystem(GpuPlatform):
         return count / (self.offload.links.gpu_host_gb_s * 1e9)
 
     def fetch_seconds(self, fetched: list[np.ndarray]) -> np.ndarray:
-        """Time to fetch so many bytes of each tier: tiers side by side, all over the link to the GPU."""
+        """Seconds to fetch these bytes from each tier. Tiers work side by side, and all bytes cross the link to the
+        GPU."""
         total, links = sum(fetched), self.offload.links
         time = total / (links.gpu_host_gb_s * 1e9)
         for tier, count in zip(self.offload.tiers, fetched, strict=True):
@@ -112,7 +114,7 @@ class OffloadSystem(GpuPlatform):
         return np.asarray(time + links.latency_us * 1e-6 * (total > 0), float)
 
     def exposed(self, fetch_s: Any, compute_s: Any) -> np.ndarray:
-        """What of a stage's fetching its computation does not hide."""
+        """Seconds of a stage's fetching that its computation does not hide."""
         return np.maximum(fetch_s - compute_s, 0) if self.offload.overlap else np.asarray(fetch_s, float)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
@@ -161,7 +163,7 @@ class OffloadSystem(GpuPlatform):
 
 
 class OffloadServed(GpuServed):
-    """GPUs that fetch the KV that their own memory does not keep; how much that is follows from the tokens of all
+    """GPUs that fetch the KV that their own memory does not keep. The fetched amount follows from the tokens of all
     requests."""
 
     system: OffloadSystem
@@ -175,7 +177,7 @@ class OffloadServed(GpuServed):
         return self._energy_at(batch, max(round(context), 1))
 
     def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
-        """Keys and values reach the host's memory while the next layer is computed."""
+        """Seconds of a prefill. Keys and values reach the host's memory while the next layer is computed."""
         write = max(self.stages) * self.system.kv_write_seconds(self.model, int(tokens.sum()))
         return max(super()._prefill(tokens, past, drain), write)
 
@@ -193,12 +195,12 @@ class AttAccSystem(GpuPlatform):
         self.timer = LayerTimer(self.memory, power_limit=spec.power_limit)
 
     def heads(self, model: ModelShape, batch: int) -> int:
-        """Heads on the busiest stack: a query head of a request each, which has its keys and values to itself."""
+        """Heads on the busiest stack. Each query head of a request counts, with keys and values to itself."""
         return -(-batch * (model.heads // self.tp) // self.spec.memory.stacks_per_gpu)
 
     def layer_time(self, model: ModelShape, tokens: int, heads: int) -> tuple[float, float]:
-        """Seconds and pJ of one layer of a stack. Beyond two pairs of rounds, more heads take as much longer as the second
-        pair took than the first."""
+        """Seconds and pJ of one layer of a stack. Beyond two pairs of rounds, each further pair adds as much time as
+        the second pair added to the first."""
 
         def timed(count: int) -> tuple[float, float]:
             layer = AttentionLayer(tokens, count, self.pim.placement, model.dtype_bytes, model.head_dim, quirks=None,

@@ -1,14 +1,17 @@
 """Ratios of importance at which the tiers of PAM take equal time.
 
-PAM (MICRO 2025, section 6.3.2) fixes ``IS_H : IS_D : IS_S = x : y : 1`` by offline profiling and prints no numbers. Here
-they are found by running the system on a batch that fills HBM and DDR and puts half as many tokens in the SSD. Of
-Algorithm 2 the first loop aims at ``x + y`` and decides between SSD and the rest, the second at ``x / y`` and decides
-between HBM and DDR. So the sum grows where the SSD takes longer than the others and shrinks where it takes less, and the
-quotient grows where DDR takes longer than HBM, until the times agree or nothing changes any more.
+PAM (MICRO 2025, section 6.3.2) fixes ``IS_H : IS_D : IS_S = x : y : 1`` by offline profiling and prints no numbers.
+This module finds the ratios by running the system on a batch. The batch fills HBM and DDR and puts half as many tokens
+in the SSD.
 
-The scheduler only moves important tokens up, and stops when no swap improves anything. A target beyond what it reaches is
-kept: what batches reach differs with the share of each tier, and a target that one of them can't reach costs it nothing but
-moves that improve something, as many as a step has time for.
+The first loop of Algorithm 2 aims at ``x + y`` and decides between SSD and the other tiers. The second loop aims at
+``x / y`` and decides between HBM and DDR. The calibration therefore raises the sum if the SSD takes longer than the
+others, and lowers it if the SSD takes less. It raises the quotient if DDR takes longer than HBM. It repeats this until
+the times agree or nothing changes any more.
+
+The scheduler only moves important tokens up, and stops when no swap improves anything. The calibration keeps a target
+beyond the scheduler's reach, because the reach of a batch depends on the share of each tier. Such a target costs a
+batch nothing but further moves. Each of these moves improves something, and the time of a step limits their number.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ __all__ = ["Calibration", "calibrate", "table_text"]
 
 LOW, HIGH = 1.0, 1e6
 
-#: Tokens in the SSD over those of HBM and DDR: the more there are, the fewer of them may be important.
+#: Tokens in the SSD divided by tokens in HBM and DDR. The more tokens are in the SSD, the fewer may be important.
 SLOW_SHARE = 0.5
 
 
@@ -40,8 +43,9 @@ class Calibration:
     ----------
     x, y : :class:`float`
     tier_us : mapping
-        Time of a layer's attention by tier at the last ratios, in microseconds.
+        Time of a layer's attention by tier at these ratios, in microseconds.
     rounds : :class:`int`
+        Number of the round whose ratios these are, counted from 1.
     equal : :class:`bool`
         Whether the slowest tier takes at most a tenth longer than the fastest.
     conditions : :class:`str`
@@ -75,7 +79,7 @@ def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource,
     names = [shape.name for shape in shapes]
     tokens = int((1 + SLOW_SHARE) * (shapes[0].capacity + shapes[1].capacity))
     batch = max(2, min(tokens, sum(shape.capacity for shape in shapes)) // context)
-    # From the bandwidth of the units, as if every tier were full.
+    # Starting values from the bandwidth of the units, as if every tier were full.
     whole, quotient = 110.0, 10.0
     times: dict[str, float] = {}
     best = None

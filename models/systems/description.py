@@ -1,4 +1,4 @@
-"""What the files of a system say, checked: its own, that of the GPUs it is built on, and the memories that both name."""
+"""Checked contents of a system's files: the system, the GPUs that it is built on, and the memories that both name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network")
 
 
 def apart(changes: Mapping[str, Any], based: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Changes by dotted key, those of the system's own file and those of its base (``base.KEY``, or a group of GPUs)."""
+    """Split changes, by dotted key, into changes of the system's own file and changes of its base. Keys of the base are
+    ``base.KEY`` and the groups of GPUs."""
     own: dict[str, Any] = {}
     base: dict[str, Any] = {}
     for key, value in changes.items():
@@ -37,7 +38,7 @@ def apart(changes: Mapping[str, Any], based: bool) -> tuple[dict[str, Any], dict
 
 @dataclass(frozen=True)
 class Description(Generic[Spec]):
-    """A system as it is written down.
+    """A system as its files describe it.
 
     Attributes
     ----------
@@ -45,9 +46,9 @@ class Description(Generic[Spec]):
     spec : :class:`Strict`
         The system's own file, of the schema of its kind.
     where : :class:`str`
-        Its path, for paths that it names.
+        Path of that file. Relative paths in the file begin at its folder.
     gpus : :class:`GpuSystemSpec` or None
-        The GPUs that it is built on, where its file names a base.
+        The GPUs that the system is built on, if its file names a base.
     """
 
     name: str
@@ -57,11 +58,11 @@ class Description(Generic[Spec]):
 
     @property
     def parts(self) -> tuple[Strict, ...]:
-        """All that was written down, as data."""
+        """The specifications from all files of the system."""
         return (self.spec,) if self.gpus is None else (self.gpus, self.spec)
 
     def changed(self, changes: Mapping[str, Any]) -> Description[Spec]:
-        """The same with other values, by dotted key.
+        """This description with other values, by dotted key.
 
         Raises
         ------
@@ -73,13 +74,14 @@ class Description(Generic[Spec]):
                        gpus=None if self.gpus is None else _changed(self.gpus, base, self.name))
 
     def path(self, name: str) -> Path:
-        """A file that the system's own file names: a relative path is beside it."""
+        """Path of a file that the system's own file names. A relative path begins at the folder of the system's own
+        file."""
         path = Path(name)
         return path if path.is_absolute() else Path(self.where).parent / path
 
     def memory(self, name: str, power_limit: bool = True) -> Memory:
-        """A built-in memory, or one from a file; the same object for the same file, so that timings are looked up rather
-        than made again."""
+        """A built-in memory, or a memory from a file. The same file gives the same object, so timings are looked up
+        rather than made again."""
         path = str(self.path(name)) if name.endswith((".yaml", ".yml")) else name
         stamp = Path(path).stat().st_mtime if Path(path).is_file() else 0.0
         return _memory(path, stamp, power_limit)

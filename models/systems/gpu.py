@@ -21,7 +21,7 @@ class GpuSystem(GpuPlatform):
     schema = GpuSystemSpec
 
     def sized(self, gigabytes: int) -> Self:
-        """A GPU for every 64 GB: those with HBM have 80 GB each, of which the comparison counts 64."""
+        """One GPU for every 64 GB. A GPU with HBM has 80 GB, and the comparison counts 64 GB of them."""
         count, rest = divmod(gigabytes, 64)
         if rest or not count:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")

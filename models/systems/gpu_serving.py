@@ -1,13 +1,15 @@
 """Systems built on GPUs as the serving engine sees them.
 
-A decode step with unequal contexts: a batch of ``b`` requests takes the time of its linear layers plus attention, which is
-the mean over the requests of the attention time of a batch of ``b`` requests with the context of that request. On GPUs
-that is exact, since the kernel's operations and bytes add up over requests; beside the banks it takes for granted that
-requests are dealt to channels so that all have the same work.
+The requests of a decode step can have unequal contexts. A step of ``b`` requests takes the time of its linear layers
+plus attention. Its attention time is a mean over the requests. Each request counts with the attention time of ``b``
+requests that all have its context. On GPUs this mean is exact, since the kernel's operations and bytes add up over
+requests. For units beside the banks the mean assumes that requests are dealt to channels so that all channels have the
+same work.
 
-With ``p`` pipeline stages a batch is cut into ``p`` micro-batches and a step takes ``p`` times the slowest stage, as in
-:mod:`bankside.models.systems.platform`. Prompts that are prefilled together are micro-batches too: ``m`` of them take
-``p + m - 1`` times the slowest stage with the largest; between decode steps, which keep the pipeline full, ``m`` times.
+With ``p`` pipeline stages a batch is cut into ``p`` micro-batches. A step takes ``p`` times the slowest stage, as in
+:mod:`bankside.models.systems.platform`. Prompts that are prefilled together are micro-batches too. A prefill of ``m``
+micro-batches takes ``p + m - 1`` times the slowest stage with the largest of them. Between decode steps, which keep the
+pipeline full, it takes ``m`` times that stage.
 """
 
 from __future__ import annotations
@@ -83,11 +85,11 @@ class GpuServed:
         return self.pp * np.max(compute + self._exposed(micro, contexts, compute), axis=0)
 
     def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
-        """What a stage takes beyond its computation, for each stage and step."""
+        """Seconds that a stage takes beyond its computation, for each stage and step."""
         return 0.0
 
     def _attended(self, contexts: np.ndarray, steps: int) -> np.ndarray:
-        """Mean over the requests of the tokens attended to, for each step."""
+        """Mean number of tokens that a request attends to, for each step."""
         ahead = np.arange(steps)
         if self.kv_window is None:
             return contexts.mean() + ahead
@@ -100,12 +102,13 @@ class GpuServed:
                                   (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
 
     def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
-        """Energy of ``steps`` decode steps together, by component; contexts grow by one with each."""
+        """Energy of ``steps`` decode steps together, by component. Contexts grow by one with each step."""
         mean = float(self._attended(contexts, steps).mean())
         return {name: steps * pj for name, pj in self._step_energy(len(contexts), mean).items()}
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
-        """Of one step at this mean context: bytes and operations grow by the same with each token attended to."""
+        """Energy of one step at this mean context. Every further token attended to adds the same bytes and
+        operations."""
         if batch not in self._energy_memo:
             self._energy_memo[batch] = [self._energy_at(batch, at) for at in ENERGY_AT]
         (a, b), (one, two) = ENERGY_AT, self._energy_memo[batch]
@@ -113,12 +116,13 @@ class GpuServed:
         return {name: one[name] + (two[name] - one[name]) * share for name in one}
 
     def _energy_at(self, batch: int, context: int) -> dict[str, float]:
-        """Of a step at which all requests have this context."""
+        """Energy of a step in which all requests have this context."""
         cost = self.system.decode_step(self.model, batch, np.array([context], np.int64))
         return {name: float(pj[0]) for name, pj in cost.energy_pj.items()}
 
     def prefill_energy_pj(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
-        """Energy of a prefill, by component. What brings keys and values to tiers beyond the GPU's memory is not in it."""
+        """Energy of a prefill, by component. It leaves out the transfer of keys and values to tiers beyond the GPU's
+        memory."""
         out: dict[str, float] = {}
         for name, pj in (*self._prefill_energy(int(tokens.sum()), len(tokens)).items(),
                          *self._prefill_attention_energy(tokens, past).items()):
@@ -126,8 +130,8 @@ class GpuServed:
         return out
 
     def _prefill_energy(self, count: int, rows: int) -> dict[str, float]:
-        """Without attention, of all devices: what the tokens cost and what the rows that give logits do. Straight
-        lines, but for cache tiles of less than 16 tokens."""
+        """Energy of a prefill on all devices, without attention: of ``count`` tokens, and of the ``rows`` that give
+        logits. It grows linearly with both numbers, except for cache tiles of less than 16 tokens."""
         out: dict[str, float] = {}
         for what, number in (("body", count), ("head", rows)):
             if what not in self._line_memo:
@@ -139,7 +143,7 @@ class GpuServed:
         return out
 
     def _operators_energy(self, what: str, count: int) -> dict[str, float]:
-        """Of ``count`` tokens through layers and embedding, or to logits."""
+        """Energy of ``count`` tokens through layers and embedding (``body``), or to logits (``head``)."""
         system, model, out = self.system, self.model, dict[str, float]()
         parts = [(op, 1) for op in head_operators(model, count, system.tp)] if what == "head" else \
             [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"] \
@@ -165,13 +169,14 @@ class GpuServed:
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
-        """Seconds of each stage without attention, for a micro-batch of ``tokens``, of which ``rows`` give logits."""
+        """Seconds of each stage without attention, for a micro-batch of ``tokens`` tokens; ``rows`` of them give
+        logits."""
         out = self._body(tokens).copy()
         out[-1] += self._head(rows)
         return out
 
     def _body(self, tokens: int) -> np.ndarray:
-        """Layers, embedding, and what goes from stage to stage."""
+        """Seconds of each stage for layers, embedding and transfers between stages."""
         if tokens not in self._body_memo:
             system, model = self.system, self.model
             layer = sum(self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention")
@@ -182,7 +187,7 @@ class GpuServed:
         return self._body_memo[tokens]
 
     def _head(self, rows: int) -> float:
-        """What makes logits, and the chosen tokens back to the first stage."""
+        """Seconds to make logits and to send the chosen tokens back to the first stage."""
         if rows not in self._head_memo:
             system, model = self.system, self.model
             seconds = sum(self._seconds(op) for op in head_operators(model, rows, system.tp))
@@ -198,16 +203,16 @@ class GpuServed:
     # Prefill ---------------------------------------------------------------------------------------------------------
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """From an empty pipeline until it is empty again."""
+        """Seconds of a prefill that begins and ends with an empty pipeline."""
         return self._prefill(tokens, past, self.pp - 1)
 
     def prefill_between_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Between decode steps, whose micro-batches fill the pipeline before and after."""
+        """Seconds of a prefill between decode steps, whose micro-batches fill the pipeline before and after."""
         return self._prefill(tokens, past, 0)
 
     def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
-        """Whole prompts are dealt to the micro-batches, the longest first to the shortest; ``drain`` more pass than there
-        are."""
+        """Seconds of a prefill. Whole prompts are dealt to the micro-batches, longest first, each to the micro-batch
+        with the fewest tokens. ``drain`` is the number of stage times beyond one for each micro-batch."""
         key = (int(tokens[0]), int(past[0]), drain)
         if len(tokens) == 1 and key in self._prefill_memo:
             return self._prefill_memo[key]
@@ -228,8 +233,8 @@ class GpuServed:
         return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(tokens, past)
 
     def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Seconds of causal attention of one layer: each token attends to those before it and itself; K, V, queries and
-        outputs are moved once."""
+        """Seconds of causal attention of one layer. Each token attends to itself and the tokens before it. K, V,
+        queries and outputs are moved once."""
         model, tp = self.model, self.system.tp
         heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
         pairs = causal_pairs(tokens, past, self.kv_window)
@@ -238,8 +243,8 @@ class GpuServed:
         return max(flops / self._flops_per_s, count / self._bytes_per_s)
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Linear layers take the decoding requests and the pieces of prompts together, attention one after the other;
-        every micro-batch has its share of both."""
+        """Seconds of an iteration that decodes and prefills. Linear layers take the decoding requests and the pieces of
+        prompts together. Attention takes one after the other. Every micro-batch has its part of both."""
         micro, piece = -(-len(contexts) // self.pp), -(-int(tokens.sum()) // self.pp)
         linear = self._linear(micro + piece, micro + -(-len(tokens) // self.pp))
         attention = float(self._attention(micro, contexts, 1)[0]) + self._prefill_attention(tokens, past) / self.pp
@@ -248,7 +253,7 @@ class GpuServed:
 
 
 def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
-    """Pairs of a token and one that it attends to."""
+    """Number of pairs of a new token and a token that it attends to."""
     n, p = tokens.astype(float), past.astype(float)
     if window is None:
         return float((n * p + n * (n + 1) / 2).sum())
@@ -257,9 +262,12 @@ def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> fl
 
 
 class GridServed(GpuServed):
-    """Decode steps are interpolated on a grid (:class:`GridLatency`). Prompts that are prefilled together take the time of
-    the GPUs, and each what its prefill alone adds to that (writing its keys and values to where they belong). An iteration
-    with both takes the sum."""
+    """Systems whose decode steps are interpolated on a grid (:class:`GridLatency`).
+
+    Prompts that are prefilled together take the time of the GPUs, plus an extra for each prompt. The extra is the time
+    that a prefill of this prompt alone takes beyond the GPUs' time. It covers writing keys and values to their tiers.
+    An iteration that decodes and prefills takes the sum of both times.
+    """
 
     def __init__(self, system: GpuPlatform, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         super().__init__(system, model, records, refresh)
@@ -271,7 +279,8 @@ class GridServed(GpuServed):
         return np.array([float(self.latency.step_latency(contexts + k)) for k in range(steps)])
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
-        """Evaluated on a grid of batch and tokens; between its points straight lines in their logarithms, a request."""
+        """Energy of a step, evaluated on a grid of batch and tokens. Between grid points the energy per request is
+        linear in the logarithms of both."""
         out: dict[str, float] = {}
         tokens = min(max(round(batch * context), batch), self.kv_capacity_tokens)
         low_b, high_b, part_b = bracket(batch, ENERGY_STEPS[0], 1 << 30)

@@ -1,4 +1,4 @@
-"""Decode steps and prefills of systems whose attention takes long to evaluate: interpolated on a grid."""
+"""Decode steps and prefills of systems whose attention takes long to evaluate, interpolated on a grid."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ BATCH_STEP, TOKEN_STEP, SPREAD_STEP, MOST_SPREAD = 2.0, 2.0**0.25, 0.5, 4
 
 
 class GridLatency:
-    """Latencies of one instance (all GPUs of the system) with one model: linear layers for the very batch, attention from a
-    grid.
+    """Latencies of one instance (all GPUs of the system) with one model. Linear layers are evaluated for the exact
+    batch; attention is interpolated on a grid.
 
-    The grid has points in the batch, in the tokens of all requests (and where a memory is full), and, for systems that
-    place tokens, in the coefficient of variation of the contexts. At a point the contexts are quantiles of a log-normal
-    distribution, in an order by chance, and the system is in its settled state. Between the points the time of attention
-    is linear in the tokens and a power of the batch. Points are evaluated when they are first needed.
+    The grid has points in the batch and in the tokens of all requests (also where a memory is full). For systems that
+    place tokens it also has points in the coefficient of variation of the contexts. At a point the contexts are
+    quantiles of a log-normal distribution in random order, and the system is in its settled state. Between the points
+    the time of attention is linear in the tokens and a power of the batch. Points are evaluated when they are first
+    needed.
 
     Parameters
     ----------
@@ -52,14 +53,15 @@ class GridLatency:
         """Seconds of one decode step that gives one token to each of ``len(contexts)`` requests.
 
         ``contexts`` are the tokens that each request attends to, the new one included (integers of at least 1, in any
-        order). Where the tokens lie and which are active is the system's own, settled state: the latency depends on the
-        contexts alone, not on the steps before. Calls are cheap (well under 1 ms once a region of batch and mean context
-        is known).
+        order). The system's own settled state decides where the tokens lie and which of them are active. The latency
+        depends on the contexts alone, not on the steps before. Calls are cheap (well under 1 ms once a region of batch
+        and mean context is known).
 
         Raises
         ------
         :exc:`ConfigError`
-            If the contexts do not fit the system's memories (which of them, how much is missing).
+            If the contexts do not fit the system's memories. The message says which memory is full and how much is
+            missing.
         """
         contexts = np.asarray(contexts)
         if contexts.ndim != 1 or not len(contexts) or int(contexts.min()) < 1:
@@ -77,7 +79,7 @@ class GridLatency:
         return max(self.system.pp * float(np.max(stages)), least)
 
     def _between(self, batch: int, tokens: int, spread: float) -> tuple[float, float]:
-        """Attention of a layer and least time of a step, interpolated."""
+        """Interpolated attention of a layer, and least time of a step."""
         low_b, high_b, part_b = bracket(batch, BATCH_STEP, 1 << 30)
         place = bisect_right(self._tokens, tokens) - 1
         low_t, high_t = self._tokens[place], self._tokens[min(place + 1, len(self._tokens) - 1)]
@@ -95,7 +97,8 @@ class GridLatency:
         return math.exp(total), least
 
     def _at(self, batch: int, tokens: int, step: int) -> tuple[float, float]:
-        """The same of ``batch`` requests that share ``tokens``, at least one each, at a step of the spread."""
+        """The same at a grid point: ``batch`` requests that share ``tokens``, at least one each, and ``step`` of the
+        spread."""
         batch = min(batch, tokens)
         key = (batch, tokens, step)
         if key not in self._known:
@@ -104,9 +107,9 @@ class GridLatency:
         return self._known[key]
 
     def prefill_latency(self, tokens: int) -> float:
-        """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token. GEMMs over
-        all prompt tokens, causal attention at the GPU's peak, stages one after the other; keys and values reach the tiers
-        while the next layer is computed."""
+        """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token. GEMMs
+        run over all prompt tokens, and causal attention runs at the GPU's peak. Stages work one after the other. Keys
+        and values reach the tiers while the next layer is computed."""
         if tokens not in self._prefill:
             if tokens < 1:
                 raise ConfigError(f"a prompt has at least 1 token, not {tokens}")
@@ -134,8 +137,8 @@ class GridLatency:
 
 
 def spread_contexts(batch: int, tokens: int, variation: float) -> np.ndarray:
-    """Contexts of ``batch`` requests, ``tokens`` in all and at least one each: quantiles of a log-normal distribution of
-    this coefficient of variation, in an order by chance (the same for the same arguments)."""
+    """Contexts of ``batch`` requests, ``tokens`` in all and at least one each. They are quantiles of a log-normal
+    distribution with this coefficient of variation. Their order is random (the same for the same arguments)."""
     sigma = math.sqrt(math.log1p(variation * variation))
     shape = np.exp(sigma * _normal_quantiles(batch))
     ideal = 1 + shape / shape.sum() * (tokens - batch)
@@ -151,7 +154,7 @@ def _normal_quantiles(count: int) -> np.ndarray:
     few = np.array([normal.inv_cdf((k + 0.5) / 1024) for k in range(1024)])
     if count <= 1024:
         return np.array([normal.inv_cdf((k + 0.5) / count) for k in range(count)])
-    # Beyond a thousand, between these
+    # Beyond 1024 parts: interpolated between 1024 values
     return np.interp((np.arange(count) + 0.5) / count, (np.arange(1024) + 0.5) / 1024, few)
 
 
@@ -162,7 +165,8 @@ def _token_points(most: int, knees: list[int]) -> list[int]:
 
 
 def bracket(value: int, step: float, most: int) -> tuple[int, int, float]:
-    """Grid points around ``value`` and how far between them it is, in logarithms. The last one is ``most``."""
+    """Grid points around ``value``, and the position of ``value`` between them on a logarithmic scale. The last one is
+    ``most``."""
     exponent = math.floor(math.log(value) / math.log(step) + 1e-9)
     low = max(1, min(round(step**exponent), most))
     if low > value:

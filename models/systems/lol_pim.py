@@ -1,12 +1,13 @@
 """AiM modules that decode: LoL-PIM, the AiMX cards it is built on, and both beside GPUs.
 
-Everything but embedding and output matrix runs on the modules, split over them by tensor and pipeline parallelism. Linear
-layers and attention take the cycles of their programs on the AiM memory (:mod:`bankside.models.lolpim`); norms, positions,
-softmax, sums of partial results and products of element by element take the clocks that the hub's measurement record has
-for its commands, and commands no less than the dispatcher's. ``docs/lol-pim-system.md`` has the formulas.
+Everything but embedding and output matrix runs on the modules, split over them by tensor and pipeline parallelism.
+Linear layers and attention take the cycles of their programs on the AiM memory (:mod:`bankside.models.lolpim`). The hub
+does norms, positions, softmax, sums of partial results and element-wise products. These take the clocks of the hub's
+commands in its measurement record. The dispatcher's record sets the least time of a command. ``docs/lol-pim-system.md``
+has the formulas.
 
-A step of the pipeline lasts as long as its slowest stage, since the host starts the stages together. With micro-batches of
-``m`` requests there are ``ceil(batch / m)`` of them; fewer than stages leave bubbles. A token of every request takes
+A step of the pipeline lasts as long as its slowest stage, since the host starts the stages together. A batch has
+``ceil(batch / m)`` micro-batches of ``m`` requests; fewer than stages leave bubbles. A token of every request takes
 ``max(stages, micro-batches)`` steps.
 """
 
@@ -38,7 +39,7 @@ from .units import DispatcherFigures, HubFigures, MeasuredUnit, clock_hz
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 
-#: Contexts of a run of output tokens that are evaluated; between them times are on straight lines.
+#: Number of contexts of a series of output tokens that are evaluated; times between them lie on straight lines.
 SAMPLES = 33
 
 #: Tokens between the contexts at which :meth:`LolPimSystem.step_seconds` evaluates a layer.
@@ -47,14 +48,14 @@ GRID = 1024
 
 @dataclass(frozen=True)
 class AttentionTime:
-    """Attention of one layer on one module: seconds of all, and of these on the channels and in the hub.
+    """Seconds of one layer's attention on one module: in total, on the channels and in the hub.
 
     Attributes
     ----------
     score, context, append : channels
     softmax : hub
     sums : hub, of partial results
-    total : with the hub's work for a head beside the products of others
+    total : all of it; the hub's work for a head overlaps with the products of other heads
     energy_pj : of the channels, by component
     """
 
@@ -70,10 +71,10 @@ class AttentionTime:
 @lru_cache(maxsize=1 << 14)
 def pipelined(turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0,
               sent: float = 0.0) -> float:
-    """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts; the hub does the
-    softmax of a head when its scores are there, and its context waits for it. Of the sums of partial contexts the hub does
-    ``beside`` while the context is made, and ``last`` when it is. A softmax stands still for the ``sent`` seconds in which
-    inputs of the context before it are read from the same registers."""
+    """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts. The hub does the
+    softmax of a head when its scores are there, and the head's context waits for its softmax. The hub sums partial
+    contexts for ``beside`` seconds while the context is made, and for ``last`` seconds afterwards. A softmax stands
+    still for ``sent`` seconds, while the inputs of the context before it are read from the same registers."""
     channel = hub = 0.0
     ready: list[float] = []
 
@@ -94,7 +95,7 @@ def pipelined(turns: int, score: float, softmax: float, context: float, beside: 
 
 
 class AttentionUnit:
-    """Attention on the modules of a system: partition, timer and hub of its specification."""
+    """Attention on the modules of a system, with the partition, timer and hub of its specification."""
 
     def __init__(self, name: str, spec: LolPimSystemSpec | LolPimHybridSpec, memory: Memory) -> None:
         self.name, self.spec, self.memory = name, spec, memory
@@ -108,12 +109,12 @@ class AttentionUnit:
         self._known: dict[Any, AttentionTime] = {}
 
     def prepare(self, records: RecordSource, refresh: bool) -> None:
-        """Look up what the hub and the dispatcher were measured to take.
+        """Look up the measurements of the hub and the dispatcher.
 
         Raises
         ------
         :exc:`MissingRecord`
-            If that has not been measured, with the commands that do.
+            If a measurement is missing. The message has the commands that make it.
         """
         self.refresh = refresh
         self._known.clear()
@@ -123,16 +124,16 @@ class AttentionUnit:
 
     @property
     def measured(self) -> list[MeasuredUnit[Any, Any]]:
-        """Units whose measurements times rest on."""
+        """Units on whose measurements the times rest."""
         return [unit for unit in (self.hub, self.dispatcher) if unit is not None]
 
     @property
     def records(self) -> list[Record]:
-        """Measurements that times rest on."""
+        """Measurements on which the times rest."""
         return [unit.records["sim"] for unit in self.measured if "sim" in unit.records]
 
     def hub_seconds(self, op: str, elements: float, times: float = 1) -> float:
-        """A command of the hub on a vector of ``elements``, ``times`` times."""
+        """Seconds of ``times`` commands of the hub on a vector of ``elements``."""
         return self.hub.figures.seconds(self.hub.config, op, elements, times)
 
     @property
@@ -152,25 +153,27 @@ class AttentionUnit:
         return module_timer(self.memory, self.module, self.spec.features.ping_pong, self.refresh)
 
     def time(self, operator: Any, single: bool = False) -> Timed:
-        """Time of an operator's program, whose commands are not issued faster than the dispatcher can."""
+        """Time of an operator's program. Commands are issued no faster than the dispatcher can issue them."""
         timed = self.timer.time(operator, single)
         least = self.command_seconds * timed.instructions
         return timed if least <= timed.seconds else replace(timed, seconds=least)
 
     def norm_seconds(self, model: ModelShape, elements: int, times: float = 1) -> float:
-        """A norm in the hub: of the root mean square or of mean and variance, times its weights, plus its offsets."""
+        """Seconds of a norm in the hub: root mean square, or mean and variance. A product with its weights and a sum
+        with its offsets follow."""
         rms = model.family in ROTARY
         vectors = 1 if elements != model.hidden_size else max(model.norm_vectors // 2, 0)
         steps = ["RMSNORM" if rms else "LAYERNORM", *("GPR_MUL", "EWADD")[:vectors]]
         return sum(self.hub_seconds(op, elements, times) for op in steps)
 
     def rotary_seconds(self, elements: int) -> float:
-        """Rotary positions in the hub: products with cosines and, of the exchanged halves, with sines; their sum."""
+        """Seconds of rotary positions in the hub: a product with cosines, a product of the exchanged halves with sines,
+        and their sum."""
         return self.hub_seconds("GPR_MUL", elements, 2) + self.hub_seconds("EWADD", elements)
 
     def sums_seconds(self, gemv: Gemv, bias: bool, seconds: float) -> tuple[float, float]:
-        """Sums of the partial results of a matrix product that takes ``seconds``, in the hub: what is left of them behind
-        the last product, and all of them. The bias is one of the terms."""
+        """Seconds of the hub's sums for a matrix product that takes ``seconds``: the part after the last product, and
+        all of them. The sums add partial results; the bias is one of the terms."""
         sums = gemv.vectors * (gemv.spans - 1 + bias)
         if not sums:
             return 0.0, 0.0
@@ -179,7 +182,7 @@ class AttentionUnit:
         return max(one, span * (1 if bias else 2) + sums * one - seconds), sums * one
 
     def run(self, head_dim: int) -> int:
-        """Tokens of values that share a row of a bank."""
+        """Number of tokens whose values share a row of a bank."""
         parts = max(self.module.units // head_dim, 1) if self.partition == "token" else 1
         if not self.spec.features.lazy_allocation:
             return self.module.row
@@ -192,14 +195,14 @@ class AttentionUnit:
         score = Score(self.module, self.partition, tokens, *shape, double=double)
         context = Context(self.module, self.partition, tokens, *shape, double=double, run=self.run(model.head_dim))
         if self.partition == "token" and self.spec.features.lazy_allocation:
-            # Loops that the dispatcher counts by tokens can't end within a row: what is too much is multiplied too.
+            # Loops that the dispatcher counts by tokens can't end within a row: the rest of the row is multiplied too.
             row, run = score.steps_per_row * self.module.units, context.parts * context.run
             score = replace(score, tokens=ceil(tokens, row) * row)
             context = replace(context, tokens=ceil(tokens, run) * run)
         return score, context
 
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
-        """One layer for ``requests`` with ``heads`` key/value heads each on a module."""
+        """Attention of one layer for ``requests`` requests with ``heads`` key/value heads each on a module."""
         key = (model, requests, heads, group, int(tokens))
         if key not in self._known:
             if len(self._known) > 1 << 14:
@@ -226,7 +229,7 @@ class AttentionUnit:
                             for sums in operators[1].sums)
             score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
             softmax_s, sums_s = softmax_s + turns * softmax, sums_s + turns * (beside + last)
-            # Token-parallel: a request after the other, whatever the context of each.
+            # Token-parallel: one request after the other, whatever the context of each.
             times, each = (requests, heads) if self.partition == "token" else (1, turns)
             sent = context.inputs / clock_hz(self.hub.config)     # the registers have one port to read
             total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last, sent)
@@ -237,7 +240,7 @@ class AttentionUnit:
         return AttentionTime(score_s, context_s, append_s, softmax_s, sums_s, total + append_s, energy)
 
     def kv_bytes(self, model: ModelShape, heads: int, tokens: int) -> int:
-        """Bytes of one layer that a request of ``tokens`` takes on a module, as it is allotted."""
+        """Bytes that are allotted on a module for one layer of a request of ``tokens`` tokens."""
         if self.spec.features.lazy_allocation:
             chunk = self.spec.allocation.chunk_tokens
             tokens = ceil(tokens, chunk) * chunk
@@ -246,7 +249,7 @@ class AttentionUnit:
         return int(model.attended(tokens)) * heads * 2 * model.head_dim * 2
 
     def fits(self, model: ModelShape, weights: int, layers: int, requests: int, heads: int, tokens: int) -> bool:
-        """Whether keys and values fit a module beside its weights. Where a head is in one channel, its layers are dealt to
+        """Whether keys and values fit a module beside its weights. If a head is in one channel, its layers are dealt to
         the channels in turn, and the fullest channel decides."""
         one = self.kv_bytes(model, heads, tokens)
         if self.partition == "token":
@@ -255,7 +258,7 @@ class AttentionUnit:
         return weights + ceil(requests * layers * heads, channels) * channels * (one // heads) <= self.module.bytes
 
     def notes(self, model: ModelShape, heads: int, requests: int) -> list[str]:
-        """What a reader of a result should know."""
+        """Notes for the reader of a result."""
         out = []
         if self.partition == "head" and requests * heads % self.module.channels:
             out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
@@ -312,7 +315,7 @@ class AttentionUnit:
 
 
 class LolPimSystem(System):
-    """Modules alone.
+    """A system of modules alone.
 
     Attributes
     ----------
@@ -343,7 +346,7 @@ class LolPimSystem(System):
         return self.modules
 
     def sized(self, gigabytes: int) -> Self:
-        """So many nodes of 64 GB."""
+        """One node for every 64 GB."""
         nodes, rest = divmod(gigabytes, 64)
         if rest or not nodes:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
@@ -355,8 +358,8 @@ class LolPimSystem(System):
         return self.unit.records
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        """Check the split, and look up the measurements that times rest on; :exc:`MissingRecord` if one has not been
-        made."""
+        """Check the split, and look up the measurements on which times rest. :exc:`MissingRecord` says which have not
+        been made."""
         self.check(model)
         self.unit.prepare(records, refresh)
         for known in (self._layers, self._seconds, self._slowest):
@@ -392,7 +395,7 @@ class LolPimSystem(System):
                     double=self.spec.features.ping_pong)
 
     def weight_bytes(self, model: ModelShape) -> list[int]:
-        """Bytes of weights of a module of each stage, in whole rows of all its banks."""
+        """Bytes of weights on a module of each stage. Weights take whole rows of all its banks."""
         rows = sum(gemv.rows for _, gemv in self.gemvs(model))
         head = self.head_gemv(model).rows if self.spec.features.lm_head else 0
         return [(layers * rows + (head if stage == self.pp - 1 else 0)) * self.module.step_bytes
@@ -401,7 +404,7 @@ class LolPimSystem(System):
     # Links -----------------------------------------------------------------------------------------------------------
 
     def all_reduce_seconds(self, count: int) -> float:
-        """Sum of ``count`` bytes over the modules of a stage, in rings: within a node, then between nodes."""
+        """Seconds to sum ``count`` bytes over the modules of a stage, in rings: within a node, then between nodes."""
         node = self.spec.node
         inside = min(self.tp, node.modules)
         between = -(-self.tp // node.modules)
@@ -409,7 +412,8 @@ class LolPimSystem(System):
                             (between - 1) / between / (node.link_gb_s * 1e9))
 
     def hop_seconds(self, stage: int, count: int) -> float:
-        """``count`` bytes from a stage to the next, also from the last to the first (the host's)."""
+        """Seconds to send ``count`` bytes from a stage to the next. The host's transfer from the last stage to the
+        first counts as one too."""
         crosses = (stage + 1) * self.tp % self.spec.node.modules == 0 or self.tp > self.spec.node.modules
         between = crosses and self.spec.node.nodes > 1
         seconds = count / (self.spec.module.interface_gb_s * 1e9)
@@ -418,8 +422,8 @@ class LolPimSystem(System):
     # Time ------------------------------------------------------------------------------------------------------------
 
     def layer(self, model: ModelShape, vectors: int, tokens: int) -> dict[str, Cost]:
-        """One layer for a micro-batch of ``vectors`` requests that attend to ``tokens`` each; energies of all its
-        modules."""
+        """Cost of one layer for a micro-batch of ``vectors`` requests that attend to ``tokens`` each. Energies are of
+        all its modules."""
         unit, heads = self.unit, self.heads(model)
         attention = unit.attention(model, vectors, *heads, int(model.attended(tokens)))
         channels = attention.score + attention.context
@@ -451,8 +455,8 @@ class LolPimSystem(System):
             out["norms"] = Cost(vectors * self.norms_seconds(model))
             if model.family in ROTARY:
                 out["rotary"] = Cost(vectors * unit.rotary_seconds(heads * (group + 1) * model.head_dim))
-            # The unit's table gives the activation function while results are read; the product of a gated one is the
-            # hub's.
+            # The unit's table gives the activation function while results are read; the hub multiplies for a gated
+            # one.
             if model.gated:
                 out["ffn_gate_product"] = Cost(vectors * unit.hub_seconds("GPR_MUL", model.intermediate_size // self.tp))
             out["residuals"] = Cost(vectors * unit.hub_seconds("EWADD", model.hidden_size, 2))
@@ -460,7 +464,7 @@ class LolPimSystem(System):
         return self._layers[key]
 
     def norms_seconds(self, model: ModelShape) -> float:
-        """Norms of a layer for a request, those of queries and keys included."""
+        """Seconds of a layer's norms for a request, norms of queries and keys included."""
         heads, group = self.heads(model)
         both = 2 * self.unit.norm_seconds(model, model.hidden_size)
         return both + (self.unit.norm_seconds(model, model.head_dim, heads * (group + 1)) if model.qk_norm else 0.0)
@@ -471,7 +475,7 @@ class LolPimSystem(System):
         return {"qkv": model.qkv_bias, "out_projection": model.out_bias}.get(name, model.ffn_bias)
 
     def ends(self, model: ModelShape, stage: int, vectors: int) -> dict[str, Cost]:
-        """What a stage does beside its layers."""
+        """Costs of a stage beside its layers."""
         out: dict[str, Cost] = {}
         last = stage == self.pp - 1
         if last and self.spec.features.lm_head:
@@ -485,7 +489,7 @@ class LolPimSystem(System):
         return out
 
     def slowest(self, model: ModelShape, vectors: int) -> tuple[int, int, float]:
-        """The stage that decides, its layers, and seconds of what it does beside them."""
+        """The slowest stage, its number of layers, and its seconds beside them."""
         if (model, vectors) not in self._slowest:
             layer = self.layer_seconds(model, vectors, 1)
             each = [(layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
@@ -503,7 +507,7 @@ class LolPimSystem(System):
         return self._seconds[key]
 
     def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
-        """Slowest stage with a micro-batch of requests of equal context."""
+        """Seconds of the slowest stage with a micro-batch of requests of equal context."""
         _, layers, ends = self.slowest(model, vectors)
         return layers * self.layer_seconds(model, vectors, tokens) + ends
 
@@ -516,15 +520,16 @@ class LolPimSystem(System):
         return sorted({1, most, *(1 << k for k in range(most.bit_length()))} - {0})
 
     def choose(self, model: ModelShape, batch: int, tokens: int) -> tuple[float, int]:
-        """Seconds of a token of every request of a batch, and the micro-batch that takes least."""
+        """Seconds in which every request of a batch gets a token, and the size of micro-batches that takes the least
+        time."""
         return min((max(self.pp, -(-batch // size)) * self.stage_seconds(model, size, tokens), size)
                    for size in self.micro_batches(batch) if size <= batch)
 
     def step_seconds(self, model: ModelShape, contexts: Any) -> float:
         """Seconds of a decode step in which requests attend to ``contexts`` tokens each, in the order of the pipeline.
 
-        Layers are evaluated at multiples of :data:`GRID` tokens, and on straight lines between. A step of the pipeline
-        takes as long as the longest micro-batch in it.
+        Layers are evaluated at multiples of :data:`GRID` tokens; times between them lie on straight lines. A step of
+        the pipeline takes as long as the longest micro-batch in it.
         """
         contexts = np.asarray(model.attended(np.asarray(contexts, np.int64)))
         batch = len(contexts)
@@ -556,7 +561,8 @@ class LolPimSystem(System):
                    for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True))
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """What the fullest module needs, and the largest batches that fit at ``context`` and at the last token."""
+        """Memory that the fullest module needs, and the largest batches that fit at ``context`` and at the last
+        token."""
         last = context + output_tokens - 1
         weights, stages = self.weight_bytes(model), self.stages(model)
         one = self.unit.kv_bytes(model, self.heads(model)[0], last)
@@ -565,7 +571,8 @@ class LolPimSystem(System):
                         largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit beside the weights: whole chunks, or reserved requests."""
+        """Tokens of all requests together that fit beside the weights, in whole chunks or in requests with reserved
+        room."""
         chunk = self.kv_block_tokens(model)
         return largest(lambda n: self._fits(model, n, chunk)) * chunk
 
@@ -576,7 +583,8 @@ class LolPimSystem(System):
     # Results ---------------------------------------------------------------------------------------------------------
 
     def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
-        """Of many contexts :data:`SAMPLES` are evaluated; between them times and energies are on straight lines."""
+        """Cost of a decode step. At most :data:`SAMPLES` contexts are evaluated; times and energies between them lie on
+        straight lines."""
         first, last = int(contexts[0]), int(contexts[-1])
         chosen = np.unique(np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
         size = self.choose(model, batch, int(contexts.mean()))[1]
@@ -644,7 +652,7 @@ class LolPimSystem(System):
         return capacity
 
     def too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
-        """What to say of a batch that does not fit."""
+        """Message about a batch that does not fit."""
         available = capacity.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
             return (f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
@@ -681,7 +689,7 @@ class LolPimServed:
         return self.system.step_seconds(self.model, contexts)
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Tokens one after the other, each in a stage of its own."""
+        """Seconds of a prefill. Tokens follow one after the other, each in a stage of its own."""
         total = 0.0
         for count, before in zip(np.asarray(tokens).tolist(), np.asarray(past).tolist(), strict=True):
             middle = max(int(round((before + (count + 1) / 2) / GRID)) * GRID, 1)
@@ -706,7 +714,7 @@ class LolPimHybridSystem(GpuPlatform):
         self.modules_per_gpu = modules // base.gpu.count
 
     def sized(self, gigabytes: int) -> Self:
-        """A node of 64 GB and a GPU for every 128 GB."""
+        """One node of 64 GB and one GPU for every 128 GB."""
         count, rest = divmod(gigabytes, 128)
         if rest or not count:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
@@ -724,7 +732,7 @@ class LolPimHybridSystem(GpuPlatform):
         self.unit.prepare(records, refresh)
 
     def share(self, model: ModelShape, batch: int) -> tuple[int, int, int]:
-        """Of the fullest module: requests, key/value heads of each, queries to a head."""
+        """Load of the fullest module: requests, key/value heads of each request, queries to a head."""
         heads = max(model.kv_heads // self.tp, 1)
         each = max(heads // self.modules_per_gpu, 1)
         return -(-batch * heads // (each * self.modules_per_gpu)), each, model.heads // self.tp // heads
@@ -752,7 +760,7 @@ class LolPimHybridSystem(GpuPlatform):
         return self.unit.fits(model, 0, max(self.stages(model)), requests, heads, tokens)
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """Weights are in the GPUs' memory, keys and values in the modules'; both are told as of a GPU and its modules."""
+        """Memory of a GPU and its modules. Weights are in the GPUs' memory, keys and values in the modules' memory."""
         layers, weights = max(self.stages(model)), max(self.weight_bytes_per_device(model))
         last = context + output_tokens - 1
         room = self.modules_per_gpu * self.unit.module.bytes
@@ -801,9 +809,12 @@ class LolPimHybridSystem(GpuPlatform):
 
 
 class HybridServed(GpuServed):
-    """GPUs with AiM modules. A step of requests with contexts of their own takes the mean of what each context would in
-    time and energy: evaluated at multiples of :data:`GRID` tokens and one token behind them, where further rows begin, and
-    on straight lines between."""
+    """GPUs with AiM modules.
+
+    A step of requests with unequal contexts takes a mean time and energy over the requests, each counted with its own
+    context. Contexts are evaluated at multiples of :data:`GRID` tokens and one token behind them, where further rows
+    begin. Values between them lie on straight lines.
+    """
 
     system: LolPimHybridSystem
 
@@ -814,12 +825,12 @@ class HybridServed(GpuServed):
 
     @staticmethod
     def _grid(contexts: np.ndarray, steps: int) -> np.ndarray:
-        """Contexts that are evaluated."""
+        """Contexts at which attention is evaluated."""
         whole = np.arange(int(contexts.min()) // GRID, (int(contexts.max()) + steps - 1) // GRID + 2) * GRID
         return np.sort(np.concatenate((whole, whole + 1)))
 
     def _at(self, micro: int, tokens: int) -> float:
-        """Attention of one layer for ``micro`` requests of this context."""
+        """Seconds of one layer's attention for ``micro`` requests of this context."""
         key = (micro, tokens)
         if key not in self._known:
             costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), np.array([max(tokens, 1)]))

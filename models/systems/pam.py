@@ -2,9 +2,9 @@
 
 Everything but attention runs on the GPUs. The tiers are shared out evenly: every GPU has its stacks, DIMMs and SSDs,
 with the key/value heads and layers that it works on. Tokens of all requests are placed one by one
-(``models.pam.placement``); a step activates some of them (``models.pam.sparsity``), each tier takes the time that its
-busiest part needs for them (``models.pam.tiers``), and the partial results are merged. ``docs/pam-system.md`` has the
-formulas.
+(``models.pam.placement``). A step activates some of the tokens (``models.pam.sparsity``). Each tier takes the time that
+its busiest part needs for them (``models.pam.tiers``). Then the partial results are merged. ``docs/pam-system.md`` has
+the formulas.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class TierTimes:
     ----------
     query_s : queries to the tier
     local_s : units, from rows opened to partial results
-    reduce_s : reduction in the arrays and to the place where a device's results come together (hidden behind
-        ``local_s`` as far as it goes)
+    reduce_s : reduction in the arrays, transfer to the place where a device's results come together, merge there
+        (overlaps with ``local_s``)
     return_s : results to the GPU's side
     scores_s : scores to the GPU and probabilities back, where the tier has no softmax
-    total_s : all of it, with what overlaps counted once
+    total_s : sum of these times, with overlapping times counted once
     """
 
     query_s: float = 0.0
@@ -77,14 +77,15 @@ class Step:
 
     Attributes
     ----------
-    tiers : times of one layer by tier, those of the slowest micro-batch
+    tiers : times of one layer by tier, for the slowest micro-batch
     attention_s, merge_s, append_s, gather_s : :class:`float`
-        Attention of one layer: slowest tier; merge of the tiers; new tokens' K and V; softmax on the GPU.
+        Attention of one layer: time of the slowest tier, merge of the tiers, writing new tokens' K and V, softmax on
+        the GPU.
     moves : swaps by pair of tiers
     migration_s : time of the transfers between tiers, beside the step
-    moving_s : time by tier for which they keep its bank groups or channels, in the mean
-    energy_pj : of one layer and all micro-batches, by component, of one share
-    migration_pj : of the transfers of a step, of one share
+    moving_s : mean time by tier for which these transfers occupy a bank group or channel
+    energy_pj : energy of one layer, all micro-batches and one share, by component
+    migration_pj : energy of a step's transfers, of one share
     active, tokens : tokens by tier
     """
 
@@ -103,7 +104,7 @@ class Step:
 
 
 class Node:
-    """The state of one batch: block table, source of activations, and the steps that it takes.
+    """The state of one batch: block table, source of activations, and its decode steps.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class Node:
     contexts : integer array
         Tokens of each request before the first step, at least 1.
     growth : :class:`int`
-        Steps that there must be room for.
+        Steps for whose tokens there must be room.
     """
 
     def __init__(self, system: TieredPimSystem, model: ModelShape, contexts: np.ndarray, growth: int = 8,
@@ -122,7 +123,7 @@ class Node:
                              by_activation=features.kv_mapping)
         self.source = source or system.source()
         attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
-        # New tokens find room in the first tier, as they do where requests come and go.
+        # New tokens find room in the first tier, as they would with requests that come and go.
         first = self.table.tiers[0].capacity
         spare = max(int(place.reserve_percent / 100 * first), min(growth * len(attended), first // 4))
         self.requests = self.table.add(attended, attended + growth, spare)
@@ -133,7 +134,8 @@ class Node:
             self.table.importance[:self.table.size] = 1
 
     def settle(self) -> None:
-        """Move tokens until Algorithm 2 has nothing to do: what many steps with their budget would reach."""
+        """Move tokens until Algorithm 2 has nothing left to do. Many steps with their limited budget would reach the
+        same state."""
         if self.system.pim.features.kv_scheduling and not isinstance(self.source, DenseSource):
             x, y = self.system.ratios(self.model)
             self.table.schedule(x, y, self.table.tokens)
@@ -214,7 +216,7 @@ class TieredPimSystem(GpuPlatform):
         self.units = [MeasuredUnit(f"{name}: tier '{tier.name}'", pam_pu.UNIT, ProcessingFigures, tier.unit.preset,
                                    tier.unit.settings, synth="required") for tier in spec.tiers]
         self.reducers: list[MeasuredUnit[PamRuConfig, ReductionFigures]] = []
-        #: By pair of tiers, faster first: the interface in each direction.
+        #: Interface of each direction, by preset: the sending and the receiving tier.
         self.interfaces: dict[str, MeasuredUnit[PamInterfaceConfig, InterfaceFigures]] = {}
         for tier in spec.tiers if spec.features.pam_attention else ():
             if tier.reduction_preset is None:
@@ -251,7 +253,8 @@ class TieredPimSystem(GpuPlatform):
         return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
-        """Target of the scheduler, ``x`` and ``y``: the system file's, else the calibrated ones of the model."""
+        """Target of the scheduler, ``x`` and ``y``: the values of the system file, else the calibrated values of the
+        model."""
         chosen = self.pim.scheduling
         if chosen.x is not None and chosen.y is not None:
             return chosen.x, chosen.y
@@ -289,7 +292,7 @@ class TieredPimSystem(GpuPlatform):
         return list({record.name: record for unit in units for record in unit.records.values()}.values())
 
     def _rate_fraction(self, sender: int, receiver: int) -> float:
-        """Share of the slower memory's own rate that the interface from one tier to another reaches."""
+        """Fraction of the slower memory's own rate that the interface from one tier to another reaches."""
         names = [tier.layout for tier in self.pim.tiers]
         return self.interfaces[f"{names[sender]}-{names[receiver]}"].figures.rate_fraction
 
@@ -299,16 +302,16 @@ class TieredPimSystem(GpuPlatform):
         return max(model.kv_heads // self.tp, 1)
 
     def head_token_bytes(self, model: ModelShape) -> int:
-        """K and V of a token of one head and layer."""
+        """Bytes of K and V of a token, for one head and layer."""
         return 2 * model.head_dim * model.dtype_bytes
 
     def share_token_bytes(self, model: ModelShape) -> int:
-        """K and V of a token on one GPU's share, of the stage with the most layers."""
+        """Bytes of K and V of a token on one GPU's share, for the stage with the most layers."""
         return self.head_token_bytes(model) * self.heads_per_gpu(model) * max(self.stages(model))
 
     def pages(self, model: ModelShape) -> tuple[int, int, int]:
-        """How a layer of a share lies in flash: pages that a token has bytes in, heads that lie together in each, and
-        the room that it has there. With ``page_order`` ``token`` all heads of the share, as far as they fit a page."""
+        """How a token's K and V of one layer and share lie in flash: number of pages, heads and reserved bytes of each
+        page. With ``page_order`` ``token`` a page holds all heads of the share, as far as they fit."""
         tier, size, heads = self.pim.tiers[2], self.head_token_bytes(model), self.heads_per_gpu(model)
         if tier.page_order == "head":
             return heads, 1, size
@@ -317,12 +320,12 @@ class TieredPimSystem(GpuPlatform):
         return pages, together, slot_bytes(size * together)
 
     def tier_token_bytes(self, model: ModelShape) -> list[int]:
-        """Room that a token takes in each tier of a share."""
+        """Bytes that a token takes in each tier of a share."""
         pages, _, room = self.pages(model)
         return [*[self.share_token_bytes(model)] * 2, pages * room * max(self.stages(model))]
 
     def tier_bytes(self, model: ModelShape) -> list[int]:
-        """Bytes of each tier of a share that can hold KV: HBM without the weights."""
+        """Bytes of each tier of a share that can hold KV. HBM counts without the weights."""
         out = []
         for number, (tier, memory) in enumerate(zip(self.pim.tiers, self.memories, strict=True)):
             whole = tier.devices_per_gpu * tier.channels_per_device * memory.banks * memory.rows * memory.row_bytes
@@ -400,11 +403,11 @@ class TieredPimSystem(GpuPlatform):
         return out
 
     def time_step(self, model: ModelShape, table: KvTable, active: np.ndarray, requests: np.ndarray) -> dict[str, Any]:
-        """Times of one layer over all micro-batches: the slowest decides, energies add up."""
+        """Times of one layer, of the slowest micro-batch, and the energy of all micro-batches."""
         parts = self._parts(model)
         owner, tier = table.owners()[active], table.tier[active]
-        # Requests are dealt out to micro-batches in turn, so that each has as many of the early ones, which came to the
-        # faster tiers.
+        # Requests are dealt out to micro-batches in turn. So each has an equal part of the early requests, which came
+        # to the faster tiers.
         number = min(self.pp, len(requests))
         turn = np.zeros(int(requests.max()) + 1, np.int32)
         turn[requests] = np.arange(len(requests)) % number
@@ -456,23 +459,25 @@ class TieredPimSystem(GpuPlatform):
 
     def _merge(self, number: int, model: ModelShape, partials: int, requests: int, units: int,
                last: bool = False) -> float:
-        """Seconds of ``units`` reduction units of a tier for a merge of each query of ``requests`` requests, ``partials``
-        of them for one query each; one unit takes a whole merge."""
+        """Seconds of ``units`` reduction units of a tier to merge the partial results of each query of ``requests``
+        requests. ``partials`` counts the partial results of all requests for one query each. One unit does a whole
+        merge."""
         if not requests:
             return 0.0
         reducer, rounds = self.reducers[number], -(-requests * self._passes(model) // units)
         return reducer.figures.merge_s(reducer.config, model.head_dim, partials / requests * rounds, rounds, last)
 
     def _passes(self, model: ModelShape) -> int:
-        """Queries of a share that read the keys and values of a token: a unit takes one per pass."""
+        """Queries of a share that read the keys and values of a token. A unit takes one query per pass."""
         return model.heads // self.tp
 
     def _channel_rate(self, number: int) -> float:
-        """Bytes per second of one channel's own interface. Those of flash are controllers, reached by their link."""
+        """Bytes per second of one channel's own interface. Channels of flash are controllers, reached by their link."""
         return self.memories[number].channel_bytes_per_s * self.spec.gpu.memory_utilisation
 
     def _link(self, number: int) -> tuple[float, float]:
-        """Bytes per second and latency of the way between a share's GPU and a tier; infinite for the GPU's own memory."""
+        """Bytes per second and latency of the path between a share's GPU and a tier. The GPU's own memory has an
+        infinite rate."""
         tier = self.pim.tiers[number]
         if tier.link_gb_s is None:
             return float("inf"), 0.0
@@ -535,7 +540,7 @@ class TieredPimSystem(GpuPlatform):
                          energy, work)
 
     def _append(self, number: int, model: ModelShape, group: np.ndarray) -> float:
-        """Seconds to write the new tokens of a micro-batch that are in this tier, one layer."""
+        """Seconds to write one layer's K and V of a micro-batch's new tokens in this tier."""
         if not len(group):
             return 0.0
         memory, layout = self.memories[number], self.layouts[number]
@@ -550,22 +555,22 @@ class TieredPimSystem(GpuPlatform):
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
     def _rows(self, number: int, model: ModelShape) -> tuple[int, int]:
-        """Rows of a DRAM tier that a token of a head lies in, and its columns in each."""
+        """Number of rows of a DRAM tier in which a token of a head lies, and of its columns in each row."""
         tier, size = self.pim.tiers[number], self.head_token_bytes(model)
         parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
         rows = sum(visits for _, visits, _ in parts)
         return rows, size // self.memories[number].column_bytes // max(rows, 1)
 
     def _program_rate(self, number: int) -> float:
-        """Bytes per second that a share's flash channels write: pages programmed in all dies at a time."""
+        """Bytes per second that a share's flash channels write when all dies program pages at the same time."""
         memory, tier = self.memories[number], self.pim.tiers[number]
         dies = memory.levels.get("die", 1)
         seconds = memory.parameters["nPROG"] * memory.clock_ps * 1e-12
         return tier.devices_per_gpu * tier.channels_per_device * dies * memory.row_bytes / seconds
 
     def migration(self, model: ModelShape, moves: Mapping[str, int]) -> tuple[float, float]:
-        """Seconds and energy (pJ, one share) of a step's moves. Each pair of tiers has its interface, both ways at once;
-        it reaches a share of the slower side's rate."""
+        """Seconds and energy (pJ, one share) of a step's moves. Each pair of tiers has an interface that works in both
+        directions at once. It reaches a fraction of the slower side's rate."""
         size = self.share_token_bytes(model)
         worst, energy = 0.0, 0.0
         for pair, count in moves.items():
@@ -582,16 +587,17 @@ class TieredPimSystem(GpuPlatform):
         return worst, energy
 
     def moving(self, model: ModelShape, table: KvTable, moves: Mapping[str, Moves]) -> dict[str, float]:
-        """Seconds for which a step's moves, already made, keep a bank group (channel of flash) of each tier. Moves are a
-        queue that goes on from step to step, so the mean over the groups counts."""
+        """Seconds for which the moves made in a step occupy a bank group (in flash: a channel) of each tier. Moves are
+        a queue that continues from step to step, so the mean over the groups counts."""
         count = {pair: len(made) for pair, made in moves.items()}
         swaps = (count.get("ddr-hbm", 0), count.get("ddr-hbm", 0) + count.get("ssd-ddr", 0), count.get("ssd-ddr", 0))
         return {tier.name: number * each for tier, number, each in
                 zip(self.pim.tiers, swaps, self._move_seconds(model), strict=True)}
 
     def _move_seconds(self, model: ModelShape) -> list[float]:
-        """Seconds that a swap takes of every group of a tier in the mean, all heads and layers of a share: a token is read
-        and another written in its place. Flash reads a page for each token and programs pages that are full."""
+        """Mean seconds for which a swap occupies a group of each tier, for all heads and layers of a share. A swap
+        reads one token and writes another in its place. Flash reads a page for each token and programs pages that are
+        full."""
         heads, layers = self.heads_per_gpu(model), max(self.stages(model))
         out = []
         for number, (memory, shape) in enumerate(zip(self.memories, self.tier_shapes(model), strict=True)):
@@ -605,8 +611,8 @@ class TieredPimSystem(GpuPlatform):
         return out
 
     def move_limits(self, model: ModelShape, batch: int, timed: Mapping[str, Any]) -> dict[str, int]:
-        """Swaps between two tiers that a step has time for: transfers beside it, and in both tiers reads and writes while
-        they do not attend."""
+        """Number of swaps between two tiers for which a step has time. Transfers run beside the step. Both tiers read
+        and write tokens while they do not attend."""
         attention = sum(timed[part] for part in ("attention_s", "merge_s", "append_s", "gather_s"))
         step_s = self.pp * float(np.max(self.linear_seconds(model, batch) + np.array(self.stages(model)) * attention))
         spare = [step_s - self._busy(model, tier) for tier in timed["tiers"].values()]
@@ -637,7 +643,7 @@ class TieredPimSystem(GpuPlatform):
         return node.step()
 
     def step_at(self, model: ModelShape, batch: int, context: int) -> Step:
-        """A step of ``batch`` requests of the same context, from the settled state; remembered."""
+        """A step of ``batch`` requests of the same context, from the settled state. Results are remembered."""
         key = (model.name, batch, context)
         if key not in self._steps:
             if len(self._steps) > 4096:
@@ -676,8 +682,9 @@ class TieredPimSystem(GpuPlatform):
         return step.attention_s + step.merge_s + step.append_s + step.gather_s, self._least(model, step)
 
     def _with_room(self, model: ModelShape, contexts: np.ndarray, steps: int) -> np.ndarray:
-        """The contexts before some steps that lead to them: as they are, unless the node is too full for what the steps
-        add. Then all are shorter by the same, which is one token for a step that has no room."""
+        """Contexts before ``steps`` steps that lead to the given ones. They stay unchanged unless the node is too full
+        for the tokens that the steps add. Then all are shorter by the same number of tokens: by one token for a step
+        without room."""
         free = self.kv_capacity_tokens(model) - steps * len(contexts)
         shorter, least = contexts, 0 if int(model.attended(contexts).sum()) < free else 1
         for less in range(least, int(contexts.max())):
@@ -691,8 +698,8 @@ class TieredPimSystem(GpuPlatform):
         return [hbm - int(self.pim.placement.reserve_percent / 100 * hbm), hbm, hbm + ddr]
 
     def _least(self, model: ModelShape, step: Step) -> float:
-        """Least time of a step for its moves: their transfers, and in each tier the moves beside attention, which goes
-        first."""
+        """Least time of a step with its moves. It is the longest of their transfers and, for each tier, of its moves
+        plus its attention, which goes first."""
         if not self.pim.features.kv_scheduling:
             return 0.0
         return max(step.migration_s, *(step.moving_s[name] + self._busy(model, t) for name, t in step.tiers.items()))
@@ -715,13 +722,13 @@ class TieredPimSystem(GpuPlatform):
         return stages
 
     def _busy(self, model: ModelShape, tier: TierTimes) -> float:
-        """Seconds of a step for which a tier attends."""
+        """Seconds of a step in which a tier attends."""
         return tier.local_s * max(self.stages(model)) * self.pp
 
     # Result ------------------------------------------------------------------------------------------------------
 
     def areas(self) -> dict[str, DieArea]:
-        """Units on a die of each tier, from measured gate equivalents, against the published budgets."""
+        """Area of the units on a die of each tier, from measured gate equivalents, with the published budgets."""
         out = {}
         for number, (tier, unit) in enumerate(zip(self.pim.tiers, self.units, strict=True)):
             merging = self.reducers[number].synth if self.reducers else None
@@ -733,7 +740,7 @@ class TieredPimSystem(GpuPlatform):
         return out
 
     def _interface_area(self, number: int) -> dict[str, Any]:
-        """The interfaces of a device on their logic die, measured, beside the published one."""
+        """Measured area of a device's interfaces on their logic die, and the published area."""
         budget = self.pim.tiers[number].interface
         if budget is None or not self.interfaces:
             return {}
@@ -748,8 +755,8 @@ class TieredPimSystem(GpuPlatform):
                 **published}
 
     def _transfers(self, number: int, model: ModelShape, work: TierWork) -> dict[str, Any]:
-        """Bytes of partial results on their way through a tier, one layer of a micro-batch: with reduction units in the
-        arrays (``tree``), and with one place of reduction in each device (``central``)."""
+        """Bytes of partial results on their way through a tier, for one layer of a micro-batch. ``tree`` has reduction
+        units in the arrays; ``central`` has one place of reduction in each device."""
         size = partial_bytes(self.units[number].config, model.head_dim) * self._passes(model)
         inside, between, out = (size * count for count in (work.partials, work.group_pairs, work.device_pairs))
         if not inside:
@@ -760,7 +767,7 @@ class TieredPimSystem(GpuPlatform):
                                   "device": 100 * (1 - (inside + between) / (2 * inside))}}
 
     def _reduction(self, step: Step) -> dict[str, float]:
-        """Shares of attention's time."""
+        """Times of the reduction, and their percentages of attention's time."""
         slowest = max(step.tiers.values(), key=lambda t: t.total_s)
         whole = step.attention_s + step.merge_s
         exposed = max(slowest.reduce_s - slowest.local_s, 0.0)

@@ -1,10 +1,12 @@
 """GPUs whose HBM has PAM's processing unit at every bank: attention there, everything else on the GPUs' roofline.
 
-Placement (PAM, MICRO 2025, sections 6.1 and 7.1): the key/value heads of the requests of a micro-batch are instances
-that are dealt to the channels of a GPU's stacks; with fewer instances than channels, the tokens of each are spread over
-several channels. Within a channel tokens are spread evenly over all banks at identical row and column, so that one
-command makes every bank feed its unit. The unit takes one query per pass: the queries of a group pass one after the
-other over the same K and V, and the K of the next hides the softmax of the one before.
+Placement follows PAM (MICRO 2025, sections 6.1 and 7.1). The key/value heads of the requests of a micro-batch are
+instances. Instances are dealt to the channels of a GPU's stacks. With fewer instances than channels, the tokens of each
+instance are spread over several channels. Within a channel tokens are spread evenly over all banks at identical row and
+column, so that one command makes every bank feed its unit.
+
+The unit takes one query per pass. The queries of a group pass one after the other over the same K and V. The K of the
+next query hides the softmax of the query before.
 """
 
 from __future__ import annotations
@@ -197,8 +199,8 @@ class PamHbmSystem(GpuPlatform):
         }
 
     def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
-        """K and V of an instance take whole tiles in every bank; layers start at different channels, so that channels
-        fill evenly."""
+        """Bytes of K and V on the fullest device. K and V of an instance take whole tiles in every bank. Layers start
+        at different channels, so that channels fill evenly."""
         micro = -(-batch // min(self.pp, batch))
         place = self.placement(model, micro)
         rows = region_rows(self.unit, self.memory, int(place.tokens_per_bank(model.attended(tokens))), model.head_dim)
@@ -214,8 +216,8 @@ class PamHbmSystem(GpuPlatform):
     # Result ------------------------------------------------------------------------------------------------------
 
     def area(self) -> DieArea:
-        """The units on a DRAM die, from the measured gate equivalents; reduction units of published area until theirs is
-        measured."""
+        """Area of the units on a DRAM die, from the measured gate equivalents. Reduction units count with their
+        published area until they are measured."""
         merging = self.reducer.synth if self.reducer else None
         return die_area(self.measured.synthesis.area_ge, self.pim.area, reduction_ge=merging.area_ge if merging else None)
 
@@ -302,7 +304,7 @@ class PamHbmSystem(GpuPlatform):
 
 
 class PamHbmServed(GpuServed):
-    """GPUs with units at the banks of their HBM. The KV cache is allotted in the granule that the system allots."""
+    """GPUs with units at the banks of their HBM. The KV cache is allotted in the system's own granule."""
 
     system: PamHbmSystem
 
@@ -326,11 +328,11 @@ class PamHbmServed(GpuServed):
         return out
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
-        """Energy goes by whole tiles in every bank."""
+        """Energy of a step. It grows by whole tiles in every bank."""
         return self._energy_at(batch, -(-max(round(context), 1) // 64) * 64)
 
     def _table(self, micro: int, per_channel: int, spread: int, grain: int, most: int) -> np.ndarray:
-        """Seconds of the attention of one layer by the tokens of the fullest bank."""
+        """Seconds of the attention of one layer, indexed by the tokens of the fullest bank."""
         known = self._tables.get((per_channel, spread), np.zeros(1))
         if most >= len(known):
             depth = np.arange(len(known), most + 1)

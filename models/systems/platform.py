@@ -1,8 +1,9 @@
 """GPUs as a platform: the composition of a decode step that every system built on GPUs shares.
 
-Pipeline parallelism: the batch is cut into as many micro-batches as there are stages (fewer if the batch is smaller).
-In steady state every stage works on another micro-batch, so a request gets a token every ``stages x time of the slowest
-stage``, with the larger micro-batch if they differ, and the transfer to the next stage on the critical path.
+Pipeline parallelism cuts the batch into as many micro-batches as there are stages (fewer if the batch is smaller). In
+steady state every stage works on another micro-batch. So a request gets a token every
+``stages x time of the slowest stage``. This time includes the transfer to the next stage. If micro-batches differ in
+size, the larger one counts.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class MicroBatch:
     Attributes
     ----------
     size : :class:`int`
-        How many they are.
+        Number of these requests.
     whole : :class:`int`
-        Requests of all micro-batches of the step: what is in memories that they share.
+        Requests of all micro-batches of the step. Memories that the micro-batches share hold all of them.
     """
 
     size: int
@@ -41,18 +42,18 @@ class MicroBatch:
 
 
 class GpuPlatform(System):
-    """GPUs with attention that a kind of system says; here it is the GPUs' own.
+    """A system built on GPUs. A kind of system defines its attention; here the GPUs do it themselves.
 
     Parameters
     ----------
     description
-        Its GPUs are ``gpus``; without, the system's own file describes them.
+        ``gpus`` describes the GPUs. Without ``gpus``, the system's own file describes them.
 
     Raises
     ------
     :exc:`ConfigError`
-        If tensor times pipeline parallelism is not the number of GPUs, or a tensor group is no whole part of a node and no
-        whole nodes.
+        If tensor times pipeline parallelism is not the number of GPUs. Also if a tensor group is neither a whole part
+        of a node nor a number of whole nodes.
     """
 
     files = FILES
@@ -126,8 +127,8 @@ class GpuPlatform(System):
 
     def layer(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
               attention: bool = True) -> dict[str, Cost]:
-        """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator; without ``attention`` of
-        what is around it."""
+        """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator. With ``attention``
+        false, attention is left out."""
         out: dict[str, Cost] = {}
         for op in layer_operators(model, micro.size, contexts, self.tp):
             if op.kind == "attention":
@@ -140,7 +141,7 @@ class GpuPlatform(System):
 
     def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
                     attention: bool = True) -> list[dict[str, Cost]]:
-        """Cost of a micro-batch in each stage, by operator, all layers of the stage."""
+        """Cost of a micro-batch in each stage, by operator, for all layers of the stage."""
         layer = self.layer(model, micro, contexts, attention)
         out = []
         for stage, layers in enumerate(self.stages(model)):
@@ -161,8 +162,8 @@ class GpuPlatform(System):
         return out
 
     def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
-        """Times are those of the slowest stage with the largest micro-batch, once for each stage; energies are of all
-        stages and micro-batches."""
+        """Cost of a decode step. Times are of the slowest stage with the largest micro-batch, once for each stage.
+        Energies are of all stages and micro-batches."""
         micros = self.micro_batches(batch)
         costs = {micro: self.stage_costs(model, micro, contexts) for micro in dict.fromkeys(micros)}
         largest_one = costs[micros[0]]
@@ -194,14 +195,15 @@ class GpuPlatform(System):
         return self._linear[key]
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
-        """Attention of one layer for the largest micro-batch of requests with these contexts, and the least time of a
-        whole step for reasons beside it; after :meth:`prepare`."""
+        """Seconds of one layer's attention for the largest micro-batch of requests with these contexts. The second
+        value is the least time of a whole step for reasons beside attention. :meth:`prepare` comes first."""
         costs = self.attention(model, self.micro_batches(len(contexts))[0],
                                np.array([round(float(np.mean(contexts)))], np.int64))
         return sum(float(np.max(cost.time_s)) for cost in costs.values()), 0.0
 
     def knees(self, model: ModelShape) -> list[int]:
-        """Tokens of all requests at which a memory is full and the time of attention begins to grow otherwise."""
+        """Tokens of all requests at which a memory is full, so that the time of attention grows differently from there
+        on."""
         return []
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
@@ -212,18 +214,18 @@ class GpuPlatform(System):
         return max(min(room), 0) * block
 
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
-        """Tokens that each memory for keys and values holds, where there are several."""
+        """Tokens that each memory for keys and values holds, if there are several."""
         return {}
 
     def check_weights(self, model: ModelShape) -> None:
-        """:exc:`ConfigError` unless the weights fit."""
+        """Raise :exc:`ConfigError` unless the weights fit."""
         weight, available = max(self.weight_bytes_per_device(model)), self.available_bytes_per_device
         if weight > available:
             raise ConfigError(f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
                               f"{available} are available")
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
-        """Time to bring K and V of ``tokens`` prompt tokens, one layer, to where they stay, beyond the GPU's memory."""
+        """Seconds to bring one layer's K and V of ``tokens`` prompt tokens to their place beyond the GPU's memory."""
         return 0.0
 
     def weight_bytes_per_device(self, model: ModelShape) -> list[int]:
@@ -246,7 +248,8 @@ class GpuPlatform(System):
         return int((memory.stacks_per_gpu * memory.stack_gib - memory.reserved_gib_per_gpu) * GIB)
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """What the fullest device needs, and the largest batches that fit at ``context`` and at the last token."""
+        """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
+        token."""
         stages, weights = self.stages(model), self.weight_bytes_per_device(model)
         available = self.available_bytes_per_device
         last = context + output_tokens - 1
@@ -269,7 +272,7 @@ class GpuPlatform(System):
 
     def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
                   need: int) -> str:
-        """What to say of a batch that does not fit and needs ``need`` bytes of a device."""
+        """Message about a batch that does not fit and needs ``need`` bytes of a device."""
         available = capacity.available_bytes_per_device
         where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
         text = (f"{model.name} on {self.name}: batch {batch} at {where} needs {need} bytes ({need / GIB:.1f} GiB) on "

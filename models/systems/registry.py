@@ -1,4 +1,5 @@
-"""Systems by name: kinds and files of this package and of every other that has an entry point ``bankside.systems``."""
+"""Systems by name: kinds and files of this package and of every other package with an entry point
+``bankside.systems``."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ GROUP = "bankside.systems"
 
 @lru_cache
 def kinds() -> Mapping[str, type[System]]:
-    """Class of each kind of system. A class that is not complete, or is called otherwise than its entry point, is named on
-    standard error and left out."""
+    """Class of each kind of system. An incomplete class, or one with another name than its entry point, is left out and
+    named on standard error."""
     return discover(GROUP, System, _problem)
 
 
@@ -41,7 +42,7 @@ def _problem(name: str, cls: Any) -> str | None:
 
 @lru_cache
 def _files() -> Mapping[str, Path]:
-    """File of each named system. A name that is there already can't be taken by another file."""
+    """File of each named system. A second file can't take a name that is already there."""
     out: dict[str, Path] = {}
     for cls in kinds().values():
         for name, path in cls.files.items():
@@ -92,7 +93,8 @@ def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any]
 def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> System:
     """A named system, or one from a YAML file, with ``overrides`` such as ``{"parallelism.tensor": 8}`` applied.
 
-    ``base.KEY`` reaches the GPU system that another one is built on, as do ``gpu.``, ``parallelism.`` and ``link.``.
+    Keys that begin with ``base.``, ``gpu.``, ``parallelism.`` or ``link.`` reach the GPU system that another system is
+    built on.
 
     Raises
     ------

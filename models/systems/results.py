@@ -1,4 +1,4 @@
-"""What an evaluation of a system is made from and what it returns."""
+"""Inputs and results of an evaluation of a system."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ..cost import DieArea
 
 __all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource"]
 
-#: Stands where a number would, for what this model has no figure for.
+#: Stands in place of a number for anything without a figure in this model.
 NOT_MODELLED = "not modelled"
 
 
 @runtime_checkable
 class RecordSource(Protocol):
-    """Where measurement records are looked up."""
+    """A source of measurement records."""
 
     def find(self, measurement: Measurement) -> Record | None:
-        """The record of exactly this measurement; what its workload leaves out has the unit's default. None if there is
-        none."""
+        """The record of exactly this measurement, or None if there is none. Keys that its workload leaves out have the
+        unit's defaults."""
 
 
 class MissingRecord(ConfigError):
-    """A measurement that a result would rest on has not been made.
+    """A measurement on which a result would rest has not been made.
 
     Attributes
     ----------
     needs : tuple of :class:`Measurement`
-        What is missing, each once.
+        The missing measurements, each once.
     """
 
     def __init__(self, what: str, needs: Iterable[Measurement]) -> None:
@@ -42,13 +42,13 @@ class MissingRecord(ConfigError):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The commands that make what is missing, for people."""
+        """Commands that make the missing measurements, for people."""
         return tuple(need.command for need in self.needs)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Time on the critical path and energy of something, once.
+    """Time on the critical path and energy of one execution of something.
 
     Attributes
     ----------
@@ -89,15 +89,15 @@ class Evaluation:
     throughput_tok_s : :class:`float`
         Tokens of all requests per second.
     breakdown_ms : dict
-        ``tpot_ms`` by operator; sums to it.
+        ``tpot_ms`` by operator; the values add up to it.
     energy_mj_per_token : :class:`float`
-        Millijoules per token of what is modelled.
+        Millijoules per token of all modelled components.
     energy_breakdown_mj : dict
-        The same by component; a component that is not modelled says so instead of a number.
+        The same by component. A component that is not modelled has a text that says so instead of a number.
     records : list of :class:`str`
         Names of the measurement records that the result rests on.
     utilisation_percent : :class:`float` or None
-        Of systems of AiM modules alone: operations of decoding over the modules' peak, output matrix not counted.
+        For systems of AiM modules alone: operations of decoding over the modules' peak, output matrix not counted.
     """
 
     system: str

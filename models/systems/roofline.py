@@ -1,9 +1,9 @@
 """A GPU as a roofline: time and energy of the operators of a decode step.
 
-A GEMM takes the longer of its operations at ``compute_utilisation`` of the peak and its least memory traffic (weights,
-inputs, outputs once each) at ``memory_utilisation`` of the bandwidth. The AttAcc simulator, whose constants these are,
-also searches cache tiles and charges for processors left idle by the last wave of tiles; ``docs/systems.md`` says how
-far apart the two are.
+A GEMM takes the longer of two times. The first is the time of its operations at ``compute_utilisation`` of the peak.
+The second is the time of its least memory traffic (weights, inputs, outputs once each) at ``memory_utilisation`` of the
+bandwidth. These constants are from the AttAcc simulator. That simulator also searches cache tiles and charges for
+processors left idle by the last wave of tiles. ``docs/systems.md`` says how far apart the two are.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["Roofline"]
 class Roofline:
     """Costs on ``gpu`` with links ``link``. Energies are of ONE device; multiply by the devices that do the same.
 
-    With a ``network`` the GPUs are on several nodes: stages are on different ones, ``senders`` GPUs of a stage each send
-    their part, and an all-reduce over more GPUs than a node has goes over both.
+    With a ``network`` the GPUs are on several nodes, and stages are on different nodes. Each of ``senders`` GPUs of a
+    stage sends its part. An all-reduce over more GPUs than a node has goes over links and network.
     """
 
     def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None = None,
@@ -37,7 +37,8 @@ class Roofline:
         return count / self._bytes_per_s
 
     def operator(self, op: Operator) -> Cost:
-        """Cost of one operator that runs on the GPU. Lookups move bytes; all-reduces have :meth:`all_reduce`."""
+        """Cost of one operator that runs on the GPU. Lookups only move bytes. All-reduces have their own
+        :meth:`all_reduce`."""
         if op.kind == "norm":
             time = self._vector(self.gpu.norm, op.activation_bytes)
         elif op.kind == "activation":
@@ -54,19 +55,19 @@ class Roofline:
                     {key: sum(energy[key] for energy in energies) for key in energies[0]})
 
     def _network_time(self, count: float) -> float:
-        """Seconds to send ``count`` bytes from a GPU to one of another node."""
+        """Seconds to send ``count`` bytes from a GPU to a GPU of another node."""
         assert self.network is not None
         return self.network.latency_us * 1e-6 + count / (self.network.gb_s_per_gpu * 1e9)
 
     def transfer_time(self, count: float) -> float:
-        """Seconds to send ``count`` bytes from one stage to the next: between nodes in parts, which the GPUs of the node
-        then exchange."""
+        """Seconds to send ``count`` bytes from one stage to the next. Between nodes the bytes go in parts, which the
+        GPUs of the node then exchange."""
         if self.network is None:
             return self._link_time(count)
         return self._network_time(count / self.senders) + (self._link_time(count) if self.senders > 1 else 0.0)
 
     def _link_time(self, count: float) -> float:
-        """Seconds to send ``count`` bytes from one GPU to another of its node."""
+        """Seconds to send ``count`` bytes from one GPU to another GPU of its node."""
         fit, both = self.link.transfer, self.link.both_ways_gb_s
         fitted = (fit.fixed_ns + fit.ns_per_byte * fit.reference_gb_s / both * count) * 1e-9
         return max(fitted, count / (both * 1e9 / 2))
@@ -79,8 +80,8 @@ class Roofline:
         return Cost(self.transfer_time(count), energy)
 
     def all_reduce(self, count: float, devices: int) -> Cost:
-        """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is one device's. Over several nodes: each GPU's
-        part goes round the nodes twice, to be summed and to be shared."""
+        """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is for one device. Over several nodes each
+        GPU's part goes round the nodes twice: once to be summed and once to be shared."""
         here = min(devices, self.gpu.count) if self.network is not None else devices
         time = (here - 1) * self._link_time(count / here)
         energy = {"links": count * self.energy.link_pj_per_byte}
@@ -95,8 +96,9 @@ class Roofline:
         return (fit.fixed_us + fit.us_per_byte * fit.reference_bandwidth_gb_s / self.gpu.bandwidth_gb_s * count) * 1e-6
 
     def _energy(self, op: Operator) -> dict[str, Any]:
-        """Each byte passes DRAM and the second-level cache once. A GEMM re-reads the first-level cache per 16 x 16 tile
-        of the output and moves three operands per MAC through the registers, as the AttAcc simulator counts."""
+        """Energy of an operator. Each byte passes DRAM and the second-level cache once. A GEMM counts as in the AttAcc
+        simulator. It re-reads the first-level cache per 16 x 16 tile of the output, and it moves three operands per MAC
+        through the registers."""
         e = self.energy
         if op.kind in ("gemm", "attention"):
             l1 = np.ceil(op.n / 16) * op.m * op.k + np.ceil(op.m / 16) * op.n * op.k + op.m * op.n

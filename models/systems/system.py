@@ -1,7 +1,7 @@
-"""What every system is: room for keys and values, ways to split a model, steps by component, and what they rest on.
+"""The base of every system: room for keys and values, splits of a model, cost of a step by component, and assumptions.
 
-A kind of system is a subclass of :class:`System` that an entry point of the group ``bankside.systems`` names; its name is
-the ``kind`` of the system's YAML file.
+A kind of system is a subclass of :class:`System` that an entry point of the group ``bankside.systems`` names. Its name
+is the ``kind`` in the system's YAML file.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ MAX_OUTPUT_TOKENS = 1 << 20
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something that a system's figures take for granted.
+    """An assumption behind a system's figures.
 
     Attributes
     ----------
     meaning : :class:`str`
         A sentence for a reader.
     value
-        What was assumed, as data: a number, a name, whether something is modelled.
+        The assumed value, as data: a number, a name, or whether something is modelled.
     source : :class:`str`
-        Where the value is from; empty for what this model leaves out by itself.
+        Source of the value; empty for a simplification of this model itself.
     """
 
     meaning: str
@@ -61,7 +61,7 @@ class StepCost:
     seconds : mapping of component to array
         One value per context. The components of a context add up to the time of the step.
     energy_pj : mapping of component to array
-        Of all requests and devices, one value per context.
+        Energy of all requests and devices, one value per context.
     micro_batch : :class:`int`
         Requests that pass a stage of the pipeline together.
     """
@@ -78,7 +78,7 @@ class StepCost:
 
 @dataclass(frozen=True)
 class Details:
-    """What a kind of system says beyond costs: area of its units, the unit, its attention, notes for a reader."""
+    """Results of a kind of system beyond costs: area of its units, the unit, its attention, notes for a reader."""
 
     area: DieArea | None = None
     unit: dict[str, Any] | None = None
@@ -88,26 +88,28 @@ class Details:
 
 @runtime_checkable
 class ServedSystem(Protocol):
-    """What the serving engine needs: one instance of a system, all its devices, pipeline and tensor parallelism included.
+    """The interface that the serving engine needs. It covers one instance of a system with all its devices, pipeline
+    and tensor parallelism included.
 
-    A system may also have, and the engine then uses:
+    The engine also uses these attributes and methods if a system has them:
 
     ``kv_window`` : int or None
         Tokens of a request that are kept at most.
     ``kv_tiers`` : mapping of name to tokens
-        Where the KV cache lies, fastest first, to say what a request lacks.
+        Memories of the KV cache, fastest first, for messages about a request that does not fit.
     ``decode_run(contexts, steps)``
-        Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. Must be what
-        ``decode_seconds`` gives step by step.
+        Seconds of each of ``steps`` decode steps, as an array; contexts grow by one with each. The values must equal
+        ``decode_seconds`` of each step.
     ``prefill_between_seconds(tokens, past)``
-        Seconds that a prefill takes of running requests' time, where that is less than a prefill alone takes.
+        Seconds by which a prefill delays running requests, if that is less than the time of a prefill alone.
     ``mixed_seconds(contexts, tokens, past)``
-        Seconds of an iteration that does both; the sum of the two without.
+        Seconds of an iteration that decodes and prefills. Without this method the engine adds the two times.
     ``decode_energy_pj(contexts, steps)``, ``prefill_energy_pj(tokens, past)``
-        Energy by component, in pJ: of so many decode steps together, of a prefill.
+        Energy by component, in pJ: of ``steps`` decode steps together, and of a prefill.
     ``on_admit(request, tokens)``, ``on_finish(request)``, ``on_preempt(request)``
-        Told before the iteration that first works on a request (``tokens``: what it prefills), when it has ended, and
-        when its KV cache is dropped. The order of ``contexts`` is that in which prefills ended.
+        The engine calls ``on_admit`` before the iteration that first works on a request, which prefills ``tokens``
+        tokens. It calls ``on_finish`` when the request has ended, and ``on_preempt`` when its KV cache is dropped. The
+        requests of ``contexts`` are in the order in which their prefills ended.
     """
 
     name: str
@@ -115,7 +117,8 @@ class ServedSystem(Protocol):
     kv_block_tokens: int
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Seconds to prefill ``tokens[i]`` tokens of some requests of which ``past[i]`` have been before."""
+        """Seconds to prefill ``tokens[i]`` tokens of each of some requests, after the ``past[i]`` tokens that precede
+        them."""
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
         """Seconds of a decode step; a request attends to ``contexts[i]`` tokens, the new one included."""
@@ -136,13 +139,13 @@ class System(ABC):
     kind : :class:`str`
         Name of the class in system files.
     schema : :class:`type`
-        What such a file must satisfy. With a field ``base`` it names the GPUs that the system is built on.
+        Schema of such a file. The field ``base``, if the schema has one, names the GPUs that the system is built on.
     files : mapping of name to path
         System files that come with the class.
     not_modelled : tuple of :class:`str`
-        Components of energy that exist and have no figure.
+        Components of energy that exist but have no figure in this model.
     longest : :class:`int`
-        Most tokens of a context.
+        Largest context, in tokens.
     tp, pp : :class:`int`
         Devices that share every layer, and stages of layers in series.
 
@@ -154,7 +157,7 @@ class System(ABC):
     Raises
     ------
     :exc:`ConfigError`
-        If they contradict each other or ask for something that does not exist.
+        If the files contradict each other or ask for something that does not exist.
     """
 
     kind: ClassVar[str]
@@ -182,7 +185,7 @@ class System(ABC):
         Raises
         ------
         :exc:`ConfigError`
-            If it is not one of its devices.
+            If the split does not fit the system's devices.
         """
         return self.changed({"parallelism.tensor": tensor, "parallelism.pipeline": pipeline})
 
@@ -197,7 +200,7 @@ class System(ABC):
         return type(self)(self.description.changed(changes))
 
     def splits(self, model: ModelShape) -> list[Self]:
-        """The system with each split that divides the model; tensor parallelism ascending."""
+        """This system with each split that divides the model, in ascending order of tensor parallelism."""
         total, out = self.devices, []
         for tensor in range(1, total + 1):
             if total % tensor or total // tensor > model.layers:
@@ -210,12 +213,12 @@ class System(ABC):
         return out
 
     def sized(self, gigabytes: int) -> Self:
-        """The system as large as so many GB of memory are in a comparison of systems of equal memory.
+        """This system scaled to ``gigabytes`` GB of memory, for comparisons of systems with equal memory.
 
         Raises
         ------
         :exc:`ConfigError`
-            If its parts do not make up that size.
+            If the system's parts do not add up to that size.
         """
         raise ConfigError(f"{self.name} can't have {gigabytes} GB")
 
@@ -227,26 +230,26 @@ class System(ABC):
         return [whole + (stage < rest) for stage in range(self.pp)]
 
     def check(self, model: ModelShape) -> None:
-        """:exc:`ConfigError` unless the model can be split as the system says."""
+        """Raise :exc:`ConfigError` unless the model can be split as the system's files say."""
         layer_operators(model, 1, 1, self.tp)
         self.stages(model)
 
     # Measurements --------------------------------------------------------------------------------------------------------
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:  # noqa: B027 - most need nothing
-        """Look up the measurements that figures for ``model`` rest on. ``refresh``: whether the timing of near-bank work
-        includes DRAM refresh.
+        """Look up the measurements on which figures for ``model`` rest. ``refresh``: whether the timing of near-bank
+        work includes DRAM refresh.
 
         Raises
         ------
         :exc:`MissingRecord`
-            If one has not been made.
+            If a measurement has not been made.
         :exc:`ConfigError`
-            If the units do not take the model's numbers.
+            If the units do not take the model's number format.
         """
 
     def needs(self, model: ModelShape) -> tuple[Any, ...]:
-        """Measurements without which there is no figure for ``model``, as :attr:`MissingRecord.needs` has them."""
+        """Measurements without which figures for ``model`` are missing, as in :attr:`MissingRecord.needs`."""
         try:
             self.changed({}).prepare(model, _Nothing(), False)
         except MissingRecord as missing:
@@ -255,18 +258,19 @@ class System(ABC):
 
     @property
     def records(self) -> list[Record]:
-        """Measurements that figures rest on, after :meth:`prepare`."""
+        """Measurements on which figures rest, after :meth:`prepare`."""
         return []
 
     # Room ----------------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """What the fullest device needs, and the largest batches that fit at ``context`` and at the last token."""
+        """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
+        token."""
 
     @abstractmethod
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        """The capacity, if the weights and a batch fit; :exc:`ConfigError` that says what lacks if not."""
+        """The capacity, if the weights and a batch fit. Otherwise a :exc:`ConfigError` says how much is missing."""
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Tokens of a request's keys and values that are allotted together."""
@@ -280,8 +284,8 @@ class System(ABC):
 
     @abstractmethod
     def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
-        """A decode step of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``; ascending whole
-        numbers. After :meth:`prepare`."""
+        """Cost of a decode step of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``.
+        Contexts are ascending whole numbers. :meth:`prepare` comes first."""
 
     @abstractmethod
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> ServedSystem:
@@ -299,14 +303,15 @@ class System(ABC):
 
     @abstractmethod
     def assumptions(self) -> dict[str, Assumption]:
-        """What the figures take for granted, by key. A kind that does something otherwise replaces the entry of its key."""
+        """Assumptions behind the figures, by key. A kind of system that works differently replaces the entry of that
+        key."""
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
-        """What the result says beyond the ``cost`` of decoding ``batch`` requests from ``context`` tokens on."""
+        """Results beyond the ``cost`` of decoding ``batch`` requests from ``context`` tokens on."""
         return Details()
 
     def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
-        """Operations of decoding over the peak of the devices, where that is told."""
+        """Operations of decoding over the peak of the devices, for kinds of system that have this figure."""
         return None
 
     def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,

@@ -1,10 +1,12 @@
-"""Units of a system: their configuration, and what measurement records say of them.
+"""Units of a system: their configurations, and the figures in their measurement records.
 
-A system looks up all its units first and then tells which measurements are missing; no figure stands in for one that has
-not been made, and none under other conditions. Times need the co-simulation of every unit, processing units their synthesis
-too; without that of the others their area stays unknown, and a note says so.
+A system looks up all its units first and then reports which measurements are missing. No other figure replaces a
+missing measurement, nor does a measurement under other conditions. Times need the co-simulation of every unit. Times of
+processing units need their synthesis too. Without the synthesis of another unit its area stays unknown, and a note says
+so.
 
-The figures of a unit are its bench's result with the bounds that a system relies on, and what a system derives from them.
+The figures of a unit are its bench's result, checked against the bounds that a system relies on. A system derives
+further values from them.
 """
 
 from __future__ import annotations
@@ -47,12 +49,12 @@ class Synthesis(SynthResults):
 
 
 class MeasuredUnit(Generic[Config, Figures]):
-    """A unit that a system has, and its measurements once they have been looked up.
+    """A unit of a system, and its measurements once they have been looked up.
 
     Parameters
     ----------
     where
-        What has the unit, for messages.
+        The system or tier that has the unit, for messages.
     unit
         Its contract.
     figures
@@ -60,22 +62,22 @@ class MeasuredUnit(Generic[Config, Figures]):
     preset, changes
         Its configuration: a preset, and keys that differ from it.
     synth
-        Whether the system needs its synthesis, can do without, or has no use for it.
+        Whether the system needs the unit's synthesis, can do without it, or has no use for it.
 
     Attributes
     ----------
     config
     sim, synth
-        What has been measured; None before :meth:`look_up` and for what has not been made.
+        The measurements; None before :meth:`look_up` and if a measurement has not been made.
     records : mapping of kind to :class:`Record`
-        Those that were found.
+        The records that were found.
     unmeasured : :data:`Missing`
-        What has not been made, needed or not.
+        Measurements that have not been made, needed or not.
 
     Raises
     ------
     :exc:`ConfigError`
-        If there is no such preset, or the unit can't be changed so.
+        If there is no such preset, or the unit does not allow these changes.
     """
 
     def __init__(self, where: str, unit: Unit[Config], figures: type[Figures] | None, preset: str,
@@ -96,8 +98,8 @@ class MeasuredUnit(Generic[Config, Figures]):
         self.unmeasured: Missing = []
 
     def look_up(self, records: RecordSource, **workload: Any) -> Missing:
-        """Take the measurements from records; those that are required and missing are returned. ``workload``: what the
-        bench simulates, as far as it is not the default.
+        """Take the measurements from ``records``, and return the required ones that are missing. ``workload`` holds the
+        bench's workload where it differs from the default.
 
         Raises
         ------
@@ -117,7 +119,7 @@ class MeasuredUnit(Generic[Config, Figures]):
 
     @property
     def hash(self) -> str:
-        """Of the configuration."""
+        """Hash of the configuration."""
         return config_hash(self.unit.name, self.config)
 
     @property
@@ -135,7 +137,7 @@ class MeasuredUnit(Generic[Config, Figures]):
 
 @contextmanager
 def _told(where: str) -> Iterator[None]:
-    """Errors say where they are."""
+    """Put ``where`` before the messages of configuration errors."""
     try:
         yield
     except ConfigError as error:
@@ -187,8 +189,8 @@ class ProcessingFigures(PamPuResult):
 class ReductionFigures(PamRuResult):
     """Figures of a reduction unit.
 
-    A step merges the partial results of all sources for one query: a beat of ``lanes`` elements at a time, then what the
-    unit needs before it takes the next step's.
+    A step merges the partial results of all sources for one query, a beat of ``lanes`` elements at a time. The unit
+    needs further clocks before it takes the next step's beats.
     """
 
     cycles: int = Field(ge=1)
@@ -200,12 +202,13 @@ class ReductionFigures(PamRuResult):
 
     @property
     def last_step_cycles(self) -> int:
-        """Clocks of a step beyond its beats when steps follow each other, of the last level, which divides by l."""
+        """Clocks of a step beyond its beats when steps follow each other, in a unit of the final level, which divides
+        by l."""
         return max(self.two_steps_cycles - self.cycles - self.merge_cycles, 0)
 
     @property
     def step_cycles(self) -> int:
-        """The same of a level before it, whose drain is shorter."""
+        """The same clocks for a level before the final one, whose drain is shorter."""
         return max(self.last_step_cycles - (self.drain_cycles - self.partial_drain_cycles), 0)
 
     def partial_s(self, config: PamRuConfig, head_dim: int) -> float:
@@ -213,19 +216,19 @@ class ReductionFigures(PamRuResult):
         return head_dim // config.lanes / self.merge_utilisation / clock_hz(config)
 
     def step_s(self, config: PamRuConfig, last: bool = False) -> float:
-        """Seconds of a step beyond its partial results; ``last``: where O is divided by l."""
+        """Seconds of a step beyond its partial results; ``last``: whether the level divides O by l."""
         return (self.last_step_cycles if last else self.step_cycles) / clock_hz(config)
 
     def merge_s(self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False) -> float:
-        """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all. A source that has none sends the
-        identity, so a step has at least one from each."""
+        """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all. A source that has none sends
+        the identity, so a step has at least one partial result from each source."""
         partials = max(partials, steps * config.sources)
         return partials * self.partial_s(config, head_dim) + steps * self.step_s(config, last)
 
 
 class InterfaceFigures(PamInterfaceResult):
-    """Figures of the interface from one tier to another: ``rate_fraction`` is the share of the slower memory's own rate
-    that transfers of scattered tokens reach."""
+    """Figures of the interface from one tier to another. ``rate_fraction`` is the fraction of the slower memory's own
+    rate that transfers of scattered tokens reach."""
 
     rate_fraction: float = Field(gt=0, le=1)
 
@@ -246,7 +249,8 @@ class HubFigures(PimHubResult):
         return self
 
     def seconds(self, config: PimHubConfig, op: str, elements: float, times: float = 1) -> float:
-        """A command on a vector of ``elements``, ``times`` times: the measured one, and what further words take."""
+        """Seconds of ``times`` commands on a vector of ``elements``: the measured clocks, plus the clocks of further
+        words."""
         known = self.commands[op]
         assert known.clocks_per_word is not None
         words = -(-elements // config.lanes)
@@ -262,10 +266,10 @@ class DispatcherFigures(DpaDispatcherResult):
     end_cycles: int = Field(ge=0)
 
     def command_s(self, config: DpaDispatcherConfig) -> float:
-        """Seconds of a command: it issues no more than one in them."""
+        """Seconds per command: the dispatcher issues at most one command in this time."""
         return 1 / self.commands_per_clock / clock_hz(config)
 
     def run_s(self, config: DpaDispatcherConfig) -> float:
-        """Seconds of a program beside its commands: from START to the first, and from the last to the message of its
-        end."""
+        """Seconds of a program beside its commands: from START to the first command, and from the last command to the
+        completion message."""
         return (self.start_cycles + self.end_cycles) / clock_hz(config)
