@@ -1,7 +1,7 @@
-"""Functional model of an AiM channel: the same numbers as the RTL, to the last bit.
+"""Functional model of an AiM channel, bit-exact with the RTL.
 
-Source of the commands: CENT (ASPLOS 2025) Table 3 and section 5.4, LoL-PIM section 6. Rounding, and what belongs to which
-set of buffers, is this project's: see the page of the unit.
+Source of the commands: CENT (ASPLOS 2025) Table 3 and section 5.4, LoL-PIM section 6. Rounding, and the assignment of
+commands to sets of buffers, are this project's: see the page of the unit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..numerics import DotAccumulation, interpolate, vector_multiply
 
 __all__ = ["BANK_COMMANDS", "DATA_COMMANDS", "ChannelModel", "Operation", "Write"]
 
-#: Commands that take a column access of the banks for each of their operations, and those that take words of ``data``.
+#: Commands that take a column access of the banks for each operation, and commands that take words of ``data``.
 BANK_COMMANDS = ("MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "RD_SBK")
 DATA_COMMANDS = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
 #: Commands of more than one operation.
@@ -38,12 +38,12 @@ class Operation:
 
     @property
     def accesses(self) -> int:
-        """Column accesses that it takes."""
+        """Column accesses that the command takes."""
         return self.steps if self.op in BANK_COMMANDS else 0
 
     @property
     def words(self) -> int:
-        """Words of data that it takes."""
+        """Words of data that the command takes."""
         return self.steps if self.op in DATA_COMMANDS else 0
 
     @property
@@ -53,8 +53,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Write:
-    """A write into the banks: bits of the banks written, words of shape ``(banks, lanes)`` and, with ``element``, the only
-    element of each word that is written (-1: all are). Of banks that are not written the words are 0."""
+    """A write into the banks.
+
+    ``banks`` has a bit for each written bank. ``words`` has the shape ``(banks, lanes)``, with words of 0 for other
+    banks. ``element`` is the only element of each word that is written (-1: all elements).
+    """
 
     banks: int
     words: np.ndarray
@@ -62,14 +65,16 @@ class Write:
 
 
 class ChannelModel:
-    """State of a channel, and what commands do to it. Numbers are int64 arrays of bits.
+    """State of a channel, and the effect of commands on it. Numbers are int64 arrays of bits.
 
-    With ping-pong sets a command has its meaning in the order of the program: WR_GB and COPY_BKGB fill the buffer that the
-    last product did not use, and the next product uses it; WR_BIAS writes registers of the set that the last product did
-    not use, and the next product goes on there; RD_MAC and AF read the set of the last product.
+    With ping-pong sets, the order of the program decides which set a command uses:
 
-    Registers and buffers hold anything after power-up, and reset does not clear them. A command that would use what no
-    command has written is an error of the program.
+    - WR_GB and COPY_BKGB fill the buffer that the last product did not use. The next product uses this buffer.
+    - WR_BIAS writes registers of the set that the last product did not use. The next product continues in this set.
+    - RD_MAC and AF read the set of the last product.
+
+    Registers and buffers hold anything after power-up, and reset does not clear them. It is an error of the program if
+    a command uses a register or column that no command has written.
 
     Attributes
     ----------
@@ -85,7 +90,7 @@ class ChannelModel:
         self.written = np.zeros((*shape, config.banks), bool)
         self.sums = [[self._sum() for _ in range(shape[1])] for _ in range(shape[0])]
         self.activation: np.ndarray | None = None
-        # Columns of the buffers and registers that hold something.
+        # Columns of the buffers, and registers, that hold data.
         self._filled_columns = np.zeros((config.sets, config.columns), bool)
         self._begun_registers = np.zeros(shape, bool)
         self.buffer = self.set = 0
@@ -109,7 +114,7 @@ class ChannelModel:
         Raises
         ------
         :exc:`ConfigError`
-            If the channel has no such command, an operand is outside of its field, or what it uses was never written.
+            If the channel has no such command, an operand is outside its field, or used data were never written.
         """
         config = self.config
         if operation.op not in CHANNEL_COMMANDS:
@@ -136,14 +141,14 @@ class ChannelModel:
         return (operation.column + np.arange(operation.opsize)) % self.config.columns
 
     def _number(self, op: str, register: int) -> tuple[int, int]:
-        """Set and register of a sum that was begun."""
+        """Set and register of a sum that has begun."""
         if not self._begun_registers[self.set, register]:
             where = f"register {register}" + (f" of set {self.set}" if self.config.sets > 1 else "")
             raise ConfigError(f"{op}: {where} was never written; WR_BIAS begins every sum")
         return self.set, register
 
     def _inputs(self, operation: Operation, buffer: int) -> np.ndarray:
-        """Words of a buffer that were written."""
+        """Words of a buffer. All must have been written."""
         columns = self._columns(operation)
         missing = columns[~self._filled_columns[buffer, columns]]
         if len(missing):
@@ -161,7 +166,7 @@ class ChannelModel:
         return (self.buffer + self.filled) % self.config.sets
 
     def _fill(self, operation: Operation, words: np.ndarray) -> None:
-        for column, word in zip(self._columns(operation), words, strict=True):   # a later word of a column stays
+        for column, word in zip(self._columns(operation), words, strict=True):   # the last word for a column stays
             self.buffers[self._filling, column] = word
             self._filled_columns[self._filling, column] = True
         self.filled = True

@@ -1,6 +1,6 @@
-"""Functional model of the hub of AiM memories: the same numbers as the RTL, to the last bit.
+"""Functional model of the hub of AiM memories, bit-exact with the RTL.
 
-Source of what it does: LoL-PIM section 2.2 and Table 5. Passes, formats and rounding are this project's, see the page.
+Source of its functions: LoL-PIM section 2.2 and Table 5. Passes, formats and rounding are this project's: see the page.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ class HubCommand:
 
 
 def _padded(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
-    """A vector as words of all lanes, with zeros behind it."""
+    """A vector as words of all lanes, padded with zeros."""
     out = np.zeros(-(-len(x) // config.lanes) * config.lanes, np.int64)
     out[:len(x)] = x
     return out.reshape(-1, config.lanes)
 
 
 def _sum(config: PimHubConfig, terms: np.ndarray, *, square: bool = False) -> np.ndarray:
-    """Sum of FP32 numbers, or of their squares, rounded to the inner format first and added up as the lanes do; FP32."""
+    """FP32 sum of FP32 numbers or of their squares. Terms are rounded to the inner format, then added as in the
+    lanes."""
     words = _padded(config, convert(terms, FP32, INNER))
     factors = words if square else np.full_like(words, INNER.bias << INNER.fraction_bits)
     marks = np.zeros(len(words), bool)
@@ -59,7 +60,7 @@ def _sum(config: PimHubConfig, terms: np.ndarray, *, square: bool = False) -> np
 
 
 def softmax(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
-    """Bits of ``exp(x - max(x)) / sum``; a NaN in x makes all NaN, and so does nothing but -infinity."""
+    """Bits of ``exp(x - max(x)) / sum``. All results are NaN if one element of x is NaN or all are -infinity."""
     top = np.asarray(config.fmt.negative_infinity, np.int64)
     for element in _reduced(config, x):
         top = maximum(top, element, config.fmt)
@@ -69,7 +70,7 @@ def softmax(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
 
 
 def _reduced(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
-    """A vector whose maximum is that of x, of one element: a NaN counts only if there is nothing else."""
+    """A vector of one element with the same maximum as x. A NaN counts only if there is nothing else."""
     x = np.asarray(x, np.int64)
     while len(x) > 1:
         if len(x) % 2:
@@ -79,7 +80,8 @@ def _reduced(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
 
 
 def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> np.ndarray:
-    """Bits of ``(x - mean) / sqrt(variance + epsilon)``; not ``centred``: of x over its root mean square (RMSNORM)."""
+    """Bits of ``(x - mean) / sqrt(variance + epsilon)``; if not ``centred``, of x over its root mean square
+    (RMSNORM)."""
     wide = convert(np.asarray(x, np.int64), config.fmt, FP32)
     share = reciprocal(from_integer(np.int64(len(x)), FP32, signed=False), fmt=FP32)
     addend = np.asarray(MINUS_ZERO)
@@ -92,13 +94,15 @@ def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> 
 
 
 class HubModel:
-    """State of a hub, and what commands do to it. Numbers are int64 arrays of bits.
+    """State of a hub, and the effect of commands on it. Numbers are int64 arrays of bits.
 
-    Commands take effect in order, as they do in the unit where none that needs the results of another engine has
-    ``overlap``, and registers of operands and results of the EPU are the same or have none in common.
+    Commands take effect in order. The unit gives the same results under two conditions:
 
-    Registers hold anything after power-up, and reset does not clear them. A command that would use one that no command has
-    written is an error of the program.
+    - No command that needs the results of another engine has ``overlap``.
+    - The registers of operands and results of an EPU command are the same, or have no register in common.
+
+    Registers hold anything after power-up, and reset does not clear them. It is an error of the program if a command
+    uses a register that no command has written.
 
     Attributes
     ----------
@@ -119,12 +123,12 @@ class HubModel:
 
         Parameters
         ----------
-        words : WR_GPR: of shape ``(opsize, lanes)``; RD_MAC, RD_AF, RD_SBK: of the channels of the mask, in order
+        words : for WR_GPR, of shape ``(opsize, lanes)``; for RD_MAC, RD_AF and RD_SBK, of the masked channels in order
 
         Raises
         ------
         :exc:`ConfigError`
-            If the hub has no such command, an operand is outside of its field, or a register it uses was never written.
+            If the hub has no such command, an operand is outside its field, or a used register was never written.
         """
         config, op = self.config, command.op
         if op not in CODES:

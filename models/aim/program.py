@@ -1,6 +1,6 @@
 """Matrix-vector products on an AiM channel: its commands in order, for the unit, its model and the timing of the memory.
 
-Mapping: output o belongs to bank ``o % banks``; the inputs go through the global buffer, a buffer full at a time.
+Mapping: output o belongs to bank ``o % banks``. The inputs go through the global buffer in pieces that fill it.
 Source: CENT (ASPLOS 2025) section 5.4; LoL-PIM section 6 for the order with two sets of buffers.
 """
 
@@ -39,7 +39,8 @@ class _Tile:
 
 
 def ordered(tiles: Sequence[_Tile], ahead: bool) -> list[Step]:
-    """The commands of tiles; ``ahead``: the inputs of the next tile are brought before the results of this one are read."""
+    """The commands of tiles. ``ahead``: the inputs of the next tile are sent before the results of this tile are
+    read."""
     steps: list[Step] = []
     for n, tile in enumerate(tiles):
         if not ahead:
@@ -55,14 +56,15 @@ def ordered(tiles: Sequence[_Tile], ahead: bool) -> list[Step]:
 
 
 def gemv(config: AimChannelConfig, weights: np.ndarray, inputs: np.ndarray, *, base: int = 0) -> list[Step]:
-    """``weights @ inputs``: RD_MAC gives outputs 0 .. banks - 1 first, then the next ones.
+    """``weights @ inputs``: RD_MAC gives outputs 0 .. banks - 1 first, then the next outputs.
 
-    As many outputs as a set has registers are summed up over all inputs, then read. Inputs that fit the global buffer are
-    written once. With ping-pong sets the next inputs are brought, and the next sums begun, before the results are read.
+    Each register of a set holds the sum of one output in each bank. The sums of a set run over all inputs, then they
+    are read. Inputs that fit the global buffer are written once. With ping-pong sets, the next inputs are sent and the
+    next sums begin before the results are read.
 
     Parameters
     ----------
-    weights, inputs : bits, of shapes ``(outputs, n)`` and ``(n,)``; what is missing of the last word or bank is 0
+    weights, inputs : bits, of shapes ``(outputs, n)`` and ``(n,)``; missing elements of the last word or bank are 0
     base : first row of the weights in the banks
     """
     lanes, banks, columns = config.lanes, config.banks, config.columns
@@ -97,13 +99,13 @@ def gemv(config: AimChannelConfig, weights: np.ndarray, inputs: np.ndarray, *, b
 
 
 def execute(model: ChannelModel, steps: Iterable[Step]) -> None:
-    """The steps on a model."""
+    """Execute the steps on a model."""
     for step in steps:
         model.execute(step.operation, step.accesses, step.words)
 
 
 def memory_program(steps: Iterable[Step]) -> Program:
-    """The steps on channel 0 of an AiM device, for the timing of the memory."""
+    """Program of the steps on channel 0 of an AiM device, for the timing of the memory."""
     program = Program()
     given = {"gpr": 0, "mask": channel_mask(1)}
     for step in steps:

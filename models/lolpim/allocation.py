@@ -1,7 +1,8 @@
-"""Room for the keys and values of requests, in chunks of tokens (LoL-PIM section 5.4).
+"""Space for the keys and values of requests, in chunks of tokens (LoL-PIM section 5.4).
 
-Lazy allocation adds a chunk when a request's tokens outgrow those it has; chunks need not lie together, since the
-dispatcher looks rows up by the request's own numbers. Static allocation is the same with one chunk for the longest context.
+Lazy allocation adds a chunk when a request's tokens outgrow the chunks that it has. Chunks need not lie together,
+because the dispatcher looks rows up by the request's own row numbers. Static allocation is the same with one chunk for
+the longest context.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ __all__ = ["Allocator"]
 
 @dataclass
 class Allocator:
-    """Chunks of ``chunk_tokens`` tokens each; ``table`` has those of each request in the order of its tokens."""
+    """Chunks of ``chunk_tokens`` tokens each; ``table`` lists the chunks of each request in the order of its tokens."""
 
     chunks: int
     chunk_tokens: int
@@ -24,11 +25,12 @@ class Allocator:
         self.free = list(range(self.chunks - 1, -1, -1))
 
     def need(self, tokens: int) -> int:
-        """Chunks that so many tokens take."""
+        """Number of chunks that ``tokens`` tokens take."""
         return -(-tokens // self.chunk_tokens)
 
     def grow(self, request: int, tokens: int) -> bool:
-        """Make room for a request of ``tokens`` tokens, new or not; False, and nothing done, if there is none."""
+        """Make room for a request of ``tokens`` tokens, new or not. Without enough room, return False and change
+        nothing."""
         own = self.table.get(request, [])
         more = self.need(tokens) - len(own)
         if more > len(self.free):
@@ -37,5 +39,5 @@ class Allocator:
         return True
 
     def release(self, request: int) -> None:
-        """A request has ended."""
+        """Free the chunks of a request that has ended."""
         self.free.extend(self.table.pop(request))

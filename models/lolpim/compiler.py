@@ -1,11 +1,13 @@
-"""From a model's shape to what a LoL-PIM module executes: operators recognised, partitioned, written as programs.
+"""Compile a model's shape for a LoL-PIM module: operators are recognised, partitioned and written as programs.
 
-The modules of a stage run the same program on their shares. Rows of weights are physical, one layer after the other;
-rows of keys and values are the request's own (the dispatcher looks them up), numbered so that a request that grows
-adds rows at the end: keys ``((row step x groups of heads + group) x layers + layer)``, values behind those of the
-longest context, ``((run x heads + head) x layers + layer)``. What the hub and the links do is in the table, not in the
-program: the paper gives no commands for it. Neither is the write of the new key and value, whose row follows from the
-token, which loops can't say: the host issues it.
+The modules of a stage run the same program on their shares. Rows of weights are physical, one layer after the other.
+Rows of keys and values are numbered within the request, and the dispatcher looks them up. A request that grows adds
+rows at the end. Keys have the order ``((row step x groups of heads + group) x layers + layer)``. Values lie behind the
+keys of the longest context, in the order ``((run x heads + head) x layers + layer)``.
+
+The table has the work of the hub and the links. The program leaves it out, because the paper gives no commands for it.
+The program also leaves out the write of the new key and value. Loops cannot express its row, which follows from the
+token, so the host issues this write.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ class Row:
     Attributes
     ----------
     where : ``channels``, ``hub`` or ``links``
-    shape : what is computed
-    partition : what the modules, and the channels and banks of one, share out
-    communication : what moves into and out of channels, or over links, in bytes
-    commands : of the program by name, once for all channels that they are for
-    cycles : of the memory's clock; None for what the channels do not do
+    shape : sizes of the computation
+    partition : how the work is divided over modules, and over the channels and banks of a module
+    communication : bytes that move into and out of channels, or over links
+    commands : number of commands in the program, by name; a command for several channels counts once
+    cycles : cycles of the memory's clock; None for work outside the channels
     microseconds : None for the hub while its clocks have not been measured
     """
 
@@ -54,12 +56,13 @@ class Compiled:
 
     Attributes
     ----------
-    patterns : what was recognised in the model
-    layers : of the fullest stage
+    patterns : patterns recognised in the model
+    layers : layers of the fullest stage
     rows : execution table of one layer
-    program : of one layer for one request, by tokens where the system allots lazily; its outermost loop is over the layers
-    registers : of the hub that the program uses, 16 elements each
-    virtual_rows : of a request of the longest context
+    program : program of one layer for one request; its outermost loop is over the layers; with lazy allocation, loops
+        count by tokens
+    registers : hub registers that the program uses, 16 elements each
+    virtual_rows : virtual rows of a request of the longest context
     """
 
     patterns: list[str]
@@ -72,7 +75,7 @@ class Compiled:
 
 
 def patterns(model: ModelShape) -> list[str]:
-    """What of a model decides how it is compiled."""
+    """Properties of a model that decide how it is compiled."""
     out = ["multi-head attention" if model.group == 1 else
            f"GQA: {model.group} queries share a key/value head" if model.kv_heads > 1 else "multi-query attention"]
     if model.gated:
@@ -103,7 +106,7 @@ def _moved(body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], A
 
 
 def _simple(body: Sequence[Node], gone: tuple[int, ...] = ()) -> tuple[Node, ...]:
-    """Without loops of one iteration or none; ``gone``: levels around that were such."""
+    """``body`` without loops of one iteration or none. ``gone`` marks surrounding levels that were such loops."""
     out: list[Node] = []
     depth = len(gone)
     for node in body:
@@ -127,19 +130,20 @@ def _bytes(vectors: int) -> str:
 
 
 def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | None = None) -> Compiled:
-    """Compile ``model`` for a system of modules (:class:`bankside.models.systems.lol_pim.LolPimSystem`). What the hub takes
-    is in the table once the system has been prepared with measurements.
+    """Compile ``model`` for a system of modules (:class:`bankside.models.systems.lol_pim.LolPimSystem`).
+
+    The table has the hub's times only after the system has been prepared with measurements.
 
     Parameters
     ----------
-    tokens : of the request that the table is for, the new one included
-    operator : only this one's row and part of the program
+    tokens : tokens of the request that the table describes, the new token included
+    operator : gives only this operator's row and part of the program
 
     Raises
     ------
     :exc:`ConfigError`
-        If the model can't be split as the system says or does not fit it with such a request, there is no such operator,
-        or the program needs more registers than the hub has.
+        If the model can't be split as the system says, or does not fit the system with such a request. Also if there is
+        no such operator, or if the program needs more registers than the hub has.
     """
     system.check(model)
     system.check_fits(model, tokens, 1)
@@ -170,8 +174,8 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         rows.append(Row(name, "channels", shape, partition, communication, counts, times * timed.cycles,
                         times * timed.seconds * 1e6))
 
-    # Registers of the hub: the vector that comes in, what linear layers give, queries, scores, results; zeros, and what
-    # comes of a further piece or run.
+    # Registers of the hub: input vector, results of linear layers, queries, scores, results, zeros, and the partial
+    # result of a further piece or run.
     source, target = 0, ceil(hidden, module.lanes)
     gemvs = dict(system.gemvs(model))
     weight_rows = sum(one.rows for one in gemvs.values())
@@ -180,7 +184,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     scores = target + widest
     results = scores + ceil(unit.module.units * ceil(attended, module.units) * group, module.lanes)
     passes = ceil(dim, module.units if unit.partition == "token" else module.banks)
-    second = results + module.channels * heads * group * passes  # the other of two projections whose product is taken
+    second = results + module.channels * heads * group * passes  # second of the two projections that are multiplied
     zero = second + (widest if model.gated else 0)
     partial = zero + 1
     registers = partial + max(widest, module.channels * heads * group * passes)
@@ -221,7 +225,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         attention, virtual_rows = _attention(unit, model, heads, group, attended, layers, lazy, registers_of, operator)
         parts.append((operator if operator in ("attention_score", "attention_context") else "attention", attention))
     else:
-        # One turn as often as there are: the host, which issues it, moves rows and registers on.
+        # The loop repeats one turn. The host issues each turn and advances its rows and registers.
         ends = ((score, queries, scores), (context, scores, results))
         parts += [(name, (Loop(turns, _moved(replace(part, source=first, target=last, partial=partial,
                                                      zero=zero).program.body, 2, {})),))
@@ -268,8 +272,10 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
 
 def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int, layers: int, lazy: bool,
                registers: Mapping[str, int], only: str | None) -> tuple[tuple[Node, ...], int]:
-    """Score and context of each head of a module, below the loop over layers; virtual rows of the longest request. The
-    scores of a head take the registers of those before; ``only``: one of the two."""
+    """Score and context of each head of a module, below the loop over layers; and virtual rows of the longest request.
+
+    The scores of a head take the same registers as the scores of the heads before. ``only``: one of the two operators.
+    """
     queries, scores, results = (registers[name] for name in ("queries", "scores", "results"))
     common = {"by_tokens": lazy, "zero": registers["zero"], "double": unit.spec.features.ping_pong}
     module, dim = unit.module, model.head_dim
@@ -279,7 +285,7 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
     key_rows = longest.rows * layers
     run = unit.run(dim)
     packed = max(module.row // run, 1)
-    if packed != fit and not packed >= heads <= fit:  # heads that share a row must be those of the loops
+    if packed != fit and not packed >= heads <= fit:  # heads that share a row must be the heads of the loops
         packed = 1
     value_groups = ceil(heads, packed)
     score = Score(module, "token", tokens, dim, group, heads, stride=groups * layers, source=queries, target=scores,
@@ -293,8 +299,11 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
 
     def below(program: Program, before: int, row: tuple[int, int], column: int, step: int,
               *own: tuple[str, str]) -> tuple[Node, ...]:
-        """A head's program below the loops over layers, groups of heads and heads. ``before``: groups that are done;
-        ``own``: registers that each head has ``step`` of, by command and operand."""
+        """A head's program below the loops over layers, groups of heads and heads.
+
+        ``before`` is the number of groups done before. ``own`` names registers by command and operand; each head has
+        ``step`` of them.
+        """
         return _moved(program.body, 3, {
             ("MAC_ABK", "row"): Affine(before * row[0], (1, *row)), ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
             **dict.fromkeys(own, Affine(before * size * step, (0, size * step, step)))})

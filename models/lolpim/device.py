@@ -1,6 +1,6 @@
-"""Functional model of a LoL-PIM module: what its dispatcher issues, on its hub, its channels and their rows.
+"""Functional model of a LoL-PIM module: the effect of its dispatcher's commands on hub, channels and rows.
 
-Bit for bit what the RTL does; timing is not its matter. Commands take effect in the order of the dispatcher.
+The model is bit-exact with the RTL and has no timing. Commands take effect in the order of the dispatcher.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _NAMES = {command.code: name for name, command in COMMANDS.items()}
 
 @dataclass(frozen=True)
 class MemoryCommand:
-    """A command as the memory of a channel sees it; ``steps``: column accesses, or words for the global buffer."""
+    """A command as the memory of a channel sees it. ``steps`` counts column accesses, or words for the global
+    buffer."""
 
     op: str
     steps: int
@@ -38,7 +39,8 @@ class MemoryCommand:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """A column of all banks, of shape ``(banks, lanes)``; of a write only those of ``banks``, a bit each."""
+    """A column of all banks, of shape ``(banks, lanes)``. A write concerns only the banks whose bit in ``banks`` is
+    1."""
 
     row: int
     column: int
@@ -48,13 +50,13 @@ class Access:
 
 @dataclass
 class ModuleModel:
-    """State of a module between writes of the host. A run is over before the next write is looked at.
+    """State of a module between writes of the host. A run ends before the next write takes effect.
 
     Attributes
     ----------
-    rows : for each channel the rows that there are, arrays of bits of shape ``(columns, banks, lanes)`` by number
+    rows : for each channel its existing rows by number, arrays of bits of shape ``(columns, banks, lanes)``
     host_words : registers that the host sends, in order; WR_GPR takes them
-    commands, read, written : for each channel what its memory was told, and the columns read and written, in order
+    commands, read, written : for each channel the commands of its memory, and the columns read and written, in order
     """
 
     config: LolPimModuleConfig
@@ -70,7 +72,7 @@ class ModuleModel:
     def __post_init__(self) -> None:
         config = self.config
         if len(self.rows) != config.channels:
-            raise ConfigError(f"rows must be those of {config.channels} channels, not of {len(self.rows)}")
+            raise ConfigError(f"rows must be given for {config.channels} channels, not for {len(self.rows)}")
         self.dispatcher = Dispatcher(config.dispatcher)
         self.hub = HubModel(config.hub)
         self.channels = [ChannelModel(config.channel) for _ in range(config.channels)]
@@ -80,11 +82,11 @@ class ModuleModel:
 
     @property
     def given(self) -> list[np.ndarray]:
-        """Registers that the host was given."""
+        """Registers that the host received."""
         return self.hub.given
 
     def write(self, address: int, data: int) -> None:
-        """A write of the host; what is issued by it is executed."""
+        """Take a write of the host, and execute the commands that it issues."""
         before = len(self.dispatcher.issued)
         self.dispatcher.write(address, data)
         for values in self.dispatcher.issued[before:]:
@@ -119,7 +121,7 @@ class ModuleModel:
                                     command["gpr1"], mask), array)
 
     def _channel(self, n: int, op: str, command: dict[str, int]) -> list[np.ndarray]:
-        """A command on a channel; its results."""
+        """Execute a command on a channel; returns its results."""
         config = self.config.channel
         row, column = command["row"], command["column"]
         if op in PLAIN:

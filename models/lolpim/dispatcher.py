@@ -1,6 +1,6 @@
-"""Functional model of the DPA dispatcher: what it issues, command for command, and how every run ends.
+"""Functional model of the DPA dispatcher: every command that it issues, and how every run ends.
 
-Source: LoL-PIM section 5.3. An interpreter of the words that the host writes; timing is not its matter.
+Source: LoL-PIM section 5.3. The model interprets the words that the host writes. It has no timing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TARGETS = list(OPERANDS)
 
 
 class Issued(NamedTuple):
-    """Commands as the unit puts them out: int64 array of shape ``(commands, fields)``, columns named by ``fields``."""
+    """Commands as the unit issues them: int64 array of shape ``(commands, fields)``, columns named by ``fields``."""
 
     fields: tuple[str, ...]
     values: np.ndarray
@@ -45,7 +45,7 @@ class Issued(NamedTuple):
 
 
 class Done(NamedTuple):
-    """End of a run: how, and the line of the command buffer where."""
+    """End of a run: its cause, and the line of the command buffer where the run ended."""
 
     code: DispatchError
     line: int
@@ -63,14 +63,14 @@ class _Slot:
 @dataclass
 class _Level:
     line: int           # first line of the body
-    skip: int           # loops of that line that are open when the body begins anew
+    skip: int           # loops of that line that are still open when the body begins again
     end: int            # last line of the body
     last: int           # greatest index
     index: int = 0
 
 
 class _Ends(Exception):
-    """How a run ends, raised where it does."""
+    """End of a run, raised where the run ends."""
 
     def __init__(self, code: DispatchError, line: int) -> None:
         self.done = Done(code, line)
@@ -78,15 +78,15 @@ class _Ends(Exception):
 
 @dataclass
 class Dispatcher:
-    """The unit's state between writes of the host. A run is over before the next write is looked at.
+    """The unit's state between writes of the host. A run ends before the next write takes effect.
 
     Attributes
     ----------
-    table : int64, an entry of the Va2Pa table each
+    table : int64, one element for each entry of the Va2Pa table
     words : uint32 of shape ``(lines, line_words)``, the command buffer
-    issued : rows of what was issued so far, as :class:`Issued` has them
+    issued : commands issued so far, as rows of :class:`Issued`
     done : ends of runs so far
-    most_lines : lines after which a run raises :exc:`ConfigError`; None: it may go on for as long as its loops say
+    most_lines : lines after which a run raises :exc:`ConfigError`; with None, only its loops limit a run
     """
 
     config: DpaDispatcherConfig
@@ -109,7 +109,7 @@ class Dispatcher:
     # ---- Host ------------------------------------------------------------------------------------------------------
 
     def write(self, address: int, data: int) -> None:
-        """A write of the host; one to a place that does not exist does nothing."""
+        """Take a write of the host. A write to an address that does not exist does nothing."""
         config = self.config
         low = config.address_bits - 2
         kind, index = address >> low, address & ((1 << low) - 1)
@@ -234,7 +234,7 @@ class Dispatcher:
         return _Level(line, number, end, turns - 1)
 
     def _modify(self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int], newest: int) -> None:
-        """``newest``: number of the newest token, below 0 if there is none."""
+        """Apply modifiers to ``pending``. ``newest`` is the number of the newest token, below 0 if there is none."""
         encoding = self.config.encoding
         changes = [unpack(encoding.modifier_fields, word) for word in words]
         special = {encoding.layer_level, encoding.newest_level}
@@ -274,7 +274,7 @@ class Dispatcher:
 
 
 def dispatch(config: DpaDispatcherConfig, writes: Iterable[tuple[int, int]]) -> tuple[Issued, list[Done]]:
-    """What the unit issues, and how its runs end, if the host makes these writes (address, data)."""
+    """Commands that the unit issues, and ends of its runs, if the host makes these writes (address, data)."""
     unit = Dispatcher(config)
     for address, data in writes:
         unit.write(address, data)

@@ -1,12 +1,16 @@
-"""Attention of one head on a LoL-PIM module: where keys and values lie, and the programs that the dispatcher executes.
+"""Attention of one head on a LoL-PIM module: places of keys and values, and programs that the dispatcher executes.
 
-A chunk of tokens takes two rows in every bank, virtual rows ``2 n`` (keys) and ``2 n + 1`` (values) of its request. Keys:
-tokens over all banks, so many to a row as fit (:class:`bankside.models.lolpim.partition.Score`, ``token``). Values: head
-dimensions over all banks, the tokens of the chunk along the row, one pass over the units behind the other.
+A chunk of tokens takes two rows in every bank: virtual rows ``2 n`` (keys) and ``2 n + 1`` (values) of its request.
 
-The programs are the same for all requests and all numbers of tokens: loops by tokens, operands by the newest token. What
-is multiplied of a chunk's last row of keys beyond the newest token is not read; of values only the words up to the newest
-token are, so that the row must hold finite numbers behind it up to the end of that word.
+- Keys: the tokens are spread over all banks, and a row holds all keys that fit into it
+  (:class:`bankside.models.lolpim.partition.Score`, ``token``).
+- Values: the head dimensions are spread over all banks. The tokens of the chunk lie along the row, one pass over the
+  units behind the other.
+
+The programs are the same for all requests and all numbers of tokens. Loops count by tokens, and operands follow the
+newest token. In the last row of keys, keys beyond the newest token are multiplied too; the softmax does not read these
+products. Values are read only up to the word that holds the newest token. So the row must hold finite numbers from the
+newest token to the end of that word.
 """
 
 from __future__ import annotations
@@ -81,12 +85,12 @@ class Head:
 
     @property
     def passes(self) -> int:
-        """Dimensions of a bank."""
+        """Dimensions that a bank holds."""
         return self.head_dim // self.units
 
     @property
     def run(self) -> int:
-        """Words of a chunk's tokens: columns of one dimension."""
+        """Words that a chunk's tokens take in one dimension: columns of a row."""
         return self.chunk // self.lanes
 
     @property
@@ -122,7 +126,7 @@ class Head:
 
     @property
     def most_tokens(self) -> int:
-        """Tokens whose scores find registers: whole chunks."""
+        """Greatest number of tokens whose scores fit the registers, in whole chunks."""
         hub = self.config.hub
         return min((hub.registers - self.scores) * self.lanes, hub.max_elements) // self.chunk * self.chunk
 
@@ -144,7 +148,7 @@ class Head:
     # ---- Programs --------------------------------------------------------------------------------------------------
 
     def append(self, channel: int) -> Program:
-        """Key and value of the newest token from the host into the rows; its key belongs to ``channel``."""
+        """Write key and value of the newest token from the host into the rows; the key belongs to ``channel``."""
         p, every = Program(), self.config.channels
         banks, row = self.config.channel.banks, ROWS * p.newest(self.chunk)
         p.command("WR_GPR", opsize=2 * self.words, gpr=self.key)
@@ -159,7 +163,8 @@ class Head:
 
     @cached_property
     def attend(self) -> Program:
-        """Query from the host, scores, softmax, values weighted by it, result to the host."""
+        """Take the query from the host, compute scores, softmax and weighted values, and send the result to the
+        host."""
         p, every, mask = Program(), self.config.channels, self.mask
         p.command("WR_GPR", opsize=self.words, gpr=self.query)
         p.command("WR_GB", opsize=self.words, gpr=self.query, mask=mask)
@@ -168,7 +173,7 @@ class Head:
             p.command("MAC_ABK", opsize=self.words, mask=mask, row=ROWS * chunk, slot=0, column=self.words * step)
             p.command("RD_MAC", gpr=self.scores + every * (self.fit * chunk + step), mask=mask)
         p.command("SOFTMAX", opsize=1 + p.newest(), gpr0=self.scores, gpr1=self.scores)
-        # As many dimensions of a bank at a time as a set has registers; with fewer the scores are sent more often.
+        # The registers of a set limit the dimensions at a time. With fewer registers, the scores are sent more often.
         together = min(self.config.channel.registers_per_set, self.passes)
         with p.loop(self.passes // together) as group:
             with p.loop(together) as one:

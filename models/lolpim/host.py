@@ -1,4 +1,4 @@
-"""What a host writes to a DPA dispatcher: programs, requests, mappings."""
+"""Writes of a host to a DPA dispatcher: programs, requests, mappings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Write = tuple[int, int]
 
 
 def load(config: DpaDispatcherConfig, words: np.ndarray, first: int = 0) -> list[Write]:
-    """Lines of an encoded program into the command buffer, from line ``first`` on."""
+    """Writes of the lines of an encoded program into the command buffer, from line ``first`` on."""
     if first + len(words) > config.lines:
         raise ConfigError(f"{len(words)} lines from line {first} on do not fit the command buffer of {config.lines}")
     return [(config.command_address(line, place), int(word)) for line, row in enumerate(words, first)
@@ -25,7 +25,7 @@ def load(config: DpaDispatcherConfig, words: np.ndarray, first: int = 0) -> list
 
 
 def map_rows(config: DpaDispatcherConfig, entry: int, rows: Iterable[int]) -> list[Write]:
-    """Physical rows into the table, from ``entry`` on."""
+    """Writes of physical rows into the table, from ``entry`` on."""
     return [(config.table_address(entry + n), 1 << config.entry_bits - 1 | row) for n, row in enumerate(rows)]
 
 
@@ -34,13 +34,13 @@ def set_tokens(config: DpaDispatcherConfig, slot: int, tokens: int) -> Write:
 
 
 def set_size(config: DpaDispatcherConfig, slot: int, rows: int) -> Write:
-    """How many virtual rows a request has: those beyond are never looked up."""
+    """Set the number of virtual rows of a request. The dispatcher never looks up rows beyond it."""
     return config.slot_address(slot, Slot.SIZE), rows
 
 
 def set_request(config: DpaDispatcherConfig, slot: int, request: int, tokens: int, base: int,
                 rows: Sequence[int]) -> list[Write]:
-    """A request into a slot: its rows into the table from entry ``base`` on, and, last, that it is there."""
+    """Put a request into a slot: first its rows into the table from entry ``base`` on, last the valid bit."""
     return [*map_rows(config, base, rows), (config.slot_address(slot, Slot.BASE), base),
             set_size(config, slot, len(rows)), set_tokens(config, slot, tokens),
             (config.slot_address(slot, Slot.REQUEST), 1 << 31 | request)]
@@ -51,7 +51,7 @@ def set_layer(config: DpaDispatcherConfig, layer: int, layers: int) -> Write:
 
 
 def release(config: DpaDispatcherConfig, slot: int) -> Write:
-    """The request of a slot is complete: its rows are no longer mapped."""
+    """Release a slot after its request is complete; the rows of the request are no longer mapped."""
     return config.host_address(Host.RELEASE), slot
 
 

@@ -20,15 +20,15 @@ __all__ = ["ModuleTimer", "Timed", "lockstep", "module_timer"]
 
 @dataclass(frozen=True)
 class Timed:
-    """What a program takes on a module.
+    """Time, energy and commands of a program on a module.
 
     Attributes
     ----------
-    cycles : of the memory's clock
-    seconds : the same as time
-    energy_pj : by component, all channels
-    commands : issued, summed over the channels
-    instructions : of the program, once for all channels
+    cycles : cycles of the memory's clock
+    seconds : the same duration in seconds
+    energy_pj : energy by component, of all channels
+    commands : commands issued, summed over the channels
+    instructions : instructions of the program; an instruction for several channels counts once
     inputs : words that the hub reads from its registers to send them
     """
 
@@ -41,9 +41,11 @@ class Timed:
 
 
 def lockstep(program: Program, mask: int) -> Program:
-    """The program as every channel sees it: a write to the buffers of some channels takes the input path, which all share,
-    so that its time passes for all of ``mask``. What timing does not look at, columns and the hub's registers and sums, is
-    left out."""
+    """The program as every channel sees it.
+
+    A write to the buffers of some channels takes the input path, which all channels share. So its time passes for all
+    channels of ``mask``. Columns and the hub's registers and sums are left out, because timing does not depend on them.
+    """
     def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in body:
@@ -69,7 +71,7 @@ def lockstep(program: Program, mask: int) -> Program:
 
 
 def _writes(program: Program) -> tuple[int, int]:
-    """Writes to global buffers, summed over the channels that they are for, and words of the hub for them."""
+    """Writes to global buffers, summed over the written channels, and words that the hub reads for them."""
     total = words = 0
     for command, loops in program.commands():
         if command.op == "WR_GB":
@@ -84,14 +86,14 @@ def _writes(program: Program) -> tuple[int, int]:
 
 
 class ModuleTimer:
-    """Times programs of a module's channels; what has been timed is kept.
+    """Times programs of a module's channels and keeps the results.
 
     Parameters
     ----------
     memory : :class:`Memory`
-        With AiM commands; its channels are at least the module's.
+        Has AiM commands, and no fewer channels than the module.
     ping_pong : :class:`bool`
-        Two sets of buffers, :class:`PingPong`; else one, :class:`FrontEnd`.
+        Two sets of buffers (:class:`PingPong`), otherwise one set (:class:`FrontEnd`).
     refresh : :class:`bool`
         Whether channels refresh.
     """
@@ -105,7 +107,7 @@ class ModuleTimer:
         self._known: dict[tuple[Any, bool], Timed] = {}
 
     def time(self, operator: Any, single: bool = False) -> Timed:
-        """Time of an operator's program (:mod:`.partition`), from closed rows. ``single``: with one set of buffers."""
+        """Time of an operator's program (:mod:`.partition`), from closed rows. ``single``: use one set of buffers."""
         key = (operator, single)
         if key not in self._known:
             if len(self._known) > 1 << 14:
@@ -132,7 +134,7 @@ def _timer(key: Any, module: Module, ping_pong: bool, refresh: bool) -> ModuleTi
 
 
 def module_timer(memory: Memory, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
-    """A timer; the same one for the same memory and module, so that what was timed is known."""
+    """A timer. The same memory and module give the same timer, which reuses its results."""
     from ..pam.tiers import MemoryKey
 
     return _timer(MemoryKey(memory), module, ping_pong, refresh)

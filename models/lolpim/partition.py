@@ -1,26 +1,27 @@
-"""Operators of a decode step on one LoL-PIM module: where operands lie, and the program of each.
+"""Operators of a decode step on one LoL-PIM module: places of operands, and the program of each operator.
 
-A module has 16 AiM channels of 16 banks, a multiply-accumulate unit (16 lanes) at each bank, and a hub with vector
-registers (GPR) that are written to the channels' global buffers over one input path. Programs are those of the host of
-AiM channels (:data:`bankside.models.memory.aim.INSTRUCTIONS`); LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB,
+A module has 16 AiM channels of 16 banks, with a multiply-accumulate unit (16 lanes) at each bank. Its hub has vector
+registers (GPR). One input path writes them to the channels' global buffers. Programs use the instructions of the host
+of AiM channels (:data:`bankside.models.memory.aim.INSTRUCTIONS`). LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB,
 MAC_ABK and RD_MAC.
 
 Partitioning of keys and values (LoL-PIM section 4):
 
 ``head``
-    The keys and values of a request and head are in one channel: tokens over its banks, as many to a row as fit; values by
-    head dimension over the banks, tokens along the row. Up to 16 heads are worked on together, a channel each.
+    One channel holds the keys and values of a request and head. Keys: tokens are spread over its banks, and a row holds
+    all tokens that fit into it. Values: head dimensions are spread over the banks, with tokens along the row. Up to 16
+    heads are processed together, each in its own channel.
 ``token``
-    A head is spread over all channels. Keys: a row step has one token in each of the 256 banks, and a row holds the other
-    heads of the module (or, with few heads, the next row steps). Values: by head dimension over the banks; with fewer than
-    256 dimensions the tokens are cut into as many parts, which are worked on together.
+    A head is spread over all channels. Keys: a row step has one token in each of the 256 banks. A row also holds the
+    other heads of the module or, with few heads, the next row steps. Values: head dimensions are spread over the banks.
+    With fewer than 256 dimensions, the tokens are cut into ``256 / dimensions`` parts, which are processed together.
 
-A unit adds to its register until that is written (WR_BIAS), so every result begins with a zero. With two sets of registers
-the next zero comes before a result is read: only so is a product not held up by the result before.
+A unit adds to its register until WR_BIAS writes the register, so every result begins with a zero. With two sets of
+registers, the next zero is written before a result is read. Otherwise a product would wait for the result before it.
 
-The hub adds partial results (EWADD): of the pieces of an input, of the runs and parts of the tokens.
+The hub adds partial results (EWADD): of the pieces of an input, and of the runs and parts of the tokens.
 
-Sizes are in elements of two bytes. Masks of channels are those of AiM traces: channel 0 is the highest bit.
+Sizes are in elements of two bytes. Masks of channels follow AiM traces: channel 0 is the highest bit.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Partition = Literal["head", "token"]
 
 
 def _product(p: Program, double: bool, zero: int, mask: int, gpr: Any, **operands: Any) -> None:
-    """A product and its result, read to ``gpr``; with two sets the register of the first one has been written before."""
+    """A product, and the read of its result to ``gpr``. With two sets, the first product finds its register written."""
     if not double:
         p.command("WR_BIAS", gpr=zero, mask=mask)
     p.command("MAC_ABK", mask=mask, **operands)
@@ -98,13 +99,14 @@ class Module:
 
 @dataclass(frozen=True)
 class Gemv:
-    """Matrix times vector, ``vectors`` times: outputs over all units, the input in pieces of the global buffer.
+    """Matrix times vector, ``vectors`` times. Outputs are spread over all units; the input is cut into pieces that fill
+    the global buffer.
 
-    A piece of the input is multiplied with all outputs before the next is written, so that each is written once; the hub
-    adds what comes of the pieces. The matrix has the rows of the banks from ``base`` on.
+    A piece of the input is multiplied with all outputs before the next piece is written, so each piece is written once.
+    The hub adds the results of the pieces. The matrix takes the rows of the banks from ``base`` on.
 
-    ``source``, ``target``, ``partial``, ``zero``: first registers of the hub, 16 elements each, of input, result, what
-    comes of a further piece, and the register with zeros. ``double``: two sets of buffers.
+    ``source``, ``target`` and ``partial`` are the first hub registers of the input, the result and the result of a
+    further piece. ``zero`` is the register with zeros. A register has 16 elements. ``double``: two sets of buffers.
     """
 
     module: Module
@@ -124,7 +126,7 @@ class Gemv:
 
     @property
     def per_unit(self) -> int:
-        """Outputs of a unit."""
+        """Outputs that a unit computes."""
         return ceil(self.outputs, self.module.units)
 
     @property
@@ -185,16 +187,17 @@ class Gemv:
 class _Attention:
     """Attributes
     ----------
-    tokens : attended to
+    tokens : tokens that the query attends to
     head_dim : elements of a head
-    group : queries that share its keys and values
+    group : queries that share the keys and values of the head
     heads : key/value heads of a request on the module
-    together : heads that are worked on at the same time (``head``), a channel each
-    base, stride, column : first row, rows from one to the next, first column
-    source, target, partial, zero : first registers of the hub of input, result and what comes of a further run; zeros
+    together : heads that are processed at the same time (``head``), each in its own channel
+    base, stride, column : first row, distance of rows, first column
+    source, target, partial, zero : first hub registers of the input, the result, the result of a further run, and zeros
     double : two sets of buffers
-    by_tokens : loops count by the tokens of the request that the program is run for, and rows are that request's
-        (``token``); ``tokens`` then only tells what the result is for. What the last row has too much is multiplied too
+    by_tokens : loops count by the tokens of the request for which the program runs, and rows are that request's rows
+        (``token``). ``tokens`` then only says for which context the result is. Surplus tokens of the last row are
+        multiplied too
     """
 
     module: Module
@@ -231,7 +234,7 @@ class _Attention:
         return {"slot": 0} if self.by_tokens else {}
 
     def _inputs(self, p: Program, columns: int, gpr: Any, stride: int) -> None:
-        """Input of each of the heads that are worked on together; ``stride`` registers from one to the next."""
+        """Input of each head that is processed at the same time, ``stride`` registers from one head to the next."""
         for channel in range(self.together):
             mask = self.module.mask if self.partition == "token" else channel_mask(1, channel)
             p.command("WR_GB", opsize=columns, gpr=gpr + stride * channel, mask=mask)
@@ -245,8 +248,8 @@ class _Attention:
 class Score(_Attention):
     """Queries times keys of one head (``token``) or ``together`` heads (``head``).
 
-    ``token``: a row step is 256 tokens, one result of each bank is read after each. The queries of a group are in the
-    buffer together as far as it has room, so that a row is opened once for them.
+    ``token``: a row step has 256 tokens, and one result of each bank is read after each step. The queries of a group
+    are in the buffer together while it has room, so a row is opened once for them.
     """
 
     @property
@@ -269,8 +272,11 @@ class Score(_Attention):
         return ceil(self.steps, self.steps_per_row)
 
     def place(self, token: int, head: int = 0) -> tuple[int, int, int, int]:
-        """Channel, bank, row and first column of a token's key. ``head``: of the request's on the module (``token``), or
-        of all that are dealt to channels in turn (``head``)."""
+        """Channel, bank, row and first column of a token's key.
+
+        ``head`` counts the request's heads on the module (``token``), or all heads, dealt to channels in turn
+        (``head``).
+        """
         m, fit = self.module, self.module.row // self.head_dim
         if self.partition == "head":
             step, bank = divmod(token, m.banks)
@@ -290,7 +296,7 @@ class Score(_Attention):
         whole, rest = divmod(group, fit)
 
         def row_of(steps: int, row: Any, step: Any, query: Any, queries: int) -> None:
-            """The steps that share a row; ``step`` is the number of the first."""
+            """The steps that share a row; ``step`` is the number of the first step."""
             with p.loop(steps) as one:
                 with p.loop(queries) as q:
                     _product(p, self.double, self.zero, self.mask, self.target + m.channels * (
@@ -320,21 +326,23 @@ class Score(_Attention):
 class Context(_Attention):
     """Probabilities times values of one head (``token``) or ``together`` heads (``head``).
 
-    ``run``: tokens of a row, at most a row. ``token``: the parts of the tokens that are worked on together have inputs of
-    their own; results are read once a query, or with a group of queries, whose products share an open row, once a run.
-    ``head``: results of each dimension and run are read, and added by the hub.
+    ``run`` is the number of tokens that lie together in a row, at most a whole row.
+
+    ``token``: the parts of the tokens are processed together, each with its own input. Results are read once a query.
+    With a group of queries, whose products share an open row, results are read once a run. ``head``: the results of
+    each dimension and run are read, and the hub adds them.
     """
 
     run: int = 1024
 
     @property
     def parts(self) -> int:
-        """Tokens are cut into as many."""
+        """Number of parts into which the tokens are cut."""
         return max(self.module.units // self.head_dim, 1) if self.partition == "token" else 1
 
     @property
     def passes(self) -> int:
-        """Dimensions of a unit."""
+        """Dimensions that a unit computes."""
         return ceil(self.head_dim, self.module.units if self.partition == "token" else self.module.banks)
 
     @property
@@ -354,13 +362,16 @@ class Context(_Attention):
 
     @property
     def often(self) -> bool:
-        """Whether results are read once a run; else once a query."""
+        """Whether results are read once a run, otherwise once a query."""
         return self.partition == "head" or self.group > 1 or self.passes > 1
 
     @property
     def sums(self) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-        """Sums of partial results that the hub makes, ``(times, registers)`` each: while products are made, and behind the
-        last one: those of its run, and of the parts of the tokens."""
+        """Sums of partial results that the hub makes, each as ``(times, registers)``.
+
+        The first entry has the sums that the hub makes beside products. The second has the sums behind the last
+        product: of its run, and of the parts of the tokens.
+        """
         words = self.passes * self.module.channels
         runs = self.steps - 1 if self.often else 0
         beside = ((self.group * (runs - 1), words),) if runs > 1 else ()
@@ -384,14 +395,14 @@ class Context(_Attention):
         one, unit = divmod(dim, m.units)
         channel, bank = divmod(part * (m.channels // self.parts) * m.banks + unit, m.banks)
         number = head * self.steps * self.passes + step * self.passes + one
-        if packed > 1:  # heads share a row, so that a head has one run in each
+        if packed > 1:  # heads share a row, so a head has one run in each row
             group, slot = divmod(head, packed)
             return (channel, bank, self.base + group * self.steps * self.passes + step * self.passes + one,
                     slot * self.run + at)
         return channel, bank, self.base + number, at
 
     def _part_inputs(self, p: Program, columns: int, gpr: Any) -> None:
-        """Runs of tokens of all parts, or of all heads that are worked on together."""
+        """Inputs: runs of tokens of all parts, or of all heads that are processed at the same time."""
         m, registers = self.module, self.run // self.module.lanes
         if self.partition == "head":
             self._inputs(p, columns, gpr, registers * self.steps * self.group)
@@ -406,7 +417,7 @@ class Context(_Attention):
         full, words = self.run // m.lanes, self.passes * m.channels
 
         def runs(count: int | Tokens, columns: int, first: int) -> None:
-            """Runs from ``first`` on; where each is read, the hub adds what further ones give to that of the first."""
+            """Runs from ``first`` on. Where each run is read, the hub adds the results of further runs to the first."""
             into = self.partial if first else self.target
             with p.loop(count) as step:
                 with p.loop(self.group) as query:
@@ -448,10 +459,10 @@ class Context(_Attention):
 
 @dataclass(frozen=True)
 class Append(_Attention):
-    """Key and value of a request's new token into the banks, all heads of the module.
+    """Write key and value of a request's new token into the banks, for all heads of the module.
 
-    A key is written to one bank, 16 elements a write; of a value every bank of a channel gets one element in a write
-    (``WR_ABK``), in a row of its own for each head (``token``) or dimension (``head``).
+    A key is written to one bank, 16 elements a write. A write of a value (``WR_ABK``) puts one element into every bank
+    of a channel. Each head (``token``) or dimension (``head``) has its own row of values.
     """
 
     @cached_property

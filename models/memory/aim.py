@@ -1,4 +1,4 @@
-"""Programs and traces of AiM devices: 32 channels behind one host that decodes an instruction a cycle."""
+"""Programs and traces of AiM devices: 32 channels behind one host that decodes one instruction a cycle."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instruc
 CHANNELS = kernel.CHANNELS
 ALL_CHANNELS = (1 << CHANNELS) - 1
 
-#: Requests up to which a loop that repeats itself is unrolled, and instructions from which the body of one that moves is a
-#: piece of its own.
+#: A loop of up to ``LEAF`` requests is unrolled. So is a longer loop whose rows move, if its body has fewer than
+#: ``PIECE`` instructions.
 LEAF, PIECE = 64, 8
 
-#: Compiled parts of programs that are kept, at least.
+#: Least number of compiled parts of programs that are kept.
 KEPT = 1 << 13
 
-#: Row that the activation function's table is addressed with: far above the rows of a bank.
+#: Row that addresses the activation function's table: far above the rows of a bank.
 AF_ROW = 1 << 29
 
 
@@ -41,10 +41,10 @@ class Instruction:
 
     Attributes
     ----------
-    kind : what it is to the front end
-    command : command of the memory that it makes, or None
-    fields : operands as a trace has them; ``opsize`` requests go to each channel of ``mask``
-    blocks : whether the host waits until it has come back from every channel
+    kind : kind of the instruction for the front end
+    command : command of the memory that the instruction makes, or None
+    fields : operands as in a trace; ``opsize`` requests go to each channel of ``mask``
+    blocks : whether the host waits until the instruction has come back from every channel
     """
 
     kind: int
@@ -107,7 +107,7 @@ class FrontEndTiming(TraceTiming):
 
     Attributes
     ----------
-    instructions : of the host
+    instructions : instructions of the host
     stages : cycles between the ends of named stages, as the host sees them
     """
 
@@ -123,7 +123,7 @@ _LONG_AGO = -(1 << 30)
 
 @compiled
 def _name(names, count, row):
-    """Number of a row in the list of names, which it joins if it is new; a closed row stays -1."""
+    """Number of a row in the list of names. A new row joins the list; a closed row stays -1."""
     if row < 0:
         return row, count
     for k in range(count - 1, -1, -1):
@@ -135,9 +135,10 @@ def _name(names, count, row):
 
 @compiled
 def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer, names):
-    """The state relative to the clock, classes in order of their lowest channel: all that decides what happens next.
+    """Pack the state relative to the clock, with classes in order of their lowest channel.
 
-    Rows are replaced by their numbers in ``names``. Answers the sizes of both.
+    The packed state decides everything that happens next. Rows are replaced by their numbers in ``names``. Returns the
+    sizes of both.
     """
     n = 0
     named = 0
@@ -195,7 +196,7 @@ def _row(names, number):
 
 @compiled
 def _unpack(state, members, layout, times, ring_times, clock, buffer, size, names):
-    """The opposite of :func:`_pack`; answers the number of classes."""
+    """The opposite of :func:`_pack`; returns the number of classes."""
     n = 0
     which = 0
     c = layout[3]
@@ -232,7 +233,7 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size, name
 
 
 class _State(NamedTuple):
-    """What decides what happens next: packed, with the rows by number; and the rows."""
+    """State that decides everything that happens next: packed, with rows by number, and the rows themselves."""
 
     shape: bytes
     rows: tuple[int, ...]
@@ -242,13 +243,13 @@ class _State(NamedTuple):
 
 
 class _Piece:
-    """Part of a program. To the time it matters which of its rows are the same, not which they are.
+    """Part of a program. Its time depends on which of its rows are equal, not on the numbers of the rows.
 
     Attributes
     ----------
-    rows : its rows, in the order in which they come
-    digest : of what it is, with each row replaced by its place in ``rows``
-    size : instructions
+    rows : rows of the part, in order of appearance
+    digest : digest of the contents, with each row replaced by its place in ``rows``
+    size : number of instructions
     """
 
     def __init__(self, rows: Sequence[int], digest: bytes, size: int) -> None:
@@ -260,7 +261,7 @@ class _Piece:
         return {row: k for k, row in enumerate(self.rows)}
 
     def at(self, rows: Sequence[int]) -> _Piece:
-        """The same on other rows."""
+        """The same piece on other rows."""
         moved = object.__new__(type(self))
         moved.__dict__.update(self.__dict__)
         moved.rows = tuple(rows)
@@ -276,7 +277,7 @@ def _digest(*parts: bytes) -> bytes:
 
 
 class _Leaf(_Piece):
-    """Instructions in a row. ``codes``: of those that are known already, by digest."""
+    """Consecutive instructions. ``codes`` has the instructions of known leaves, by digest."""
 
     def __init__(self, code: Instructions, codes: dict[bytes, Instructions]) -> None:
         values, first, inverse = np.unique(code.rows, return_index=True, return_inverse=True)
@@ -289,7 +290,7 @@ class _Leaf(_Piece):
 
 
 class _Repeat(_Piece):
-    """A piece executed ``count`` times, the same each time."""
+    """A piece executed ``count`` times without a change."""
 
     def __init__(self, count: int, piece: _Piece) -> None:
         self.count, self.first = count, piece
@@ -301,7 +302,7 @@ class _Repeat(_Piece):
 
 
 class _Sequence(_Piece):
-    """Pieces after each other, some of which are stages with a name."""
+    """Pieces after each other. Some are stages with a name."""
 
     def __init__(self, pieces: list[_Piece], names: list[str | None]) -> None:
         self.parts, self.names = pieces, names
@@ -320,7 +321,7 @@ class _Sequence(_Piece):
 
 
 def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
-    """Pieces after each other as a balanced tree, so that runs which come to the same state share what follows."""
+    """Pieces after each other as a balanced tree. So runs that reach the same state share the pieces that follow."""
     if len(pieces) == 1 and pieces[0][0] is None:
         return pieces[0][1]
     if len(pieces) <= 3 or any(name is not None for name, _ in pieces):
@@ -329,23 +330,23 @@ def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
     return _Sequence([_joined(pieces[:middle]), _joined(pieces[middle:])], [None, None])
 
 
-#: What a piece does from a state. As a plain tuple, which the garbage collector need not look at:
-#: packed state afterwards; its rows, each the number of one of the piece's, or behind them of one of the state before;
-#: cycles; commands by number; names and cycles of its stages.
+#: Effect of a piece on a state, as a plain tuple that the garbage collector need not inspect: packed state afterwards;
+#: rows of this state, each as the number of a row of the piece or, behind these, of a row of the state before; cycles;
+#: commands by number; names and cycles of its stages.
 _Outcome = tuple[bytes, tuple[int, ...], int, np.ndarray, tuple[tuple[str, int], ...]]
 
 
 class FrontEnd:
-    """Host and channels of an AiM device. What has been timed once from the same state is looked up.
+    """Host and channels of an AiM device. A piece that was timed before from the same state is looked up.
 
     Parameters
     ----------
     memory : :class:`Memory` or name
-        With AiM commands.
+        Memory with AiM commands.
     quirks : :class:`str` or None
-        ``aim-simulator``: as the public simulator does it. None: without its quirks.
+        ``aim-simulator`` reproduces the public simulator. None leaves out its quirks.
     refresh : :class:`bool`
-        Whether channels refresh; not with quirks, since that simulator never does.
+        Whether channels refresh. Not allowed with quirks, because that simulator never refreshes.
     """
 
     def __init__(self, memory: Memory | str = "gddr6-aim", *, quirks: str | None = None, refresh: bool = False) -> None:
@@ -356,7 +357,7 @@ class FrontEnd:
             raise ConfigError(f"{memory.name}: not an AiM device: " + (
                 f"no command {min(missing)}" if missing else f"{memory.channels} channels, not {CHANNELS}"))
         if refresh and quirks:
-            raise ConfigError("the AiM simulator never refreshes: refresh goes without its quirks")
+            raise ConfigError("the AiM simulator never refreshes: refresh cannot be combined with its quirks")
         if refresh and memory.refresh is None:
             raise ConfigError(f"{memory.name}: the memory states no refresh")
         self.tables, self.numbering = make_tables(self.memory)
@@ -374,8 +375,8 @@ class FrontEnd:
         self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
         self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
         self.shapes: dict[bytes, bytes] = {}
-        self.pieces: dict[Any, list[_Piece]] = {}    # compiled lately
-        self.older: dict[Any, list[_Piece]] = {}     # and before
+        self.pieces: dict[Any, list[_Piece]] = {}    # compiled recently
+        self.older: dict[Any, list[_Piece]] = {}     # compiled before
         self.codes: dict[bytes, Instructions] = {}
         self._start = self._pack()
         self._end = _Leaf(self._encode([("EOC", {})]), self.codes)
@@ -407,7 +408,7 @@ class FrontEnd:
                                             self.numbering.ring_times, 0, values, len(values), np.array(rows, np.int64))
 
     def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
-        """State after a piece, and what it did."""
+        """State after a piece, and the effect of the piece."""
         index, rows = piece.index, piece.rows
         common = tuple([index.get(row, -1) for row in state[1]])
         key = (piece.digest, common, state[0])
@@ -441,7 +442,7 @@ class FrontEnd:
         return after.shape, rows, cycles, counts, stages
 
     def _repeat(self, piece: _Repeat, state: _State) -> _Outcome:
-        """Iterate until a state comes back; from there on the same iterations repeat."""
+        """Iterate until a state repeats. From there on the same iterations repeat."""
         before, body = state, piece.piece
         seen: dict[_State, int] = {}
         history: list[tuple[_State, _Outcome]] = []
@@ -468,7 +469,7 @@ class FrontEnd:
 
     def _run(self, pieces: Iterable[tuple[str | None, _Piece]],
              state: _State) -> tuple[_State, int, np.ndarray, dict[str, int], int]:
-        """Pieces after each other: state afterwards, cycles, commands, cycles of stages, instructions."""
+        """Run pieces in order. Returns the state afterwards, cycles, commands, cycles of stages, and instructions."""
         cycles, counts, size = 0, np.zeros(len(self.names), np.int64), 0
         stages: dict[str, int] = {}
         for name, part in pieces:
@@ -483,7 +484,7 @@ class FrontEnd:
         return state, cycles, counts, stages, size
 
     def time(self, program: Program) -> FrontEndTiming:
-        """Time of a program whose commands are :data:`INSTRUCTIONS`, with an end (``EOC``) behind its last one.
+        """Time of a program whose commands are :data:`INSTRUCTIONS`, with an end (``EOC``) behind its last command.
 
         Raises
         ------
@@ -508,7 +509,7 @@ class FrontEnd:
     # Compiling -------------------------------------------------------------------------------------------------------
 
     def _compile(self, body: Sequence[Node]) -> list[tuple[str | None, _Piece]]:
-        """Pieces of a program without symbolic operands, with the names of those that are stages."""
+        """Pieces of a program without symbolic operands, with the names of stages."""
         out: list[tuple[str | None, _Piece]] = []
         plain: list[Node] = []
 
@@ -530,7 +531,7 @@ class FrontEnd:
         return out
 
     def _seen(self, what: Stage | Loop | tuple[Node, ...]) -> list[_Piece]:
-        """Piece of a stage, of a loop that is not unrolled, or of nodes that are; none if there is nothing to do."""
+        """Piece of a stage, of a loop that is not unrolled, or of unrolled nodes. Empty without instructions."""
         pieces = self.pieces.get(what)
         if pieces is None:
             pieces = self.older.get(what)
@@ -539,7 +540,7 @@ class FrontEnd:
                     pieces = [_joined(self._compile(what.body))]
                 elif isinstance(what, Loop):
                     base = min(_bases(what.body), default=0)
-                    if base:  # programs at other rows have it too
+                    if base:  # programs at other rows use it too
                         first = self._seen(Loop(what.count, tuple(shift(what.body, 0, {"row": Affine(-base)}))))[0]
                         pieces = [first.at([row + base for row in first.rows])]
                     else:
@@ -570,7 +571,7 @@ class FrontEnd:
         return Instructions(*np.ascontiguousarray(columns[:, :, 0].T)) if len(columns) else _EMPTY
 
     def _columns(self, command: Command, depth: int) -> np.ndarray:
-        """One instruction: ``(1, 6, 1 + depth)``: bases and strides of its fields."""
+        """One instruction as bases and strides of its fields, of shape ``(1, 6, 1 + depth)``."""
         what = INSTRUCTIONS.get(command.op)
         if what is None:
             raise ConfigError(f"{self.memory.name}: {nearest('instruction', command.op, INSTRUCTIONS)}")
@@ -604,7 +605,7 @@ class FrontEnd:
                 raise ConfigError(f"{self.memory.name}: {command.op}: the mask must not move with a loop")
             out[0, 3, 0] = _reversed(int(mask[0]))
         else:
-            out[0, 3] = operand("channel")  # made a mask when it is known
+            out[0, 3] = operand("channel")  # becomes a mask when its value is known
             out[0, 5] = 0
             out[0, 0, 0] += 16
         out[0, 4] = operand("row") if "row" in what.fields else -np.eye(1, 1 + depth, dtype=np.int64)[0]
@@ -618,7 +619,7 @@ class FrontEnd:
     # Traces ----------------------------------------------------------------------------------------------------------
 
     def run(self, blocks: Iterator[Instructions] | Sequence[Instructions]) -> FrontEndTiming:
-        """Time of instructions that come block by block, as :func:`~.aim_trace.read_trace` gives them."""
+        """Time of instructions in blocks, as :func:`~.aim_trace.read_trace` gives them."""
         self._unpack(*self._start)
         counts, total = np.zeros(len(self.names), np.int64), 0
         for code in blocks:
@@ -634,7 +635,7 @@ _NO_LOG = np.zeros((0, 4), np.int64)
 
 @lru_cache(maxsize=1 << 12)
 def _apart(loop: Loop) -> bool:
-    """Whether a loop is not unrolled."""
+    """Whether a loop stays a piece of its own, not unrolled."""
     return _size(loop.body, True) * loop.count > LEAF and (_size(loop.body) >= PIECE or _strides(loop.body, 0) == {0})
 
 
@@ -664,7 +665,7 @@ def _strides(body: Sequence[Node], level: int) -> set[int | None]:
 
 
 def _size(body: Sequence[Node], requests: bool = False) -> int:
-    """Instructions of a body, or the requests that they make."""
+    """Number of instructions of a body, or of requests that the instructions make."""
     total = 0
     for node in body:
         if isinstance(node, Loop):
@@ -678,7 +679,7 @@ def _size(body: Sequence[Node], requests: bool = False) -> int:
 
 
 def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:
-    """The body of an outermost loop in its iteration ``index``: its level is gone."""
+    """The body of an outermost loop in its iteration ``index``, without the level of this loop."""
     out: list[Node] = []
     for node in body:
         if isinstance(node, Command):
@@ -689,7 +690,7 @@ def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:
         elif isinstance(node, Stage):
             out.append(Stage(node.name, _lowered(node.body, index)))
         else:
-            raise ConfigError("a program for a host that paces the commands cannot wait")
+            raise ConfigError("the host paces the commands: a program cannot wait")
     return tuple(out)
 
 
@@ -706,7 +707,7 @@ def _expand(body: Sequence[Node], depth: int, columns: Any) -> np.ndarray:
         elif isinstance(node, Stage):
             parts.append(_expand(node.body, depth, columns))
         else:
-            raise ConfigError("a program for a host that paces the commands cannot wait")
+            raise ConfigError("the host paces the commands: a program cannot wait")
     out = np.concatenate(parts)
     if not depth and len(out):
         addressed = out[:, 0, 0] >= 16

@@ -1,12 +1,12 @@
 """The AiM front end and its channel controllers, cycle for cycle, as compiled code over plain arrays.
 
-A host decodes one instruction a cycle and sends its requests to all channels of the mask; what a channel's queue refuses
-waits and holds the host. Channel controllers tick every cycle; cycles in which nothing can happen are skipped. Channels
-that have seen the same are one *class*: one row of the state with a mask of members. A class is divided when an
-instruction addresses part of it, and classes that have become alike are joined again.
+A host decodes one instruction a cycle and sends its requests to all channels of the mask. A request that a channel's
+queue refuses waits and holds the host. Channel controllers tick every cycle. Cycles in which nothing can happen are
+skipped. Channels with the same history are one *class*: one row of the state with a mask of members. A class is divided
+when an instruction addresses a part of it. Classes that have become alike are joined again.
 
-With its quirks this is the public AiM simulator of CENT, without them what such hardware would do; :data:`FLAGS` has
-the differences.
+With its quirks, this is the public AiM simulator of CENT. Without them, it behaves as such hardware would.
+:data:`FLAGS` has the differences.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from .tables import (
 
 __all__ = ["FLAGS", "KINDS", "Layout", "advance", "fresh_state"]
 
-#: What an instruction is to the host.
+#: Kinds of instructions for the host.
 KINDS = COMMAND, READ, WRITE, SYNC, NOTHING = range(5)
 
 #: Quirks, in the order of the flags' array:
-#: - a read while writes are queued is answered from them, whatever its address, without a command
-#: - a synchronisation does not wait for requests that have opened their row, nor for queued ones
+#: - while writes are queued, a read is answered from them without a command, whatever its address
+#: - a synchronisation does not wait for requests that have opened their row, nor for queued requests
 #: - an activation of all banks may find some of them open (at the same row)
-#: - a request that has opened its row is lost if too many wait for theirs
-#: - a precharge that would close a row which somebody waits for takes its turn and is not issued
+#: - a request that has opened its row is lost if too many such requests wait
+#: - a precharge that would close a row for which a request waits takes its turn, but is not issued
 FLAGS = ("forwards_reads", "synchronises_early", "activates_open_banks", "loses_requests", "wastes_turns")
 
 CHANNELS = 32
 CAPACITY = 33          # of every queue
-COMING = 160          # reads that have been issued and not returned
-HIGH, LOW = 25.6, 6.4  # queued writes that begin and end their turn
+COMING = 160          # reads that have been issued but have not returned
+HIGH, LOW = 25.6, 6.4  # queued writes at which their turn begins and ends
 
 _FAR = 1 << 60
 
 
 class Layout:
-    """Where things are in a class's row of the state."""
+    """Places of the parts of a class's row of the state."""
 
     def __init__(self, banks, slots, ring_times):
         place = 0
@@ -70,8 +70,8 @@ class Layout:
 _ROWS, _LAST, _RINGS, _SCALARS, _COMMANDS, _READS, _WRITES, _ACTIVE, _RETURNS, _SIZE = range(10)
 _MODE, _WRITING, _NC, _NR, _NW, _NA, _NP, _DONE, _LEFT, _DUE = range(10)
 
-# The host: next instruction, callbacks that it waits for, whether it is blocked, whether it has reached its end; cycle;
-# classes; instructions since classes were last compared.
+# The host: next instruction, callbacks that the host waits for, whether it is blocked, whether it has reached its end;
+# cycle; classes; instructions since classes were last compared.
 HEAD, WAIT, BLOCKED, CLOCK, CLASSES, POPPED, STUCK, LOGGED = range(8)
 
 
@@ -91,9 +91,10 @@ def fresh_state(layout, interval):
 
 @compiled
 def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
-    """FR-FCFS: a request whose next command is ready before one whose is not, then the oldest.
+    """FR-FCFS: requests whose next command is ready go first, then the oldest.
 
-    ``found``: place in the queue or -1, next command, whether it is ready, and when the first of all is.
+    ``found``: place in the queue or -1, next command, whether this command is ready, and the first cycle in which any
+    command is ready.
     """
     rows, last, rings = s[:layout[_LAST]], s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:layout[_SCALARS]]
     found[0], found[2], found[3] = -1, 0, _FAR
@@ -101,7 +102,7 @@ def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
     for n in range(count):
         target, row, arrived = s[queue + 3 * n], s[queue + 3 * n + 1], s[queue + 3 * n + 2]
         if n and target == s[queue + 3 * n - 3] and row == s[queue + 3 * n - 2] and arrived >= s[queue + 3 * n - 1]:
-            continue  # the same as the one before, and no older
+            continue  # equal to the request before, and no older
         command = next_command(t, rows, target, row, flags[2])
         if not flags[4] and _waited_for(t, s, layout, command):
             continue
@@ -135,7 +136,7 @@ def _drop(s, queue, place, count, width):
 
 @compiled
 def _send(s, layout, kind, target, row, blocks, clock, flags):
-    """Give a request to a channel; False if it has no room for it now."""
+    """Give a request to a channel; False if the channel has no room for it now."""
     c = layout[_SCALARS]
     if kind == COMMAND or kind == SYNC:
         if s[c + _NR] > 0 or s[c + _NW] > 0 or s[c + _NC] >= CAPACITY:
@@ -165,8 +166,14 @@ def _send(s, layout, kind, target, row, blocks, clock, flags):
 
 @compiled
 def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out):
-    """One cycle of a channel. ``out``: what returned to the host (0 nothing, 1 data, 2 data or sync that it waits for),
-    the target issued or -1, its row, when something can happen next. Returns whether anything happened."""
+    """Run one cycle of a channel. Returns whether anything happened.
+
+    ``out`` receives:
+
+    - the return to the host: 0 nothing, 1 data, 2 data or synchronisation that the host waits for
+    - the target issued or -1, and its row
+    - the cycle in which something can happen next
+    """
     c = layout[_SCALARS]
     rows, last, rings = s[:layout[_LAST]], s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:c]
     out[0], out[1], out[3] = 0, -1, _FAR
@@ -184,7 +191,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
         else:
             out[3] = min(out[3], at)
 
-    # Which request: 0 the next command of the host, 1 a read, 2 a write, 3 one that has opened its row, 4 refresh.
+    # Source: 0 the next command of the host, 1 a read, 2 a write, 3 a request that has opened its row, 4 refresh.
     source, place, command, target, row = -1, 0, -1, -1, 0
     if interval > 0 and clock >= s[c + _DUE]:
         command = refresh
@@ -288,7 +295,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
 
 @compiled
 def _alike(a, b, layout, horizon, ring_horizon, clock):
-    """Whether two classes will do the same from now on."""
+    """Whether two classes will behave the same from now on."""
     c = layout[_SCALARS]
     for k in range(layout[_LAST]):
         if a[k] != b[k]:
@@ -343,16 +350,17 @@ def _join(state, members, host, layout, horizon, ring_horizon):
 @compiled
 def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targets, ops, masks, rows, blocks, counts,
             mode_switch, refresh, interval, flags, log):
-    """Run until the host is through with these instructions (or ``log`` is nearly full, or nothing can happen any more).
+    """Run until the host has finished these instructions (or ``log`` is nearly full, or nothing can happen any more).
 
-    ``counts``: commands by number, summed over channels, are added to it. ``log``: rows of cycle, members, target, row.
+    Issued commands are added to ``counts`` by number, summed over channels. ``log``: rows of cycle, members, target,
+    row.
     """
     total = len(kinds)
     found = np.zeros(4, np.int64)
     out = np.zeros(4, np.int64)
     c = layout[_SCALARS]
     host[STUCK] = 0
-    asleep = np.zeros(CHANNELS, np.int64)  # nothing can happen to a class before that cycle unless it is sent something
+    asleep = np.zeros(CHANNELS, np.int64)  # nothing happens to a class before that cycle unless it receives a request
     while host[HEAD] < total:
         if len(log) and host[LOGGED] + CHANNELS > len(log):
             return

@@ -1,18 +1,19 @@
 """AiM channels with two sets of input and output buffers: commands of the host and of the units in two queues.
 
-In a device with one global buffer and one set of output registers an input, the products with it and their results
-follow each other, with a change of mode (``TMOD``) between host and units (:mod:`.aim`). With two sets of both, LoL-
-PIM's I/O-aware buffers, the host fills and drains one set while the units work on the other:
+A device with one global buffer and one set of output registers (:mod:`.aim`) handles an input, its products and their
+results one after the other. It changes the mode (``TMOD``) between host and units. LoL-PIM's I/O-aware buffers have two
+sets of both. The host fills and drains one set while the units work on the other:
 
-- ``WR_GB``, ``WR_BIAS`` and ``RD_MAC`` are one queue, ``MAC_ABK`` the other; each is served in order, both share the
-  command bus (one command a cycle) and obey the memory's timings; there is no change of mode, and ``RD_MAC`` blocks nobody
-- a fill is the writes between two products; it begins when the products with the fill before the last one are done
-- a product begins when its fill is complete and the results that its register set held before are read
-- results are read when the products that made them are done
-- a set that changes hands can be used by the other side after the time that the change of mode takes otherwise
+- ``WR_GB``, ``WR_BIAS`` and ``RD_MAC`` are one queue, ``MAC_ABK`` is the other. Each queue is served in order. Both
+  share the command bus (one command a cycle) and obey the memory's timings.
+- There is no change of mode, and ``RD_MAC`` blocks no other command.
+- A fill is the writes between two products. It begins when the products with the fill before the last fill are done.
+- A product begins when its fill is complete and the results that its register set held before are read.
+- Results are read when the products that made them are done.
+- When a set changes hands, the other side can use it after the time that a change of mode takes otherwise.
 
-Of two commands that are ready, the one first in the program issues. All channels of a module do the same at the same time,
-and their input path is shared: writes to the buffers of some channels take the time of all.
+If two commands are ready, the first in program order issues. All channels of a module do the same at the same time.
+They share the input path, so writes to the buffers of some channels take the time of all channels.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .tables import BANK_START, BANKS, NUMBER, PRECHARGE, earliest, issue, next_
 
 __all__ = ["PingPong"]
 
-#: Iterations of an outermost loop that are run before it is looked for a state that has come back.
+#: Iterations of an outermost loop that run before the search for a state that repeats.
 ITERATIONS = 8
 
 _FILL, _PRODUCT, _RESULT = range(3)
@@ -38,8 +39,8 @@ _FAR = 1 << 60
 
 @compiled
 def _dependences(kinds, first, second):
-    """What each instruction waits for: for each, at most two earlier instructions of the other queue, or -1."""
-    fill_before = -1        # last product with the fill before the last one
+    """Find the instructions that each instruction waits for: at most two earlier ones of the other queue, or -1."""
+    fill_before = -1        # last product with the fill before the last fill
     product, fill, result = -1, -1, -1
     free = -1
     filling, reading = False, False
@@ -70,9 +71,12 @@ def _dependences(kinds, first, second):
 @compiled
 def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, turn, refresh, interval, counts, period,
          horizon, ring_horizon, marks, snapshots, starts, issued):
-    """Cycles until everything is through. ``marks``, ``snapshots``: clock and state when the products of an iteration of
-    ``period`` instructions have issued. ``issued``, unless it is empty: cycles of the column accesses of all instructions,
-    ``starts`` has the place of each one's first."""
+    """Run to the end; returns the cycles.
+
+    ``marks`` and ``snapshots`` receive clock and state when the products of an iteration of ``period`` instructions
+    have issued. ``issued``, unless it is empty, receives the cycles of the column accesses of all instructions.
+    ``starts`` has the place of each instruction's first access.
+    """
     total = len(kinds)
     done = np.full(total, -1, np.int64)
     place = np.zeros(2, np.int64)       # next instruction of host and units
@@ -155,28 +159,28 @@ class PingPong:
     Parameters
     ----------
     front_end : :class:`FrontEnd`
-        The same device with one set; its memory, tables and refresh are used.
+        The same device with one set of buffers. Its memory, tables and refresh are used.
     """
 
     def __init__(self, front_end: FrontEnd) -> None:
         self.front_end = front_end
         self.memory = front_end.memory
         if front_end.flags.any():
-            raise ConfigError("the AiM simulator has no double buffers: they go without its quirks")
+            raise ConfigError("the AiM simulator has no double buffers: they cannot be combined with its quirks")
         self.turn = self.memory.parameters["nMODCH"]
         self._kinds = np.full(int(sum(len(targets) for targets in front_end.numbering.targets.values())), -1, np.int64)
         for name, kind in _KIND.items():
             self._kinds[front_end.numbering.targets[name]] = kind
 
     def time(self, program: Program) -> FrontEndTiming:
-        """Cycles of a program from closed rows and empty buffers until its last command has issued and the cycle after.
+        """Cycles of a program from closed rows and empty buffers to the cycle after the issue of its last command.
 
-        Of a program that is one loop, as many iterations are run as it takes until a state comes back.
+        If the program is one loop, iterations run only until a state repeats.
 
         Raises
         ------
         :exc:`ConfigError`
-            For instructions that have no meaning with two sets, or unknown ones.
+            For unknown instructions, and for instructions that have no meaning with two sets.
         """
         body = program.body
         if len(body) == 1 and isinstance(body[0], Loop) and body[0].count > ITERATIONS:
@@ -200,7 +204,7 @@ class PingPong:
         return FrontEndTiming(self.memory, cycles, commands, size)
 
     def _repeated(self, loop: Loop) -> FrontEndTiming | None:
-        """A loop whose state comes back: whole periods between two of its runs take as long as those seen."""
+        """Time of a loop whose state repeats, from one period; None if no state repeats or the channels refresh."""
         if self.front_end.interval:
             return None
         period = len(self._code((Loop(1, loop.body),)))

@@ -1,4 +1,4 @@
-"""Traces of AiM devices: reading them, and writing programs as such."""
+"""Traces of AiM devices: reading traces, and writing programs as traces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lines import LONGEST, Progress, line_blocks, shown
 
 __all__ = ["check_command", "is_aim", "memory_view", "read_trace", "time_trace", "trace_lines"]
 
-#: Different lines that are remembered.
+#: Number of different lines that are remembered.
 REMEMBERED = 1 << 17
 
 _BUS = {b"W_MEM", b"R_MEM", b"GPR", b"CFR"}
@@ -32,7 +32,7 @@ def _sizes(front_end: FrontEnd) -> dict[str, int]:
 
 
 class _Reader:
-    """Lines to rows of the kernel's arrays: kind, target, number of operations, channels, row, whether it blocks."""
+    """Turns lines into rows of the kernel's arrays: kind, target, operations, channels, row, whether the host waits."""
 
     def __init__(self, path: str | os.PathLike[str], front_end: FrontEnd) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class _Reader:
         return ConfigError(f"{self.path}:{number}: {text}")
 
     def row(self, line: bytes, number: int) -> tuple[list[int] | None, bool]:
-        """The row of a line, None if nothing is in it; and whether the same line always has the same."""
+        """The row of a line (None if the line is empty), and whether equal lines always have equal rows."""
         if len(line) > LONGEST:
             raise self.fail(number, f"more than {LONGEST} bytes in a line; not a trace")
         words = line.split(b"#", 1)[0].split()
@@ -111,8 +111,9 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Prog
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: reason``: not text, an unknown instruction, operands that are missing, too many, no numbers or out of
-        range, instructions behind ``AiM EOC``, or none at the end.
+        ``file:line: reason`` for a line that is not text or has an unknown instruction. Also for operands that are
+        missing, too many, not numbers or out of range. Also for instructions behind ``AiM EOC``, and for a trace that
+        does not end with ``AiM EOC``.
     """
     reader = _Reader(path, front_end)
     known: dict[bytes, int] = {}
@@ -150,7 +151,7 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Prog
                     picks[place + 1:] = [_behind(reader, line, n) for n, line in enumerate(lines[place + 1:],
                                                                                           first + place + 1)]
                     break
-        except ValueError:                      # no further line is new
+        except ValueError:                      # no further line is new to the reader
             pass
         if new:
             if size + len(new) > len(table):
@@ -183,10 +184,11 @@ def _integer(word: bytes) -> int | None:
 
 # Timing ----------------------------------------------------------------------------------------------------------------
 
-#: Instructions of a part that is looked up: at least, at most.
+#: Least and greatest number of instructions of a part that is looked up.
 SHORTEST, LONGEST_PART = 16, 512
 
-#: Outcomes that are kept; parts of a block after which their use is judged, and blocks without it where it has been none.
+#: Outcomes that are kept. A block of more than ``_JUDGED`` parts shows whether looking up is of use. If it is of none,
+#: the next ``_WITHOUT`` blocks go without.
 KEPT = 1 << 13
 _JUDGED, _WITHOUT = 32, 16
 
@@ -194,8 +196,8 @@ _JUDGED, _WITHOUT = 32, 16
 def time_trace(front_end: FrontEnd, blocks: Iterable[Instructions]) -> FrontEndTiming:
     """As :meth:`FrontEnd.run`, but parts that have been timed from the same state are looked up.
 
-    A part ends before the instruction that it began with comes again (whatever its row): so the loops of whoever wrote the
-    trace are found. Where nothing comes again, it is timed instruction by instruction.
+    A part ends before its first instruction comes again, whatever the row. This finds the loops of the program that
+    wrote the trace. If nothing repeats, the trace is timed instruction by instruction.
     """
     state, cycles, total = front_end._start, 0, 0
     counts = np.zeros(len(front_end.names), np.int64)
@@ -227,7 +229,7 @@ def time_trace(front_end: FrontEnd, blocks: Iterable[Instructions]) -> FrontEndT
 def _parts(code: Instructions) -> list[tuple[int, int]]:
     """First and last instruction of the parts of a block."""
     size = len(code)
-    # Equal numbers for equal instructions; seldom for others too, which only moves an end.
+    # Equal instructions have equal numbers. Rarely, others do too; this only moves the end of a part.
     names = (code.targets * 1000003 + code.masks) * 1000003 + code.ops
     order = np.argsort(names, kind="stable")
     again = np.full(size, size, np.int64)
@@ -276,18 +278,21 @@ def trace_lines(program: Program) -> Iterator[str]:
 
 
 def _hub_alone(op: str) -> bool:
-    """Whether a command is of the hub, and so takes no time of the memory."""
+    """Whether a command belongs to the hub, and so takes no time of the memory."""
     return op in COMMANDS and COMMANDS[op].code >= HUB_CODES
 
 
 def is_aim(op: str) -> bool:
-    """Whether it is an instruction of an AiM host, or a command of its hub."""
+    """Whether ``op`` is an instruction of an AiM host, or a command of its hub."""
     return op in INSTRUCTIONS or _hub_alone(op)
 
 
 def check_command(front_end: FrontEnd, op: str, operands: Iterable[tuple[str, tuple[int, int]]]) -> None:
-    """Whether an instruction's operands, with their least and greatest values, exist and are in range. Those of the devices
-    that no time depends on may be there: column, register and the like, and the slot of a request whose row it is."""
+    """Check that an instruction's operands, given with their least and greatest values, exist and are in range.
+
+    Operands that do not affect timing are allowed: column, register and similar operands, and the slot of the
+    request that has the row.
+    """
     if not is_aim(op):
         raise ConfigError(nearest("instruction", op, INSTRUCTIONS))
     code = COMMANDS[op]
@@ -306,18 +311,19 @@ def check_command(front_end: FrontEnd, op: str, operands: Iterable[tuple[str, tu
 
 
 def memory_view(program: Program, rows: int) -> Program:
-    """A program of commands of channels and hub as the memory sees it: without commands of the hub and without operands
-    that no time depends on. Rows of requests, which the dispatcher looks up, lie behind the others, in the order of their
-    numbers.
+    """A program of channel and hub commands as the memory sees it.
+
+    It has no commands of the hub and no operands that do not affect timing. Rows of requests, which the dispatcher
+    looks up, lie behind the other rows, in the order of their numbers.
 
     Parameters
     ----------
-    rows : of a bank
+    rows : rows of a bank
 
     Raises
     ------
     :exc:`ConfigError`
-        If they do not fit there.
+        If the rows do not fit a bank.
     """
     least, most = 0, -1
     for command, loops in program.commands():

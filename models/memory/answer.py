@@ -1,4 +1,4 @@
-"""What every timer of traces answers."""
+"""The result that all timers of traces share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TraceTiming:
 
     Attributes
     ----------
-    cycles : until the last of it is through
+    cycles : cycles until the last part is complete
     commands : issued commands by name, row commands and refreshes included, summed over the channels
     """
 

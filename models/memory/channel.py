@@ -1,11 +1,11 @@
-"""State of one memory channel: when may a command issue, and what does it change.
+"""State of one memory channel: when a command may issue, and how it changes the state.
 
-Every constraint says: a command of set T, at a node of some level, no earlier than so many cycles after the last (or
-n-th last) command of set F at that node. A command names a node at the levels that its scope addresses and acts on all
-nodes of the others, so two commands meet at a node of a level exactly if they agree on the levels, down to that one,
-which both address. One time per (command of F, levels that matter, their values) is therefore all that has to be kept,
-and a command to all banks costs no more than a command to one. Such a time is a *slot*. Windowed constraints keep the
-last n times per node, in a *ring*.
+A constraint concerns commands of set T and of set F at the same node of some level. A command of T issues no earlier
+than a number of cycles after the last (or n-th last) command of F. A command names a node at the levels that its scope
+addresses, and acts on all nodes of other levels. So two commands meet at a node of a level under one condition: down to
+that level, they agree on all levels that both address. Therefore the state has one time for each command of F and each
+set of values of the levels that matter. A command to all banks costs no more than a command to one bank. Such a time is
+a *slot*. Windowed constraints keep the last n times per node, in a *ring*.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEVER = -(1 << 60)
 
 
 class Opened:
-    """An open row: its number, the command of the program that opened it, its strides, and when in order of issue."""
+    """An open row: its number, the program command that opened it, its strides, and its place in the order of issue."""
 
     __slots__ = ("node", "row", "serial", "strides")
 
@@ -33,7 +33,7 @@ class Opened:
 
 
 class Target:
-    """A command at an address: which times it looks at and sets, and which banks it acts on."""
+    """A command at an address: times that it checks and sets, and banks that it acts on."""
 
     __slots__ = ("activate", "banks", "bus", "checks", "command", "horizon", "number", "precharge", "ring_checks",
                  "ring_sets", "sets")
@@ -52,7 +52,7 @@ class Target:
 
 
 class Channel:
-    """One channel of a memory: at cycle 0, all rows closed, nothing issued before.
+    """One channel of a memory. At cycle 0, all rows are closed and nothing has issued.
 
     :meth:`target` compiles a command at an address once; :meth:`earliest` and :meth:`issue` take the result.
     """
@@ -66,8 +66,8 @@ class Channel:
         self.rings: list[list[int]] = []                 # ring -> times of the last commands, oldest first
         self.ring_horizon: list[int] = []
         self.rows: list[Opened | None] = [None] * memory.banks
-        self.bus_free = [0, 0]                           # first cycle in which the row, the column bus is free
-        self.now = 0                                     # cycle of the last command: none before it
+        self.bus_free = [0, 0]                           # first cycle in which the row bus and the column bus are free
+        self.now = 0                                     # cycle of the last command: no further one before it
         self._slots: dict[tuple, int] = {}
         self._rings: dict[tuple, int] = {}
         self._targets: dict[tuple, Target] = {}
@@ -75,9 +75,10 @@ class Channel:
         self._strides = [1] * len(self.levels)
         for k in range(len(self.levels) - 1, 0, -1):
             self._strides[k - 1] = self._strides[k] * memory.levels[self.levels[k]]
-        # What a command looks at: (F, levels that both address, cycles, sibling level or None); what F has to keep.
+        # Times that a command checks: (F, levels that both address, cycles, sibling level or None); times that F has to
+        # keep.
         self._looks: dict[str, list[tuple[str, tuple[str, ...], int, str | None]]] = {name: [] for name in self.names}
-        # (for how long at most, whoever looks: a time older than that can be forgotten).
+        # (the most cycles for which any command checks a time: an older time can be forgotten).
         self._keeps: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in self.names}
         for c in memory.constraints:
             if c.window > 1:
@@ -157,7 +158,7 @@ class Channel:
     # Issuing -----------------------------------------------------------------------------------------------------
 
     def earliest(self, target: Target) -> int:
-        """First cycle in which the command may issue as the next one; rows are not looked at."""
+        """First cycle in which the command may issue as the next command. Rows are not checked."""
         at = self.now
         if target.bus < 2:
             at = max(at, self.bus_free[target.bus])

@@ -1,7 +1,7 @@
-"""The compiled half of the timing engine: functions over plain arrays, by Numba where it is installed.
+"""The compiled half of the timing engine: functions over plain arrays, compiled by Numba if it is installed.
 
-Without Numba, or with ``BANKSIDE_INTERPRETED`` set, the same functions run as Python: the same answers, some hundred times
-slower.
+Without Numba, or with ``BANKSIDE_INTERPRETED`` set, the same functions run as Python. The results are the same, but
+some hundred times slower.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def borrowed(array: Any) -> Any:
-    """The array as one that compiled code does not count references to, which costs more than most of what it does.
+    """The array in a form for which compiled code counts no references. Counting costs more than most of its work.
 
-    Whoever called the compiled function must keep the array.
+    The caller of the compiled function must keep the array.
     """
     return array
 
@@ -54,7 +54,7 @@ if COMPILED:
 
 @compiled
 def ones(x):
-    """How many bits of a number are set."""
+    """Number of bits of a number that are set."""
     n = 0
     while x:
         x &= x - 1

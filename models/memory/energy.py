@@ -12,8 +12,8 @@ __all__ = ["energy_pj"]
 def energy_pj(counts: Mapping[str, int], memory: Memory) -> dict[str, float]:
     """Energy of ``counts`` commands of one channel, in pJ by component, and their sum as ``total``.
 
-    What each component includes is stated in the memory file; nothing is returned for a file that states no energy.
-    Raises :exc:`ConfigError` for an unknown command.
+    The memory file states what each component includes. The result is empty if the file states no energy. Raises
+    :exc:`ConfigError` for an unknown command.
     """
     out: dict[str, float] = {component: 0.0 for command in memory.commands.values() for component in command.energy_pj}
     for op, count in counts.items():

@@ -6,22 +6,22 @@
 - the open rows;
 - the loop's index, which only enters the operands of its commands.
 
-The engine does not jump over a loop that moves operands which address banks. Columns do not matter to timing. Rows matter
-only through one question: is the open row the requested row?
+The engine does not jump over a loop that moves operands which address banks. Columns do not matter to timing. Rows
+matter only through one question: is the open row the requested row?
 
-The reference cycle is the cycle before which nothing can issue; the end of a wait counts. So the way to a loop no longer
-matters once a wait outlasts all earlier constraints. The exception is a refresh that is due before the end of a wait. The
-engine issues it only when it reaches the next command, but its cycle may lie within the wait. The reference cycle is then
-the cycle of the last command.
+The reference cycle is the cycle before which nothing can issue; the end of a wait counts. So the way to a loop no
+longer matters once a wait outlasts all earlier constraints. The exception is a refresh that is due before the end of a
+wait. The engine issues it only when it reaches the next command, but its cycle may lie within the wait. The reference
+cycle is then the cycle of the last command.
 
-**Jump.** Let the state of iteration ``i`` equal the state of an earlier iteration ``j``. Each open row is taken relative
-to the loop's index, by the stride with which it was opened. Then the iterations from ``i`` on repeat the iterations from
-``j`` on, ``i - j`` at a time. They repeat as long as the row questions get the same answers. Both rows in a question
-advance by a known stride per iteration. With equal strides the answer never changes. With different strides the engine
-computes the iteration in which it changes, and the jump ends before it.
+**Jump.** Let the state of iteration ``i`` equal the state of an earlier iteration ``j``. Each open row is taken
+relative to the loop's index, by the stride with which it was opened. Then the iterations from ``i`` on repeat the
+iterations from ``j`` on, ``i - j`` at a time. They repeat as long as the row questions get the same answers. Both rows
+in a question advance by a known stride per iteration. With equal strides the answer never changes. With different
+strides the engine computes the iteration in which it changes, and the jump ends before it.
 
-Refresh has its own times. A jump either ends before the next refresh, or takes whole refresh periods. In the second case
-the time to the next refresh is part of the state.
+Refresh has its own times. A jump either ends before the next refresh, or takes whole refresh periods. In the second
+case the time to the next refresh is part of the state.
 
 **Loops with loops inside.** The engine remembers the effect of such a loop. The key is a digest of:
 
@@ -29,10 +29,10 @@ the time to the next refresh is part of the state.
 - the open rows;
 - the addresses and rows that the surrounding loops contribute.
 
-When the program enters the loop again with the same key, the engine repeats the effect. The schedule then gets the entry
-``(first, stop, 1, shift)``. A refresh that falls in between prevents this. The key of an effect that contains refreshes
-has the time to the next refresh too. Without remembered effects, nests of loops that end in waits would double the work
-with each level.
+When the program enters the loop again with the same key, the engine repeats the effect. The schedule then gets the
+entry ``(first, stop, 1, shift)``. A refresh that falls in between prevents this. The key of an effect that contains
+refreshes has the time to the next refresh too. Without remembered effects, nests of loops that end in waits would
+double the work with each level.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class _Before:
 class _Effect:
     """The changes that a loop made from its entry on.
 
-    Times are stored as they were then, counts as differences. Arrays hold the number of each changed entry and its value
-    in turn."""
+    Times are stored as they were then, counts as differences. Arrays hold the number of each changed entry and its
+    value in turn."""
 
     ready: int                           # at entry
     entries: tuple[int, int]             # of the schedule
@@ -356,7 +356,8 @@ class Engine:
                 self.stages[node.name] = self.stages.get(node.name, 0) + self.ready - before
 
     def issue(self, target: Target, automatic: bool) -> bool:
-        """Issue a command in its first cycle. If a refresh is due by then, issue the refresh and return :data:`False`."""
+        """Issue a command in its first cycle. If a refresh is due by then, issue the refresh and return
+        :data:`False`."""
         at = max(self.floor, self.channel.earliest(target))
         if self.due is not None and at >= self.due:
             self.refresh()
@@ -607,7 +608,7 @@ class Engine:
                 drifts = tuple([one.strides[k] if k < len(one.strides) and one.serial > entered else 0
                                 for k, entered in enumerate(self.entered)])
                 names[one] = (one.row - (0 if level is None else drifts[level] * self.at[level]), drifts)
-        # The same in all banks is common, and need not be told bank by bank.
+        # All banks are often equal. Then one entry stands for all.
         return tuple(names.values()) if len(names) == 1 else tuple([names[one] for one in rows])
 
     def leap(self, mark: _Mark, length: int, period: int, times: int) -> None:

@@ -1,4 +1,4 @@
-"""What issued when, on which channels: one form for all that times programs and traces."""
+"""Logs of issued commands, their cycles and channels: one form for all timers of programs and traces."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class IssueLog:
 
     Attributes
     ----------
-    memory : the memory, with the quirks and the power limit that held
+    memory : the memory, with the quirks and the power limit that applied
     cycles, masks, targets, rows : int64 and uint64 arrays
-        Cycle of issue; channels that issued it (bit k: channel k); its target, a command at an address, in the numbering
-        of :func:`make_tables`; its row (of no meaning if the command has none).
+        Cycle of issue. Channels that issued the command (bit k: channel k). Its target, which is a command at an
+        address in the numbering of :func:`make_tables`. Its row (without meaning if the command has no row).
     first, last : cycles between which the log is complete
-    truncated : whether ``last`` is earlier than what was asked for, because the log was full
+    truncated : whether ``last`` is earlier than requested, because the log was full
     stages : name, first and last cycle of the stages of a program
-    channels : channels that there are
+    channels : number of channels
     """
 
     memory: Memory
@@ -69,18 +69,18 @@ class IssueLog:
 
     @property
     def banks(self) -> np.ndarray:
-        """Bank of each command, -1 for those that act on several."""
+        """Bank of each command, -1 for commands that act on several banks."""
         t = self.tables
         single = t.bank_start[self.targets + 1] - t.bank_start[self.targets] == 1
         return np.where(single, t.bank[t.bank_start[self.targets]], -1)
 
     def channel(self, number: int) -> np.ndarray:
-        """Places in the log of what one channel issued."""
+        """Places in the log of the commands that one channel issued."""
         return np.flatnonzero(self.masks >> np.uint64(number) & np.uint64(1))
 
 
 class Recorder:
-    """Collects a log between two cycles, until it is full; of these channels only (None: of all)."""
+    """Collects a log between two cycles until the log is full. ``channels`` limits it to these (None: all channels)."""
 
     def __init__(self, memory: Memory, first: int = 0, last: int | None = None, limit: int = MAX_ISSUES,
                  channels: Sequence[int] | None = None) -> None:
@@ -95,7 +95,7 @@ class Recorder:
         self.stages: list[tuple[str, int, int]] = []
 
     def add(self, rows: np.ndarray) -> None:
-        """Rows of cycle, channels, target, row; in order of cycles."""
+        """Add rows of cycle, channels, target and row, in order of cycles."""
         if self.full or not len(rows):
             return
         rows = rows[(rows[:, 0] >= self.first) & (rows[:, 0] <= self.last)]
@@ -103,7 +103,7 @@ class Recorder:
             rows = rows[rows[:, 1] & self.members != 0]
             rows[:, 1] &= self.members
         if self.size + len(rows) > self.limit:
-            # Whole cycles only: of the first that does not fit, nothing.
+            # Whole cycles only: the first cycle that does not fit is left out.
             cut = rows[self.limit - self.size, 0]
             rows = rows[rows[:, 0] < cut]
             self.last = int(cut) - 1
@@ -112,7 +112,7 @@ class Recorder:
         self.size += len(rows)
 
     def log(self, cycles: int, channels: int = 1) -> IssueLog:
-        """The log of something that took so many cycles."""
+        """The log of a program or trace that took ``cycles`` cycles."""
         rows = np.concatenate([np.zeros((0, 4), np.int64), *self.parts])
         rows = rows[rows[:, 0] <= self.last]
         return IssueLog(self.memory, rows[:, 0], rows[:, 1].astype(np.uint64), rows[:, 2], rows[:, 3], self.first,
@@ -123,7 +123,7 @@ class LoggedFrontEnd(FrontEnd):
     """The host and channels of an AiM device, with a log of what the channels issue."""
 
     def record(self, blocks: Iterable[Instructions], recorder: Recorder) -> FrontEndTiming:
-        """As :meth:`run`, and the log into ``recorder``."""
+        """As :meth:`run`, with the log in ``recorder``."""
         self._recorder: Recorder | None = recorder
         try:
             return self.run(iter(blocks))
@@ -131,7 +131,7 @@ class LoggedFrontEnd(FrontEnd):
             self._recorder = None
 
     def record_program(self, program: Program, recorder: Recorder) -> FrontEndTiming:
-        """A program, instruction by instruction; its stages on the top level are in the log."""
+        """Run a program instruction by instruction. The log has its stages on the top level."""
         from ..program import Stage
 
         def blocks() -> Iterator[Instructions]:
@@ -165,7 +165,7 @@ class _Enough(Exception):
 
 
 class LoggedEngine(Engine):
-    """The engine for programs, with a log. It steps through what is logged and jumps to where the log begins."""
+    """The engine for programs, with a log. It jumps to the beginning of the log and steps through the logged part."""
 
     def __init__(self, memory: Memory, recorder: Recorder, *, refresh: bool = False) -> None:
         super().__init__(memory, refresh=refresh)
@@ -178,7 +178,7 @@ class LoggedEngine(Engine):
         self.known = {(int(tables.command[k]), acted): k for k, acted in enumerate(banks)}
 
     def record(self, program: Program) -> None:
-        """Log the program; the time of the whole is what :class:`Engine` says."""
+        """Log the program. :class:`Engine` gives the time of the whole program."""
         try:
             self.run(program)
         except _Enough:
@@ -212,14 +212,14 @@ class LoggedEngine(Engine):
 
 def engine_log(program: Program, memory: Memory, cycles: int, first: int = 0, last: int | None = None, *,
                refresh: bool = False, limit: int = MAX_ISSUES) -> IssueLog:
-    """The log of a program on one channel. ``memory``: with or without its power limit, as it was timed."""
+    """The log of a program on one channel. ``memory``: with or without its power limit, as in the timing."""
     recorder = Recorder(memory, first, last, limit)
     LoggedEngine(memory, recorder, refresh=refresh).record(program)
     return recorder.log(cycles)
 
 
 def record_queue(controller: QueueController, blocks: Iterable[QueueRequests], recorder: Recorder) -> None:
-    """What the channels of an AttAcc device issue for these requests."""
+    """Record the commands that the channels of an AttAcc device issue for these requests."""
     names, levels = controller.names, controller.memory.levels
     for part in controller.logs(blocks):
         if recorder.full or (len(part) and part[0, 0] > recorder.last):

@@ -11,25 +11,25 @@ from ...constraints.workspace import reading
 
 __all__ = ["LONGEST", "Progress", "first_lines", "line_blocks", "shown"]
 
-#: Bytes of a line at most. A longer one is not of a trace.
+#: Greatest number of bytes of a line. A file with a longer line is not a trace.
 LONGEST = 4096
 
 #: Bytes that are read at a time.
 BLOCK = 1 << 18
 
-#: Told the bytes of the file that have been read, and how many it has (0: not known).
+#: Called with the number of bytes read from the file and the size of the file (0: not known).
 Progress = Callable[[int, int], None]
 
 
 def line_blocks(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[tuple[int, list[bytes]]]:
-    """Number of the first line, and some lines without their ends; to the end of the file.
+    """Blocks of lines to the end of the file: number of the first line, and the lines without their ends.
 
-    A file that begins as a gzip file does is one, whatever its name.
+    A file that begins like a gzip file is read as a gzip file, whatever its name.
 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, or a line is longer than :data:`LONGEST` bytes.
+        If the file can't be read, or a line is longer than :data:`LONGEST` bytes.
     """
     number, rest = 1, b""
     with reading(path, "a trace", compressed=True) as file:
@@ -68,6 +68,6 @@ def first_lines(path: str | os.PathLike[str], count: int = 16) -> list[tuple[int
 
 
 def shown(word: bytes) -> str:
-    """A word of a trace as a message can have it."""
+    """A word of a trace in a form for messages."""
     text = word.decode("utf-8", "backslashreplace")
     return text if len(text) <= 40 and text.isprintable() else ascii(text[:20]).strip("'") + "..." * (len(text) > 20)

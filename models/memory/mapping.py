@@ -1,4 +1,4 @@
-"""Address mappings: which bits of an address say channel, bank, row and column."""
+"""Address mappings: bits of an address that select channel, bank, row and column."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAPPINGS: dict[str, str] = {
     "HBM3-Custom": "row bank rank column bank_group pseudo_channel channel",
 }
 
-#: Names of the mappings that exclude the column's bits into the others (in the order of the levels, outermost first).
+#: Names of the mappings that combine other parts with bits of the column by exclusive or (outermost level first).
 _EXCLUSIVE = {"MOP4CLXOR"}
 
 _SHORT = {"ch": "channel", "pch": "pseudo_channel", "pc": "pseudo_channel", "ra": "rank", "bg": "bank_group", "ba": "bank",
@@ -34,7 +34,7 @@ _SHORT = {"ch": "channel", "pch": "pseudo_channel", "pc": "pseudo_channel", "ra"
 
 
 class Location(NamedTuple):
-    """Where accesses go, as int64 arrays: the bank is counted over the levels that address it, the last level fastest."""
+    """Places of accesses, as int64 arrays. The bank counts over the levels that address it, the last level fastest."""
 
     channel: np.ndarray
     bank: np.ndarray
@@ -44,14 +44,14 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True)
 class AddressMapping:
-    """Between addresses in bytes and locations. Make one with :func:`address_mapping`.
+    """Mapping between addresses in bytes and locations. :func:`address_mapping` makes one.
 
     Attributes
     ----------
     order : parts of an address from its high end to its low end, each with its size; a part may be divided
     sizes : of channel, levels, row and column
     access_bytes : bytes of an access: the lowest part of an address
-    exclusive : parts into which bits of the column are excluded (exclusive or), with the column's bit they begin at
+    exclusive : parts that are combined with bits of the column by exclusive or, each with the first of these bits
     """
 
     order: tuple[tuple[str, int], ...]
@@ -65,7 +65,7 @@ class AddressMapping:
         return math.prod(self.sizes.values()) * self.access_bytes
 
     def parts(self, addresses: np.ndarray) -> dict[str, np.ndarray]:
-        """The value of every part, by name; bits beyond the memory and within an access are ignored."""
+        """The value of every part, by name. Bits beyond the memory and within an access are ignored."""
         rest = _divided(np.asarray(addresses, np.int64), self.access_bytes)
         out: dict[str, np.ndarray] = {}
         weight = dict.fromkeys(self.sizes, 1)
@@ -80,7 +80,7 @@ class AddressMapping:
         return self._excluded(out)
 
     def locations(self, addresses: np.ndarray) -> Location:
-        """Where ``addresses`` (bytes) go."""
+        """Locations of ``addresses`` (bytes)."""
         parts = self.parts(addresses)
         bank = np.zeros(len(parts["row"]), np.int64)
         for name, size in self.sizes.items():
@@ -126,13 +126,13 @@ def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int 
     """The mapping ``order`` for plain accesses to a memory.
 
     ``order`` is a name of :data:`MAPPINGS`, or the parts of an address from its high end to its low end: ``Ro Ba Ra Co BG
-    pCH Ch``, ``RoBaCoCh``, ``row bank column channel``. A part may be divided: ``Co:2`` is two bits of it, a further ``Co``
-    the rest. Every part of the memory that has more than one value must be there.
+    pCH Ch``, ``RoBaCoCh``, ``row bank column channel``. A part may be divided: ``Co:2`` is two bits of the column, a
+    further ``Co`` is the rest. Every part of the memory that has more than one value must appear.
 
     Parameters
     ----------
-    channels : channels that are addressed; all of the memory's if None
-    access : the command of an access, which says its bytes and the levels that address it
+    channels : number of addressed channels; None: all channels of the memory
+    access : the command of an access, which determines its bytes and the levels that address it
 
     Raises
     ------
@@ -192,7 +192,7 @@ def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int 
 
 def _part(word: str, position: int, sizes: Table[str, int],
           fail: Callable[[str], ConfigError]) -> tuple[str, int | None, int]:
-    """Name, bits and end of the part that begins at ``position``: a full name, else the longest short one."""
+    """Name, bits and end of the part that begins at ``position``: a full name, otherwise the longest short name."""
     rest = word[position:]
     found = re.match(r"[A-Za-z_]+", rest)
     name = found.group().lower() if found else ""

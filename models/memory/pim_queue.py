@@ -1,4 +1,4 @@
-"""Programs and traces of AttAcc's HBM: channels with a queue of near-bank requests each, behind one in-order front end."""
+"""Programs and traces of AttAcc's HBM: each channel queues near-bank requests, behind one in-order front end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .tables import Numbering, Tables, make_tables
 
 __all__ = ["OPERATIONS", "Issue", "QueueController", "QueueTiming", "Requests", "read_trace", "trace_lines"]
 
-#: Operations of a trace and the memory's command for each; a barrier has none. Source: the AttAcc simulator.
+#: Operations of a trace and the memory's command for each; a barrier has no command. Source: the AttAcc simulator.
 OPERATIONS: dict[str, str | None] = {
     "LD": "RD", "ST": "WR", "PIM_MAC_AB": "MAC_AB", "PIM_MAC_SB": "MAC_SB", "PIM_MAC_PB": "MAC_PB", "PIM_WR_GB": "WR_GB",
     "PIM_MV_SB": "MV_SB", "PIM_MV_GB": "MV_GB", "PIM_SFM": "SFM", "PIM_SET_MODEL": "SET_MODEL", "PIM_SET_HEAD": "SET_HEAD",
     "PIM_BARRIER": None,
 }
-#: The same by the command's name, as programs have it, with its number in ``Requests.kinds``.
+#: The same operations by the command's name, as in programs, with their numbers in ``Requests.kinds``.
 KINDS = {command or "BARRIER": number for number, command in enumerate(OPERATIONS.values())}
 
 QUIRKS = "attacc-simulator"
@@ -36,8 +36,9 @@ QUIRKS = "attacc-simulator"
 class Requests(NamedTuple):
     """Requests as the kernel takes them: int64 arrays.
 
-    Each is given ``counts`` times to all channels of ``masks`` (bit 0: channel 0), in ascending order, before the next;
-    ``addresses`` are bytes within a channel and advance by ``steps`` from one time to the next.
+    A request goes ``counts`` times to all channels of ``masks`` (bit 0: channel 0), in ascending order. The next
+    request follows after that. ``addresses`` are bytes within a channel. They advance by ``steps`` from one time to the
+    next.
     """
 
     kinds: np.ndarray
@@ -56,7 +57,7 @@ class Requests(NamedTuple):
 
 
 class Issue(NamedTuple):
-    """A command of the issue log; ``address``: bank, row and column as the request names them, by level; -1: any."""
+    """A command of the issue log. ``address`` has bank, row and column as the request names them, by level; -1: any."""
 
     cycle: int
     channel: int
@@ -66,13 +67,13 @@ class Issue(NamedTuple):
 
 @dataclass
 class QueueTiming(TraceTiming):
-    """Time of a program or trace on AttAcc's HBM. ``requests``: of all channels, barriers included."""
+    """Time of a program or trace on AttAcc's HBM. ``requests`` counts all channels, barriers included."""
 
     requests: int
 
     @property
     def row_hits(self) -> int:
-        """Accesses that have not opened their row themselves."""
+        """Accesses that did not open their row themselves."""
         by_rule = {rule: sum(n for name, n in self.commands.items() if self.memory.commands[name].row == rule)
                    for rule in ("needs", "opens")}
         return by_rule["needs"] - by_rule["opens"]
@@ -84,9 +85,9 @@ class QueueController:
     Parameters
     ----------
     memory : :class:`Memory` or name
-        With AttAcc's commands; its sizes are powers of two.
+        Memory with AttAcc's commands and sizes that are powers of two.
     quirks : :class:`str` or None
-        ``attacc-simulator``: as the public simulator does it. None: without its quirks.
+        ``attacc-simulator`` reproduces the public simulator. None leaves out its quirks.
     power_limit : :class:`bool`
         Whether the memory's power limit holds.
     refresh : :class:`bool`
@@ -153,7 +154,7 @@ class QueueController:
         return self.run([work] if isinstance(work, Requests) else self.requests(work))
 
     def run(self, blocks: Iterable[Requests]) -> QueueTiming:
-        """Time of requests that come block by block, as :func:`read_trace` gives them."""
+        """Time of requests in blocks, as :func:`read_trace` gives them."""
         self._reset(separate=False)
         total = 0
         for block, final in _marked(blocks):
@@ -198,7 +199,7 @@ class QueueController:
         self.image[kernel.APART] = separate
 
     def _advance(self, block: Requests, final: bool, log: np.ndarray) -> bool:
-        """Go on with a block; whether it is through, or the log full."""
+        """Go on with a block. Returns whether the block is through; otherwise the log is full."""
         state = self.state, self.members, self.host
         through = kernel.advance(self.image, *state, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
@@ -213,9 +214,9 @@ class QueueController:
     def requests(self, program: Program, lines: int = 1 << 16) -> Iterator[Requests]:
         """Requests of a program, block by block.
 
-        Its commands are those of :data:`OPERATIONS` by the memory's name, or ``BARRIER``. Operands are 0 if left out:
-        the levels of a bank, ``row``, ``column``, ``offset`` (bytes within a column: the place in a unit's buffer); and
-        ``mask`` of the channels, all if left out (bit 0: channel 0).
+        Its commands are ``BARRIER`` and the commands of :data:`OPERATIONS`, with the memory's names. Operands are the
+        levels of a bank, ``row``, ``column`` and ``offset`` (bytes within a column: the place in a unit's buffer). They
+        are 0 if left out. ``mask`` selects channels (bit 0: channel 0), all channels if left out.
         """
         for part in self._parts(program.body, (), lines):
             out = np.ascontiguousarray(part.T)
@@ -244,10 +245,10 @@ class QueueController:
             yield np.concatenate(ready)
 
     def _row(self, node: Node, indices: tuple[int, ...]) -> np.ndarray:
-        """A command, or a loop over one, as a row of :class:`Requests`."""
+        """A command, or a loop over one command, as a row of :class:`Requests`."""
         count, command = (node.count, node.body[0]) if isinstance(node, Loop) else (1, node)
         if not isinstance(command, Command):
-            raise ConfigError("a program for a front end that pushes what the queues accept cannot wait")
+            raise ConfigError("the front end sends requests as soon as the queues accept them: a program cannot wait")
         if command.op not in KINDS:
             raise ConfigError(f"{self.memory.name}: {nearest('request', command.op, KINDS)}")
         size = {**self.memory.levels, "row": self.memory.rows, "column": self.memory.columns,
@@ -282,7 +283,7 @@ _NO_LOG = np.zeros((0, 4), np.int64)
 
 
 def _marked(blocks: Iterable[Requests]) -> Iterator[tuple[Requests, bool]]:
-    """Each block and whether it is the last one."""
+    """Each block, and whether it is the last block."""
     before: Requests | None = None
     for block in blocks:
         if before is not None:
@@ -295,9 +296,10 @@ def _marked(blocks: Iterable[Requests]) -> Iterator[tuple[Requests, bool]]:
 def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshes: np.ndarray) -> Tables:
     """The tables with three slips of the simulator that no constraint can state.
 
-    Activations of several banks only look at the refresh of the first pseudo channel. A broadcast access in some rank
-    holds up, beside the precharge of its own bank, that of the same bank in rank 0 and the bank group of the rank's number.
-    Precharges of same banks and of broadcast banks share their cycle with no column command.
+    - Activations of several banks only check the refresh of the first pseudo-channel.
+    - A broadcast access in some rank holds up the precharge of its own bank. It also holds up the precharge of the same
+      bank in rank 0, in the bank group with the rank's number.
+    - Precharges of same banks and of broadcast banks share their cycle with no column command.
     """
     sets = [tables.set_slot[a:b].tolist() for a, b in pairwise(tables.set_start.tolist())]
     checks = [set(tables.check_slot[a:b].tolist()) for a, b in pairwise(tables.check_start.tolist())]
@@ -331,8 +333,8 @@ def read_trace(path: str | os.PathLike[str], controller: QueueController, progre
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: reason``: not text, an unknown operation, an address that is missing, no number or beyond the device,
-        or no request at all.
+        ``file:line: reason`` for a line that is not text or has an unknown operation. Also for an address that is
+        missing, not a number or beyond the device, and for a file without a request.
     """
     end = controller.memory.channels << controller.channel_shift
     any_request = False
@@ -356,7 +358,7 @@ def read_trace(path: str | os.PathLike[str], controller: QueueController, progre
 
 
 def _slowly(path: str | os.PathLike[str], lines: list[bytes], before: int, end: int) -> list[tuple[int, int]]:
-    """The same line by line, with empty lines and comments (``#``); tells what is wrong with which."""
+    """The same, line by line, with empty lines and comments (``#``). Errors name the wrong line."""
     out = []
     for number, line in enumerate(lines, before + 1):
         where = f"{path}:{number}: "
@@ -378,7 +380,7 @@ def _slowly(path: str | os.PathLike[str], lines: list[bytes], before: int, end: 
 
 
 def _gathered(values: np.ndarray, controller: QueueController) -> Requests:
-    """Lines as requests to several channels, and these as runs along the columns."""
+    """Gather lines into requests to several channels, and these requests into runs along the columns."""
     kinds, whole = values[:, 0].astype(np.int64), values[:, 1].astype(np.int64)
     channels, addresses = whole >> controller.channel_shift, whole & ((1 << controller.channel_shift) - 1)
     new = np.ones(len(kinds), bool)

@@ -1,14 +1,17 @@
 """AttAcc's channel controllers and their in-order front end, cycle for cycle, as compiled code over plain arrays.
 
-Each channel has a queue of near-bank (PIM) requests and, for plain accesses, one of reads, one of writes and one of those
-that have opened their row. The front end gives requests to the queues in trace order, as many in a cycle as they take; a
-full queue holds up everything behind. Cycles in which nothing can happen are skipped. Channels that have seen the same
-are one *class*: one row of the state with a mask of members. A class is divided when requests come to part of it, and
-classes that have become alike are joined again. Equal requests in a row are one *segment* of a queue with a count.
+Each channel has a queue of near-bank (PIM) requests. For plain accesses, it has a queue of reads, a queue of writes and
+a queue of requests that have opened their row. The front end gives requests to the queues in trace order, in each cycle
+all that the queues take. A full queue holds up everything behind. Cycles in which nothing can happen are skipped.
 
-With its flags this is the public AttAcc simulator; :data:`FLAGS` has the differences. As in the controller of plain
-requests, a command that issues tells others when they will be ready. Functions take two arrays, the *image* of all that
-does not change and the state, and return in one place: else compiled code counts references to the arrays at every call.
+Channels with the same history are one *class*: one row of the state with a mask of members. A class is divided when
+requests come to a part of it. Classes that have become alike are joined again. Equal requests in a row are one
+*segment* of a queue with a count.
+
+With its flags, this is the public AttAcc simulator; :data:`FLAGS` has the differences. As in the controller of plain
+requests, a command that issues sets the cycles in which other commands will be ready. Functions take two arrays: the
+*image* of all constant data, and the state. They return in one place. Otherwise compiled code would count references to
+the arrays at every call.
 """
 
 from __future__ import annotations
@@ -36,41 +39,42 @@ from .tables import CLOSES, NEEDS, OPENS
 __all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
 
 #: Quirks, in the order of the options' array:
-#: - not only a precharge that would close a row which a queued request hits waits, but any command of a request that is
-#:   no row hit, buffer commands too; and of the banks only that counts which the addresses name
-#: - a barrier right behind a barrier takes the turn of a command
+#: - any command of a request that is no row hit waits for queued row hits, buffer commands too. Without this quirk,
+  #: only   a precharge that would close the row of a queued row hit waits. Only the banks that the addresses name are
+  #: compared - a barrier right behind a barrier takes the turn of a command
 FLAGS = ("addresses_wait_for_hits", "barriers_take_turns")
 
 CAPACITY = 33          # requests in a queue
-HIGH, LOW = 25.6, 6.4  # queued writes that begin and end their turn
+HIGH, LOW = 25.6, 6.4  # queued writes at which their turn begins and ends
 
 #: Queues of a channel: near-bank requests, reads, writes, plain requests that have opened their row.
 PIM, READS, WRITES, ACTIVE = range(4)
 #: A segment: target of its command (-1: barrier), row, bank that its address names, requests, address, next command or -1.
 TARGET, ROW, WHERE, COUNT, ADDRESS, NEXT, FIELDS = range(7)
-SPACE = 3 * CAPACITY   # places for segments of a queue; those in use move through them
+SPACE = 3 * CAPACITY   # places for segments of a queue; used segments move through them
 _ROOM = SPACE * FIELDS
 
 _FAR = 1 << 60
 
 # A class's row of the state begins with numbers: of each queue the first segment's place, segments, requests; then
-# whether writes have their turn, whether the request that was found last was a near-bank one, when refreshes are due,
-# how many wait, when the last read has returned, cycle before which nothing happens, cycle before which nothing but
+# whether writes have their turn, whether the last request found was a near-bank request, when refreshes are due, how
+# many wait, when the last read has returned, cycle before which nothing happens, cycle before which nothing but
 # accesses of the first segment happens. Then open rows by bank, when groups are ready, windows, queues.
 _FIRST, _SEGMENTS, _REQUESTS = range(3)
 _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
 
-# The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); of an
-# address the bits below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
-# reads; how many groups a target has at most; refresh targets, and how many. Then targets, what they tell, windows, banks.
+# The image begins with numbers: where parts of the state begin and its end; flags; refresh interval (0: none); bits of
+# an address below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
+# reads; greatest number of groups of a target; refresh targets, and how many. Then targets, times that they set,
+# windows, banks.
 (_ROWS, _READY, _RINGS, _QUEUES, _END, _ADDRESSES_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK,
  _BANK_BITS, APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
 
 # A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
 
-# The front end: next request, how often it has been given to all of its channels, channels that it is still to be given to
-# (0: all); cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log; cycle of the
-# last command that was no row command. Commands by number behind.
+# The front end: next request, how often all of its channels have got it, channels that still have to get it (0: all);
+# cycle; classes; requests since classes were compared; whether nothing can happen; lines of the log; cycle of the last
+# command that was no row command. Then commands by number.
 HEAD, GIVEN, LEFT, CLOCK, CLASSES, POPPED, STUCK, LOGGED, MOVED, ISSUED = range(10)
 
 #: Cycles of row commands alone after which requests close each other's rows for ever.
@@ -159,7 +163,7 @@ def _record(p, s, c, target, row, at):
 
 @compiled
 def _next(p, s, c, place):
-    """The command that a segment's first request needs next; looked up again when rows have changed."""
+    """The command that a segment's first request needs next. It is looked up again when rows have changed."""
     command = s[c, place + NEXT]
     if command < 0:
         command = s[c, place + TARGET]
@@ -187,7 +191,7 @@ def _next(p, s, c, place):
 
 @compiled
 def _push(p, s, c, queue, target, row, where, count, address, merge):
-    """Put requests at the end of a queue; whether they are a segment of their own."""
+    """Put requests at the end of a queue. Returns whether they are a new segment."""
     base = p[_QUEUES] + queue * _ROOM
     s[c, 3 * queue + _REQUESTS] += count
     first, segments = s[c, 3 * queue + _FIRST], s[c, 3 * queue + _SEGMENTS]
@@ -226,7 +230,7 @@ def _remove(p, s, c, queue, segment):
 
 @compiled
 def _against_hit(p, s, c, queue, command, where):
-    """Whether a request of the queue that has its row open keeps a command back."""
+    """Whether a queued request whose row is open keeps a command back."""
     place = p[_QUEUES] + queue * _ROOM + FIELDS * s[c, 3 * queue + _FIRST]
     hit = False
     for _ in range(s[c, 3 * queue + _SEGMENTS]):
@@ -244,9 +248,10 @@ def _against_hit(p, s, c, queue, command, where):
 
 @compiled
 def _best(p, s, c, queue, clock):
-    """First ready, then first come. Behind a barrier only row commands; no row command against a queued row hit.
+    """First ready, then first come. Behind a barrier only row commands issue, and none issues against a queued row hit.
 
-    Answers the segment or -1, its next command (-1: a barrier), whether that is ready, and when the first of all is.
+    Returns the segment or -1, its next command (-1: a barrier), and whether this command is ready. The last value is
+    the first cycle in which any command is ready.
     """
     base = p[_QUEUES] + queue * _ROOM
     at, command, ready, soon = -1, -1, False, _FAR
@@ -276,7 +281,7 @@ def _best(p, s, c, queue, clock):
             if s[c, place + TARGET] < 0:
                 barrier = True
                 continue
-            needed = s[c, place + NEXT]  # not by calls: this is where time goes
+            needed = s[c, place + NEXT]  # without a call: most time is spent here
             if needed < 0:
                 needed = _next(p, s, c, place)
             rule = p[needed + RULE]
@@ -312,7 +317,9 @@ def _interrupts(p, s, c, queue, segment, command):
 
 @compiled
 def _refresh(p, s, c):
-    """Which refresh waits first, its target, and what it needs: the precharge of all banks while one is open, or itself."""
+    """First refresh that waits, its target, and its next command: the precharge of all banks while one is open, or
+    itself.
+    """
     which = p[_REFRESHES] - s[c, _WAITING]
     while which < 0:
         which += p[_REFRESHES]
@@ -326,11 +333,11 @@ def _refresh(p, s, c):
 
 @compiled
 def _choose(p, s, c, clock, other):
-    """Which command has its turn. ``other``: only one of the other command bus, if this is 0 or 1.
+    """Choose the command that has its turn. If ``other`` is 0 or 1, the command must not use this command bus.
 
-    A refresh that waits goes before all but requests that have opened their row; it leaves turns only to the column
-    commands that are second choice. Answers queue (4: refresh) or -1, segment, command; the command bus of whoever was
-    looked at last (-1: nobody); when something can happen next.
+    A waiting refresh goes before all requests, except requests that have opened their row. It leaves turns only to
+    column commands that are the second choice of a cycle. Returns queue (4: refresh) or -1, segment, command; the
+    command bus of the last command checked (-1: none); and when something can happen next.
     """
     queue, segment, command, bus, soon = -1, 0, -1, -1, _FAR
     blocked = False
@@ -384,7 +391,7 @@ def _choose(p, s, c, clock, other):
 
 @compiled
 def _issue(p, s, c, queue, segment, command, clock):
-    """Issue the chosen command and move its request on; its address, or which refresh it serves (-1 and below)."""
+    """Issue the chosen command and advance its request. Returns its address, or its refresh (-1 and below)."""
     place = p[_QUEUES] + queue * _ROOM + FIELDS * segment
     address = 0
     if command < 0:
@@ -405,7 +412,7 @@ def _issue(p, s, c, queue, segment, command, clock):
                     s[c, _DONE] = max(s[c, _DONE] + 1, clock + p[target + LATENCY])
                 _remove(p, s, c, queue, segment)
         elif queue < 4 and p[command + RULE] == OPENS and not s[c, _NEAR]:
-            # A plain request that has opened its row goes before those that have not; one too many is lost.
+            # A plain request that has opened its row goes before others; one request too many is lost.
             where = s[c, place + WHERE]
             _remove(p, s, c, queue, segment)
             if s[c, 3 * ACTIVE + _REQUESTS] < CAPACITY:
@@ -428,8 +435,10 @@ def _note(p, clock, members, command, address, host, log):
 
 @compiled
 def _tick(p, s, c, clock):
-    """One cycle of a channel: up to two commands (-1: none) and the addresses of their requests; when something can happen
-    next."""
+    """Run one cycle of a channel.
+
+    Returns up to two commands (-1: none) with the addresses of their requests, and when something can happen next.
+    """
     due = _FAR
     if p[_INTERVAL] > 0:
         if clock >= s[c, _DUE]:
@@ -460,7 +469,7 @@ def _tick(p, s, c, clock):
             first = command
             bus = -1 if command < 0 else p[command + BUS]
             address = _issue(p, s, c, queue, segment, command, clock)
-            soon = clock + 1 if bus < 0 else _FAR  # who waits is looked at again now
+            soon = clock + 1 if bus < 0 else _FAR  # waiting requests are checked again now
         if bus >= 0:
             queue, segment, command, _, then = _choose(p, s, c, clock, bus)
             soon = min(soon, then)
@@ -481,7 +490,7 @@ def _tick(p, s, c, clock):
 
 @compiled
 def _alike(p, s, a, b, clock):
-    """Whether two classes will do the same from now on."""
+    """Whether two classes will behave the same from now on."""
     for k in range(_WRITING, _DONE):
         if s[a, k] != s[b, k]:
             return False
@@ -527,7 +536,7 @@ def _join(p, s, members, host):
 
 @compiled
 def _divide(s, members, host, k, chosen):
-    """Make the chosen members of a class a class of their own; answers its number."""
+    """Make a new class of the chosen members of a class; returns its number."""
     n = host[CLASSES]
     host[CLASSES] += 1
     s[n], members[n] = s[k], chosen
@@ -580,7 +589,7 @@ def _give(p, s, members, host, kind, mask, address, step, count, lookup):
                         room = free
         stopped = 0
         if full:
-            # In order: channels before the first full one get theirs, all others wait.
+            # In order: channels before the first full channel get the request, all others wait.
             room = 1
             stopped = full & todo
             stopped &= -stopped
@@ -607,10 +616,10 @@ def _give(p, s, members, host, kind, mask, address, step, count, lookup):
 
 @compiled
 def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, lookup, log):
-    """Run until all of these requests are in the queues (``final``: until all channels are through). False if that has to
-    go on: ``log`` is nearly full, or nothing can happen any more.
+    """Run until all of these requests are in the queues (``final``: until all channels are through).
 
-    ``p``: the image. ``lookup``: by kind of request the queue, then its target by the bank of its address. ``log``: cycle,
+    Returns False if this is not reached: ``log`` is nearly full, or nothing can happen any more. ``p`` is the image.
+    ``lookup`` has for each kind of request the queue, then its target by the bank of its address. ``log``: cycle,
     members, command, address within the channel.
     """
     total = len(kinds)

@@ -1,4 +1,4 @@
-"""A memory's commands as controllers out of order take them: who is to be told when, instead of who looks at what."""
+"""A memory's commands for out-of-order controllers: an issued command sets when others will be ready."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ __all__ = ["Plan", "make_plan"]
 
 
 class Plan(NamedTuple):
-    """:class:`Tables` the other way round, for controllers that ask far more often than they issue: a command at an address
-    is ready when its *groups* are, and a command that issues tells groups when they will be.
+    """:class:`Tables` in the opposite direction, for controllers that check commands far more often than they issue
+    them.
+
+    A command at an address is ready when its *groups* are ready. A command that issues sets the cycle in which groups
+    will be ready.
 
     Attributes
     ----------
     what : by target: command, bus, row rule, targets that open and close its row, latency, first bank; its parts of
         ``tell``, ``ring`` and ``bank``; its groups, filled up with group 0, which is always ready
-    tell : groups and after how many cycles they are ready
+    tell : groups, and the number of cycles after which they are ready
     ring : windows that a target enters
-    rings : by window: where its times are kept, how many, its part of ``tell``
+    rings : by window: place and number of its times, and its part of ``tell``
     bank : banks that a target acts on
     """
 
@@ -36,14 +39,15 @@ class Plan(NamedTuple):
 (COMMAND, BUS, RULE, ACTIVATE, PRECHARGE, LATENCY, FIRST_BANK, TELL, TELL_END, RING, RING_END, BANKS, BANKS_END,
  GROUPS) = range(14)
 
-#: Most entries of a plan's list of groups to tell, before targets share groups.
+#: Greatest length of a plan's list ``tell`` before targets share groups.
 _TELLS = 1 << 18
 
 
 def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
     """The plan for targets ``used`` (others never issue), and its number of groups.
 
-    A group per target where that makes a list of tolerable length; else those that look at the same times share groups.
+    Each target has its own group if this makes a list of tolerable length. Otherwise, targets that check the same times
+    share groups.
     """
     count = len(t.command)
     watchers: dict[tuple[int, int, int, int], list[int]] = {}
@@ -53,7 +57,7 @@ def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
             for k in range(start[target], start[target + 1]):
                 key = kind, int(seen[k]), int(t.command[target]), int(times[k])
                 watchers.setdefault(key, []).append(target)
-    # Targets that tell a time, times the targets that look at it.
+    # Number of targets that set a time, multiplied by the number of targets that check it.
     setters = np.bincount(t.set_slot, minlength=1 + max((what for kind, what, _, _ in watchers if not kind), default=0))
     alone = sum(int(setters[what]) * len(who) for (kind, what, _, _), who in watchers.items() if not kind) <= _TELLS
     groups: dict[tuple[int, ...], int] = {}

@@ -1,13 +1,14 @@
 """A controller for plain reads and writes, cycle for cycle, as compiled code over plain arrays.
 
-A front end sends requests in order; each goes to the read or the write queue of its channel, and a full queue holds all
-that come after it. Every cycle a channel serves, in this order: a request that has opened its row, a refresh that is
+A front end sends requests in order. Each goes to the read queue or the write queue of its channel. A full queue holds
+all later requests. Every cycle a channel serves, in this order: a request that has opened its row, a refresh that is
 due, a queued request. Cycles in which nothing can happen are skipped.
 
-With its quirks this is what Ramulator 2 does, without them what one would build; :data:`FLAGS` has the differences.
+With its quirks, this controller behaves like Ramulator 2; without them, like a controller that one would build.
+:data:`FLAGS` has the differences.
 
-Arrays are few and indexed by number: a view of an array, or taking it out of a tuple, costs compiled code more than all
-that is done with it here.
+Arrays are few and indexed by number. A view of an array, or taking it out of a tuple, would cost compiled code more
+than all its work here.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ from .tables import CLOSES, OPENS
 
 __all__ = ["FLAGS", "LIMITS", "advance", "fresh_state", "make_options"]
 
-#: What a controller does, in the order of the options' array. The first three are choices, the others quirks:
-#: - a request that would close a row waits while a younger queued one hits it, unless it is the oldest
-#: - only the oldest request of a queue is looked at
+#: Behaviour of a controller, in the order of the options' array. The first three are choices, the others quirks:
+#: - a request that would close a row waits while a younger queued request hits it, unless it is the oldest
+#: - only the oldest request of a queue is considered
 #: - a read is answered from a queued write to its address, without a command
-#: - a precharge whose row somebody has opened and not used takes the turn and is not issued
-#: - the second command of a cycle must be the next request's by the scheduler's order; nobody looks for another. While a
+#: - a precharge whose row a request has opened and not used takes the turn, but is not issued
+#: - the second command of a cycle must belong to the scheduler's next request; no other request is searched. While a
 #:   refresh waits, column commands go on
-#: - a refresh closes rows that somebody has opened and not used, and rows of the whole precharge's scope
+#: - a refresh closes rows that a request has opened and not used, and rows of the whole precharge's scope
 #: - answers to reads leave a channel in order, one a cycle; a write is done when it is issued
 FLAGS = ("protects_hits", "in_order", "forwards", "wastes_turns", "pairs_strictly", "refreshes_ruthlessly",
          "answers_in_order")
 _PROTECTS, _IN_ORDER, _FORWARDS, _WASTES, _PAIRS, _RUTHLESS, _ANSWERS = range(7)
 
 #: Limits of a controller, behind the flags: room in its queues of reads, of writes, of requests that have opened their row;
-#: queued writes at which they get their turn and at which it ends; requests a cycle; whether two commands may issue in a
+#: queued writes at which their turn begins and at which it ends; requests a cycle; whether two commands may issue in a
 #: cycle; refresh interval (0: none); whether to drain at the end.
 LIMITS = ("reads", "writes", "opened", "high", "low", "rate", "dual", "interval", "drain")
 _READS, _WRITES, _OPENED, _HIGH, _LOW, _RATE, _DUAL, _INTERVAL, _DRAIN = range(7, 16)
@@ -65,15 +66,15 @@ _ROWS, _HELD, _HIT, _READY, _RINGS, _QUEUES, _ENTRIES, _REFRESHES = range(16, 24
 # are ready, times of windows, and the queues.
 _COUNT, _TURN, _DUE, _QUEUED, _REFRESHED, _SCANS, _DONE, _ASLEEP, _PARTS = 0, 3, 4, 5, 6, 7, 8, 9, 10
 
-# Queues of a channel, and what else it is served from.
+# Queues of a channel, and refreshes as a further source of commands.
 _READING, _WRITING, _ACTIVE, _REFRESH = range(4)
 
 # A request in a queue.
 _TARGET, _ROW, _LINE, _ARRIVED, _TOUCHED, _BANK, _WRITE, _FIELDS = range(8)
 
 #: The front end: next request of the block, requests sent in this cycle, cycle, log lines, whether it is through,
-#: whether nothing can happen any more. Then what is counted: row hits, misses, conflicts, sum of read latencies, reads
-#: answered, of these from queued writes. Then commands by number.
+#: whether nothing can happen any more. Then counters: row hits, misses, conflicts, sum of read latencies, reads
+#: answered, reads answered from queued writes. Then commands by number.
 HEAD, SENT, CLOCK, LOGGED, ENDED, STUCK, HITS, MISSES, CONFLICTS, WAITED, ANSWERED, FORWARDED, COMMANDS = range(13)
 
 _FAR = 1 << 60
@@ -81,7 +82,7 @@ _FAR = 1 << 60
 
 def make_options(flags: dict[str, Any], limits: dict[str, Any], refreshes: np.ndarray, banks: int, groups: int,
                  ring_times: int) -> np.ndarray:
-    """The options of a controller: what it does, its limits, where things are in its state, its refresh targets."""
+    """The options of a controller: its behaviour, its limits, places in its state, its refresh targets."""
     entries = max(limits["reads"], limits["writes"], limits["opened"])
     places = np.cumsum([_PARTS, banks, banks, banks, groups, ring_times])
     return np.array([*(flags[name] for name in FLAGS), *(limits[name] for name in LIMITS), *places, entries, *refreshes],
@@ -89,7 +90,7 @@ def make_options(flags: dict[str, Any], limits: dict[str, Any], refreshes: np.nd
 
 
 def fresh_state(channels: int, options: np.ndarray, commands: int) -> tuple[np.ndarray, np.ndarray]:
-    """All rows closed, nothing sent: state of the channels, and of the front end with what is counted."""
+    """State of the channels, and of the front end with its counters: all rows closed, nothing sent."""
     state = np.zeros((channels, options[_QUEUES] + 3 * options[_ENTRIES] * _FIELDS), np.int64)
     state[:, options[_ROWS]:options[_HELD]] = -1
     state[:, options[_READY]:options[_QUEUES]] = -_FAR
@@ -140,7 +141,7 @@ def _turns(s, o, c):
 
 @compiled
 def _send(what, s, o, c, write, target, row, line, clock, host):
-    """Give a request to its channel; False if that has no room for it."""
+    """Give a request to its channel; False if the channel has no room for it."""
     if not write and o[_FORWARDS]:
         queue = o[_QUEUES] + _WRITING * o[_ENTRIES] * _FIELDS
         for n in range(s[c, _COUNT + _WRITING]):
@@ -165,7 +166,7 @@ def _send(what, s, o, c, write, target, row, line, clock, host):
     if _turns(s, o, c):
         s[c, _ASLEEP] = 0
     elif which == s[c, _TURN] and (count == 0 or not o[_IN_ORDER]):
-        # All others were looked at before: nothing happens until what it was, or until this one is ready.
+        # All other requests were checked before: nothing happens until that cycle, or until this request is ready.
         opened = s[c, o[_ROWS] + bank]
         command = target if opened == row else what[target, ACTIVATE if opened == -1 else PRECHARGE]
         s[c, _ASLEEP] = min(s[c, _ASLEEP], _when(what, s, o, c, command))
@@ -174,10 +175,10 @@ def _send(what, s, o, c, write, target, row, line, clock, host):
 
 @compiled
 def _best(what, s, o, c, which, bus, clock):
-    """The request of a queue that is served first: one whose next command is ready before one whose is not, then the older.
+    """The request of a queue that is served first: requests whose next command is ready, then by age.
 
-    Answers its place or -1, its next command, whether that is ready, and when the first of those that are not is.
-    ``bus``: only commands of that bus, or -1.
+    Returns its place or -1, its next command, and whether this command is ready. The last value is the first cycle in
+    which one of the commands that are not ready will be. ``bus``: only commands of that bus; -1: of both.
     """
     count = s[c, _COUNT + which]
     best, best_command, best_ready, best_arrived, soon = -1, -1, False, 0, _FAR
@@ -222,7 +223,7 @@ def _best(what, s, o, c, which, bus, clock):
                 continue
         best, best_command, best_ready, best_arrived = n, command, ready, s[c, e + _ARRIVED]
         if ready and which != _ACTIVE:
-            break   # these queues are in order of arrival
+            break   # other queues are in order of arrival
     return best, best_command, best_ready, soon
 
 
@@ -239,8 +240,9 @@ def _drop(s, o, c, which, place):
 def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
     """Issue one command of a channel, if one is ready.
 
-    ``first``: bus of the command that has issued in this cycle, or -1. Answers the bus of the command that issues; -1 for
-    none, -2 for none because a refresh waits; and the cycle in which the next may, if none does.
+    ``first``: bus of the command that has issued in this cycle, or -1. Returns the bus of the command that issues, or
+    -1 for none, or -2 for none because a refresh waits. If no command issues, the second value is the first cycle in
+    which one may.
     """
     bus = -1 if first < 0 or o[_PAIRS] else 1 - first
     source = -1
@@ -312,7 +314,8 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
             s[c, o[_HELD] + s[c, e + _BANK]] -= 1
         _drop(s, o, c, source, place)
     elif what[command, RULE] == OPENS and not o[_IN_ORDER]:
-        # To the end of those that have opened their row; also if it was one of them and a refresh has closed its row.
+        # To the end of the requests that have opened their row; also if it was there before and a refresh closed its
+        # row.
         arrived, where, write = s[c, e + _ARRIVED], s[c, e + _BANK], s[c, e + _WRITE]
         _drop(s, o, c, source, place)
         if source != _ACTIVE:
@@ -328,9 +331,9 @@ def _serve(what, tell, ring, rings, bank, s, o, c, first, clock, host, log):
 def advance(what, tell, ring, rings, bank, s, o, host, write, channel, targets, rows, lines, cycles, finish, log):
     """Run until all requests of the block are sent and, with ``finish``, through (or ``log`` is nearly full).
 
-    ``write``, ``channel``, ``targets``, ``rows``, ``lines``, ``cycles``: of the block's requests; ``lines`` tells which
-    have the same address, none is sent before its cycle (an empty array: no such bounds). ``log``: lines of cycle, channel,
-    target, row, line.
+    ``write``, ``channel``, ``targets``, ``rows``, ``lines`` and ``cycles`` describe the block's requests. Requests with
+    equal ``lines`` have the same address. None is sent before its cycle (an empty array sets no bounds). ``log``: lines
+    of cycle, channel, target, row, line.
     """
     total, channels = len(channel), len(s)
     host[STUCK] = host[ENDED] = 0

@@ -21,10 +21,10 @@ class RequestFormat:
 
     Attributes
     ----------
-    title : for people
+    title : readable name
     operations : words for a read (False) and a write (True)
     operation, address : places of the operation and the address in a line
-    timed : whether a third word may say the cycle before which the request is not sent
+    timed : whether a third word may state the cycle before which the request is not sent
     """
 
     title: str
@@ -49,7 +49,7 @@ FORMATS: dict[str, RequestFormat] = {
 
 _MOST = (1 << 62) - 1
 
-# What a byte is: 0 part of no line of a request, 1 space, 2 the end of a line, 3 part of a word.
+# Kinds of bytes: 0 not allowed in a line of a request, 1 space, 2 the end of a line, 3 part of a word.
 _KIND = np.zeros(256, np.int8)
 _KIND[33:127] = 3
 _KIND[ord("#")] = 0
@@ -67,14 +67,15 @@ def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | Non
 
     Parameters
     ----------
-    front_end : what they are for: addresses must be in its memory
-    form : name in :data:`FORMATS`; None: by the first line
+    front_end : the front end for these requests: addresses must be in its memory
+    form : name in :data:`FORMATS`; None: detected from the first line
 
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: reason``: not text, an unknown operation, words that are missing or too many, an address or cycle that
-        is no number or out of range, a last line without its end, nothing in the file.
+        ``file:line: reason`` for a line that is not text, has an unknown operation, or has missing or too many words.
+        Also for an address or cycle that is not a number or is out of range. Also for a last line without its end, and
+        for a file without requests.
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(nearest("format", form, FORMATS))
@@ -107,7 +108,7 @@ def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | Non
 
 
 def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> RequestFormat | None:
-    """The format of the first line that has anything in it, None if there is none."""
+    """The format of the first line that is not empty; None if all are empty."""
     for number, line in enumerate(lines, first):
         words = line[:LONGEST].split(b"#", 1)[0].split()
         if not words:
@@ -124,7 +125,7 @@ def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> Req
 
 
 def _ended(path: str | os.PathLike[str]) -> bool:
-    """Whether a file ends with the end of a line; of a compressed one that is not known."""
+    """Whether a file ends with the end of a line. For a compressed file this is not known: True."""
     with open(path, "rb") as file:
         if file.read(2) == b"\x1f\x8b":
             return True
@@ -136,7 +137,7 @@ def _ended(path: str | os.PathLike[str]) -> bool:
 
 
 def _parse(lines: list[bytes], what: RequestFormat) -> Requests | None:
-    """Requests of lines that are all alike; None if one is not as it should be or not so simple."""
+    """Requests of lines that all have the same simple layout; None if a line is wrong or less simple."""
     text = np.frombuffer(b"\n".join(lines) + b"\n        ", np.uint8)
     kind = _KIND[text[:-8]]
     if not kind.all():
@@ -201,7 +202,7 @@ def _numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarr
 
 def _parse_lines(path: str | os.PathLike[str], first: int, lines: list[bytes],
                  what: RequestFormat) -> tuple[Requests, list[int]]:
-    """Requests of lines, and their line numbers: what :func:`_parse` leaves, and where the error is."""
+    """Requests of lines that :func:`_parse` leaves, and their line numbers. Errors name the line."""
     addresses: list[int] = []
     writes: list[bool] = []
     cycles: list[int] = []

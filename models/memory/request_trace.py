@@ -1,4 +1,4 @@
-"""Programs of one channel as traces of Ramulator: plain reads and writes, or requests of AttAcc's version of it."""
+"""Programs of one channel as traces of Ramulator: plain reads and writes, or requests of AttAcc's version."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from .pim_queue import KINDS, OPERATIONS, QueueController, trace_lines
 
 __all__ = ["program_lines"]
 
-#: Commands that are made addresses at a time.
+#: Commands that are turned into addresses at a time.
 BLOCK = 1 << 14
 
 _PLAIN = {"RD": "LD", "WR": "ST"}
 
 
 def program_lines(program: Program, memory: Memory, mapping: str) -> Iterator[str]:
-    """Lines of a trace for channel 0: ``LD`` and ``ST`` with addresses by ``mapping``; with near-bank commands, those of
-    the AttAcc simulator, whose addresses are its own.
+    """Lines of a trace for channel 0.
+
+    Plain reads and writes become ``LD`` and ``ST`` with addresses by ``mapping``. A program with near-bank commands
+    becomes a trace of the AttAcc simulator, which has its own addresses.
 
     Raises
     ------
     :exc:`ConfigError`
-        For what such a trace cannot say: waits, row commands, other commands.
+        If the program has waits, row commands or other commands that such a trace cannot express.
     """
     counts = program.counts()
     if _waits(program.body):

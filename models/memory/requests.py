@@ -21,33 +21,35 @@ __all__ = ["CONTROLLERS", "Controller", "RequestFrontEnd", "RequestTiming", "Req
 
 @dataclass(frozen=True)
 class Controller:
-    """How the controller of a channel schedules. Numbers of requests unless stated.
+    """Scheduling of a channel's controller. Numbers are numbers of requests unless stated otherwise.
 
     Attributes
     ----------
     reads, writes, opened :
-        Room of the queues of reads and writes, and of the requests that have opened their row and wait for it.
+        Room of the queues of reads, of writes, and of requests that have opened their row and wait for their access.
     high, low :
-        Writes are served when no read waits; and when ``high`` of them are queued, until ``low`` are left.
+        Writes are served when no read waits. They are also served once ``high`` writes are queued, until ``low`` are
+        left.
     per_cycle :
-        Requests that the front end sends in a cycle; None: as many as the queues take.
+        Requests that the front end sends in a cycle; None: all that the queues take.
     order :
-        ``fr-fcfs``: commands that are ready first, then by age. ``in-order``: the oldest request of a queue, no other.
+        ``fr-fcfs``: commands that are ready first, then by age. ``in-order``: only the oldest request of a queue.
     protect_hits :
-        A row stays open while a queued request hits it, unless the oldest one wants another.
+        A row stays open while a queued request hits it, unless the oldest request needs another row.
     forward :
-        A read of an address with a queued write is answered from it in the next cycle.
+        A queued write answers a read of its address in the next cycle.
     refresh :
-        Whether the memory refreshes: when due, before queued requests; each scope of the refresh command by itself.
+        Whether the memory refreshes. A due refresh goes before queued requests. Each scope of the refresh command
+        refreshes by itself.
     dual_issue :
-        Whether a row and a column command may issue in a cycle; None: as the memory says.
+        Whether a row and a column command may issue in one cycle; None: as the memory says.
     drain :
-        Whether time ends when all requests are through, or already when the last one is accepted.
+        Whether time ends when all requests are through, or already when the last request is accepted.
     quirks :
-        ``ramulator``: rarities of Ramulator 2.0 (a precharge that may not be issued takes the cycle; answers leave one a
-        cycle; writes are done when issued). ``attacc-simulator``: also of AttAcc's HBM3 controller (the second command of a
-        cycle must be the scheduler's next choice; a refresh closes rows that are waited for, in the whole channel). The
-        memory's own quirks of that name are switched on too, if it has such.
+        ``ramulator``: quirks of Ramulator 2.0. A precharge that may not be issued takes the cycle. Answers leave one a
+        cycle. Writes are done when issued. ``attacc-simulator``: also quirks of AttAcc's HBM3 controller. The second
+        command of a cycle must be the scheduler's next choice. A refresh closes rows that requests wait for, in the
+        whole channel. If the memory has quirks of this name, they are switched on too.
     """
 
     reads: int = 32
@@ -78,9 +80,9 @@ class Controller:
             raise ConfigError(f"controller: {nearest('quirks', self.quirks, ['ramulator', 'attacc-simulator'])}")
 
 
-#: Controllers with a name. ``ramulator``: Ramulator 2.0's generic one with its load/store front end;
-#: ``attacc-simulator``: HBM3 controller and front end of the AttAcc simulator. Their queues take one entry more than their
-#: size of 32.
+#: Controllers with a name. ``ramulator``: Ramulator 2.0's generic controller with its load/store front end;
+#: ``attacc-simulator``: HBM3 controller and front end of the AttAcc simulator. Queues of both take one entry more than
+#: their size of 32.
 CONTROLLERS: dict[str, Controller] = {
     "default": Controller(),
     "ramulator": Controller(33, 33, 33, per_cycle=1, protect_hits=False, dual_issue=False, drain=False, quirks="ramulator"),
@@ -89,7 +91,7 @@ CONTROLLERS: dict[str, Controller] = {
 
 
 class Requests(NamedTuple):
-    """Requests in order: addresses in bytes, whether they write, and the cycle before which each is not sent (or None)."""
+    """Requests in order: addresses in bytes, whether they write, and the first cycle in which each may go (or None)."""
 
     addresses: np.ndarray
     writes: np.ndarray
@@ -98,7 +100,7 @@ class Requests(NamedTuple):
 
 @dataclass
 class RequestTiming(TraceTiming):
-    """Time of a stream; without `Controller.drain` until its last request is accepted.
+    """Time of a stream. Without `Controller.drain`, it ends when the last request is accepted.
 
     Attributes
     ----------
@@ -106,7 +108,7 @@ class RequestTiming(TraceTiming):
     row_hits, row_misses, row_conflicts :
         requests served with a command that found their row open, their bank closed, another row open
     forwarded : reads answered from queued writes
-    read_latency : mean cycles from acceptance to the last data, over the reads that were answered (0 without)
+    read_latency : mean cycles from acceptance to the last data, over the answered reads (0 without such reads)
     """
 
     reads: int
@@ -129,7 +131,7 @@ class RequestTiming(TraceTiming):
 
 
 
-#: Sum of requests that a block may have; longer ones are divided.
+#: Greatest number of requests in a block; longer blocks are divided.
 BLOCK = 1 << 17
 
 _LOG_LINES = 1 << 16
@@ -141,10 +143,10 @@ class RequestFrontEnd:
     Parameters
     ----------
     memory : :class:`Memory` or name
-        With the commands ``RD`` and ``WR``.
+        Memory with the commands ``RD`` and ``WR``.
     controller : :class:`Controller` or a name of :data:`CONTROLLERS`
     mapping : :class:`AddressMapping`, or an order as :func:`address_mapping` takes it
-    channels : channels that take part; all of the memory's if None
+    channels : number of channels that take part; None: all channels of the memory
     """
 
     def __init__(self, memory: Memory | str, controller: Controller | str = "default",
@@ -189,8 +191,8 @@ class RequestFrontEnd:
             log: Callable[[np.ndarray], object] | None = None) -> RequestTiming:
         """Time of a stream that comes in blocks, from an idle memory with all rows closed.
 
-        ``log`` is given what issues, in order: int64 rows of cycle, channels (bit k: channel k), target (a command at an
-        address, numbered as :func:`make_tables` does), row.
+        ``log`` receives the issued commands in order, as int64 rows: cycle, channels (bit k: channel k), target, row. A
+        target is a command at an address, with a number from :func:`make_tables`.
 
         Raises
         ------

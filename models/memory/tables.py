@@ -1,4 +1,4 @@
-"""A memory's commands as arrays: what :class:`Channel` knows of them, for compiled code."""
+"""A memory's commands as arrays for compiled code, made from :class:`Channel`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _RULES = {"none": NONE, "needs": NEEDS, "opens": OPENS, "closes": CLOSES, "close
 
 
 class Tables(NamedTuple):
-    """Arrays over *targets*, commands at addresses. Ragged ones come as a start array and its values.
+    """Arrays over *targets*, which are commands at addresses. A ragged array is a start array and its values.
 
     Attributes
     ----------
     command : number of the command, in the order of the memory's file
-    check_start, check_slot, check_cycles : last times that a target looks at, and how long they bind
-    set_start, set_slot : last times that it sets
-    ring_check_start, ring_check, ring_check_cycles, ring_set_start, ring_set : the same of windows
-    ring_first, ring_size : where a window's times are kept, and how many (by ring)
-    bank_start, bank : banks that it acts on
-    activate, precharge : targets that open and close its rows, or -1
-    rule, auto_precharge, latency, returns, register_mode, bus : of its command; bus 0 row, 1 column, 2 both
+    check_start, check_slot, check_cycles : last times that a target checks, and how long they bind
+    set_start, set_slot : last times that a target sets
+    ring_check_start, ring_check, ring_check_cycles, ring_set_start, ring_set : the same for windows
+    ring_first, ring_size : place and number of a window's times (by ring)
+    bank_start, bank : banks that a target acts on
+    activate, precharge : targets that open and close the rows of a target, or -1
+    rule, auto_precharge, latency, returns, register_mode, bus : of the target's command; bus 0 row, 1 column, 2 both
     """
 
     command: np.ndarray
@@ -60,7 +60,7 @@ class Tables(NamedTuple):
 
 
 class Numbering(NamedTuple):
-    """``targets[name]``: numbers of a command's targets, by address, the last level fastest; sizes of the state."""
+    """``targets[name]``: numbers of a command's targets, by address, the last level fastest. And sizes of the state."""
 
     targets: dict[str, np.ndarray]
     slots: int
@@ -109,7 +109,7 @@ def make_tables(memory: Memory) -> tuple[Tables, Numbering]:
                              column(channel.horizon), sum(sizes), horizon.astype(np.int64))
 
 
-#: Fields of the tables in the image of them that compiled functions take.
+#: Fields of the tables in the image that compiled functions take.
 FIELDS = (NUMBER, CHECK_START, CHECK_SLOT, CHECK_CYCLES, SET_START, SET_SLOT, RING_CHECK_START, RING_CHECK,
           RING_CHECK_CYCLES, RING_SET_START, RING_SET, RING_FIRST, RING_SIZE, BANK_START, BANKS, ACTIVATE, PRECHARGE, RULE,
           AUTO_PRECHARGE, LATENCY, RETURNS, REGISTER_MODE, BUS) = range(23)
@@ -118,7 +118,7 @@ FIELDS = (NUMBER, CHECK_START, CHECK_SLOT, CHECK_CYCLES, SET_START, SET_SLOT, RI
 def make_image(tables: Tables) -> np.ndarray:
     """All tables in one array: entry ``k`` of field ``F`` is ``image[image[F] + k]``.
 
-    Compiled code counts references to an array whenever it passes it on; to one that costs little.
+    Compiled code counts references to an array whenever it passes the array on. For one array this costs little.
     """
     starts = len(tables) + np.cumsum([0] + [len(field) for field in tables[:-1]])
     return np.concatenate([starts, *tables]).astype(np.int64)
@@ -126,7 +126,7 @@ def make_image(tables: Tables) -> np.ndarray:
 
 @compiled
 def earliest(t, last, rings, target):
-    """First cycle in which the timings allow a command; neither rows nor command buses are looked at."""
+    """First cycle in which the timings allow a command. Neither rows nor command buses are checked."""
     at = NEVER
     for k in range(t[t[CHECK_START] + target], t[t[CHECK_START] + target + 1]):
         at = max(at, last[t[t[CHECK_SLOT] + k]] + t[t[CHECK_CYCLES] + k])
@@ -157,7 +157,7 @@ def issue(t, last, rings, rows, target, row, at):
 
 @compiled
 def next_command(t, rows, target, row, open_too):
-    """The command that a request for ``row`` needs first: its row's closing, its opening, or itself.
+    """The command that a request for ``row`` needs first: a precharge, an activation, or the request's own command.
 
     ``open_too``: an all-bank activation may find some of its banks open at that row.
     """

@@ -1,7 +1,7 @@
 """A log of issued commands as slices of time: for ui.perfetto.dev, and for pictures.
 
-Times are shown a thousand times as long: 1 us on the screen is 1 ns of the memory, since the format's finest step (1 ns)
-is too coarse for cycles.
+Times are shown a thousand times as long: 1 us on the screen is 1 ns of the memory. The format's finest step (1 ns)
+would be too coarse for cycles.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["MAX_SLICES", "Slice", "Timeline", "chrome_trace", "timeline"]
 
 Slice = tuple[int, int, str, str, dict[str, Any]]  # first cycle, cycles, name, category, details
 
-#: Slices of a timeline, roughly; some 50 MB of JSON.
+#: Greatest number of slices of a timeline, roughly; some 50 MB of JSON.
 MAX_SLICES = 300_000
 
-#: Accesses whose distance is at most so many times their duration are one slice.
+#: Accesses form one slice if their distance is at most this number times their duration.
 _CLOSE = 4
 
 _INNER = ("activate", "column")
@@ -41,7 +41,7 @@ class Timeline:
     ----------
     tracks : name of a channel -> name of a command bus or bank -> its slices in order
     stages : slices of the program's stages
-    log : what they were made of, to ``log.last``
+    log : the log of which the slices were made, up to ``log.last``
     """
 
     title: str
@@ -54,17 +54,19 @@ class Timeline:
         return len(self.stages) + sum(len(slices) for threads in self.tracks.values() for slices in threads.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """What to say of it."""
+        """Plain data about the timeline."""
         return {"slices": self.slices, "commands": len(self.log.cycles), "first_cycle": self.log.first,
                 "last_cycle": self.log.last, "truncated": self.log.truncated}
 
 
 def timeline(log: IssueLog, title: str, limit: int | None = None) -> Timeline:
-    """A channel's buses: every command for one cycle. Its banks: the open rows, in them the activation and the column
-    accesses, and between them precharges and refreshes.
+    """Timeline of a log.
 
-    Channels (and banks of a channel) that did the same share one. If it has more than about ``limit`` slices
-    (:data:`MAX_SLICES`), it ends earlier.
+    A channel's buses show every command for one cycle. Its banks show the open rows, with the activation and the column
+    accesses in them. Between open rows they show precharges and refreshes.
+
+    Channels (and banks of a channel) that did the same share one track. A timeline of more than about ``limit`` slices
+    (:data:`MAX_SLICES`) ends earlier.
     """
     log, groups = _limited(log, MAX_SLICES if limit is None else limit)
     tracks: dict[str, dict[str, list[Slice]]] = {}
@@ -79,7 +81,7 @@ def timeline(log: IssueLog, title: str, limit: int | None = None) -> Timeline:
 
 
 def chrome_trace(view: Timeline) -> str:
-    """JSON in Chrome's trace format, an event on each line: a process per channel, a thread per command bus and bank."""
+    """JSON in Chrome's trace format, one event a line: a process per channel, a thread per command bus and per bank."""
     log = view.log
     scale = log.memory.clock_ps / 1000
     events: list[str] = []
@@ -107,7 +109,7 @@ def chrome_trace(view: Timeline) -> str:
 
 
 def _limited(log: IssueLog, limit: int) -> tuple[IssueLog, list[list[int]]]:
-    """The log up to where it makes so many slices; and its channels, those together that did the same."""
+    """The log up to the cycle where it exceeds ``limit`` slices, and its channels; equal channels are together."""
     tables, names = log.tables, list(log.memory.commands)
     weight = np.ones(len(tables.command), np.int64)
     banks = tables.bank_start[1:] - tables.bank_start[:-1]
@@ -134,7 +136,7 @@ def _alike_channels(log: IssueLog) -> list[list[int]]:
     for channel in range(log.channels):
         places = log.channel(channel)
         groups.setdefault(places.tobytes() if len(places) else b"", []).append(channel)
-    # The same at other places of the log: channels that were timed each by itself.
+    # Equal contents at other places of the log: channels that were timed separately.
     merged: dict[bytes, list[int]] = {}
     for channels in groups.values():
         places = log.channel(channels[0])
@@ -181,7 +183,7 @@ def _buses(log: IssueLog, places: np.ndarray) -> Iterator[tuple[str, list[Slice]
 
 
 def _banks(log: IssueLog, places: np.ndarray) -> Iterator[tuple[list[int], list[Slice]]]:
-    """Banks that took part, those together that saw the same; and what they did."""
+    """Banks that took part, and their slices; banks with equal commands are together."""
     tables, names = log.tables, list(log.memory.commands)
     targets = log.targets[places]
     seen: dict[int, list[int]] = {}
@@ -252,7 +254,10 @@ def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
 
 
 def _nested(slices: list[Slice]) -> list[Slice]:
-    """Slices cut off where the next one of their level begins: open rows, precharges and refreshes; what is in rows."""
+    """Slices, each cut off where the next slice of its level begins.
+
+    One level has open rows, precharges and refreshes. The other level has the slices within open rows.
+    """
     slices.sort(key=lambda s: (s[0], -s[1]))
     out: list[Slice] = []
     outer = [s[0] for s in slices if s[3] not in _INNER]
@@ -267,7 +272,7 @@ def _nested(slices: list[Slice]) -> list[Slice]:
 
 
 def _shortest(memory: Memory, command: MemoryCommand, rule: str) -> int:
-    """Cycles from a command to the next that follows such a rule, by the shortest constraint between the two."""
+    """Cycles from a command to the next command with row rule ``rule``, by the shortest constraint between them."""
     cycles = [c.cycles for c in memory.constraints
               if command.name in c.from_ and any(memory.commands[name].row == rule for name in c.to) and c.window == 1
               and c.between == "same"]

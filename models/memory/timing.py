@@ -1,4 +1,4 @@
-"""Result of timing a program: totals in closed form, issue cycles from the recorded schedule when asked for."""
+"""Result of timing a program: totals in closed form, and issue cycles from the recorded schedule on request."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_ARRAY = 1 << 28
 
 @dataclass
 class Schedule:
-    """What issued when. A jump, or a loop that did what it had done before, is an entry that repeats an earlier part.
+    """Issued commands and their cycles. A jump, or a loop with an effect seen before, is one entry that repeats a part.
 
-    ``ops[k]`` is the number of the command that issued at ``cycles[k]``, or -1: then ``repeats[k]`` is ``(first, stop,
-    times, period)``, and entries ``first`` to ``stop - 1`` follow ``times`` more times, the first time ``period`` later
-    than they were, then each ``period`` later than the one before. Automatic row commands have their number plus
-    ``len(names)``.
+    ``ops[k]`` is the number of the command that issued at ``cycles[k]``, or -1. If it is -1, ``repeats[k]`` is
+    ``(first, stop, times, period)``. Entries ``first`` to ``stop - 1`` then follow ``times`` more times. The first
+    repetition is ``period`` later than these entries, and each further repetition is ``period`` later than the one
+    before. Automatic row commands have their number plus ``len(names)``.
     """
 
     names: tuple[str, ...]
@@ -103,18 +103,18 @@ class Timing:
     commands : mapping
         Commands issued, automatic row commands and refreshes included.
     automatic : mapping
-        Of these, the automatic ones.
+        The automatic commands among ``commands``.
     energy_pj : mapping
-        By component, and ``total``; of one channel. Empty if the memory file states no energy.
+        Energy of one channel by component, and ``total``. Empty if the memory file states no energy.
     row_hits, row_misses, row_conflicts : :class:`int`
         Commands that found their row open in all banks of their scope; all banks closed; anything else.
     bus_utilisation : mapping
-        Share of cycles in which the ``row`` and ``column`` command bus carries a command, and the ``data`` bus data.
+        Fraction of cycles in which the ``row`` and ``column`` command bus carries a command, and the ``data`` bus data.
     bank_utilisation : :class:`float`
         Bytes moved in banks, relative to all banks moving a column at their own shortest interval.
     stages : mapping
-        Cycles from the last issue (or end of wait) before a :class:`Stage` to the last in it; the sum over its
-        executions. The stages of a program that consists of stages add up to its cycles, but for the last latency.
+        Cycles from the last issue (or end of a wait) before a :class:`Stage` to the last issue in it, summed over its
+        executions. If a program consists of stages, their cycles add up to its cycles, except for the last latency.
     """
 
     memory: Memory
@@ -154,7 +154,7 @@ class Timing:
         return self.schedule.find(numbers, index % total, 0, len(self.schedule.ops))
 
     def _find(self, op: str, automatic: bool | None) -> tuple[tuple[int, ...], int]:
-        """Numbers of the command in the schedule, and how often it is issued."""
+        """Numbers of the command in the schedule, and number of its issues."""
         if op not in self.schedule.names:
             raise ConfigError(f"{self.memory.name}: {nearest('command', op, self.schedule.names)}")
         every, added = self.commands.get(op, 0), self.automatic.get(op, 0)

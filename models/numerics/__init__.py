@@ -1,4 +1,4 @@
-"""Bit-accurate arithmetic in NumPy: what the generated operators compute, to the last bit."""
+"""Bit-exact models of the generated arithmetic operators, in NumPy."""
 
 from .accuracy import Exact, exact_function, ulp_errors
 from .activation import interpolate

@@ -1,4 +1,4 @@
-"""Errors of a function of one number in units in the last place, against an exact reference."""
+"""Errors of a function of one number against an exact reference, in units in the last place."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Exact", "exact_function", "ulp_errors"]
 
 
 class Exact(NamedTuple):
-    """Real numbers ``(high + low) * 2**exponent``, known far better than any format shows.
+    """Real numbers ``(high + low) * 2**exponent``, known far more precisely than any format can show.
 
     Attributes
     ----------
     high : float64 array
-        0, or of magnitude 0.5 to 1; infinite or NaN where the number is.
+        0, or of magnitude 0.5 to 1. Infinite or NaN where the number is infinite or NaN.
     low : float64 array
-        What ``high`` leaves out, at most half a unit of its last place.
+        The rest that ``high`` leaves out, at most half a unit of its last place.
     exponent : int64 array
     """
 
@@ -30,14 +30,15 @@ class Exact(NamedTuple):
     exponent: np.ndarray
 
 
-#: Exponents far outside every format are all the same.
+#: Greatest exponent, far outside every format: larger exponents count as equal.
 _FAR = 1 << 20
 
 
 def exact_function(function: Callable[[Any], Any], precision: int = 160) -> Callable[[np.ndarray], Exact]:
-    """A function of mpmath numbers, as ``exact_function(mpmath.exp)``, for arrays of binary64 values.
+    """Turn a function of mpmath numbers into a function of binary64 arrays, as in ``exact_function(mpmath.exp)``.
 
-    Evaluated with ``precision`` bits; what is complex counts as NaN, and so does a pole (:exc:`ZeroDivisionError`).
+    It is evaluated with ``precision`` bits. A complex result counts as NaN, and so does a pole
+    (:exc:`ZeroDivisionError`).
     """
     import mpmath
 
@@ -77,7 +78,7 @@ def _rounded(y: Exact, fmt: FloatFormat) -> np.ndarray:
     high = np.where(finite, y.high, 0.0)
     negative = high < 0
     high, low = np.abs(high), np.where(negative, -y.low, y.low)
-    # 60 bits, and a last one that remembers what lies below them.
+    # 60 bits, and a last bit that stands for all bits below them.
     units = np.ldexp(low, 60)
     below = np.floor(units)
     magnitude = np.ldexp(high, 60).astype(np.int64) + below.astype(np.int64)
@@ -88,9 +89,9 @@ def _rounded(y: Exact, fmt: FloatFormat) -> np.ndarray:
 
 
 def _errors(got: np.ndarray, y: Exact, fmt: FloatFormat) -> np.ndarray:
-    """Distance of results from exact numbers, in units of the last place that a format has where the number lies.
+    """Distance of results from exact numbers, in units of the format's last place at the exact number.
 
-    Too large a result, of either, counts as the power of two above the largest number.
+    A result or exact number that is too large counts as the power of two above the largest number of the format.
     """
     top = fmt.exponent_max - fmt.bias + 1  # exponent of that power, with a mantissa of 0.5
     over = (y.exponent >= top) | np.isinf(y.high)
@@ -112,7 +113,7 @@ def _errors(got: np.ndarray, y: Exact, fmt: FloatFormat) -> np.ndarray:
 def ulp_errors(function: Callable[[np.ndarray], np.ndarray], fmt: FloatFormat,
                reference: Callable[[np.ndarray], Exact | np.ndarray], *, inputs: np.ndarray | None = None,
                special: Mapping[int, int] | None = None, result: FloatFormat | None = None) -> dict[str, Any]:
-    """How far a function of one number is from the exact one.
+    """Errors of a function of one number against the exact function.
 
     Parameters
     ----------
@@ -121,24 +122,25 @@ def ulp_errors(function: Callable[[np.ndarray], np.ndarray], fmt: FloatFormat,
     fmt
         Format of the operand.
     reference
-        The exact function of binary64 values: :func:`exact_function`, or one that returns binary64 where that is
-        accurate enough. NaN where the result must be NaN.
+        The exact function of binary64 values: :func:`exact_function`, or a function that returns binary64 values where
+        they are accurate enough. It gives NaN where the result must be NaN.
     inputs
-        Bits of the operands. Default: all of them, for formats of at most 16 bits.
+        Bits of the operands. Default: all operands, for formats of at most 16 bits.
     special
-        Required results of certain operands, by bits (infinities and zeros). NaN operands must give the canonical NaN,
-        and so must those with a reference of NaN.
+        Required results of certain operands, by bits (infinities and zeros). NaN operands must give the canonical NaN.
+        So must operands whose reference is NaN.
     result
         Format of the result, ``fmt`` if not given.
 
     Returns
     -------
     dict
-        ``inputs``: finite operands with a reference that is a number. ``max_ulp``, ``mean_ulp``: distance from the exact
-        value, in units of the last place that the format has there (a correctly rounded one has at most 0.5).
-        ``worst``: bits of the operand with the largest. ``max_steps``: numbers of the format between result and
-        correctly rounded result. ``not_correctly_rounded``: share of the operands. ``monotonic``: between neighbouring
-        operands no result moves against the exact function. ``special``: all special values are as required.
+        ``inputs``: finite operands whose reference is a number. ``max_ulp``, ``mean_ulp``: distance from the exact
+        value, in units of the format's last place there. A correctly rounded result has a distance of at most 0.5.
+        ``worst``: bits of the operand with the largest distance. ``max_steps``: greatest distance of a result from the
+        correctly rounded result, counted in numbers of the format. ``not_correctly_rounded``: fraction of the operands.
+        ``monotonic``: between neighbouring operands no result moves against the exact function. ``special``: all
+        special values are as required.
 
     Raises
     ------

@@ -13,13 +13,14 @@ __all__ = ["interpolate"]
 def interpolate(a: np.ndarray, table: TableInterpolation) -> np.ndarray:
     """Bits of the function of a :class:`TableInterpolation` for an int64 array of bits of its format.
 
-    NaN gives the canonical one; beyond the table's range, infinities included, its rules hold. A result of 0 is +0.
+    NaN gives the canonical NaN. Beyond the table's range, infinities included, the table's rules hold. A result of 0 is
+    +0.
     """
     fmt = table.fmt
     bits = np.asarray(a, np.int64)
     f = decode(bits, fmt)
     shift = f.exponent - fmt.bias - fmt.fraction_bits + table.position_bits
-    outside = f.exponent >= fmt.bias + table.limit_bits  # limit itself is outside on either side, unless it is -limit
+    outside = f.exponent >= fmt.bias + table.limit_bits  # limit and -limit count as outside; -limit is corrected below
     magnitude = np.where(shift >= 0, f.significand << np.clip(shift, 0, table.position_bits + table.limit_bits),
                          f.significand >> np.clip(-shift, 0, 62))
     lowest = (f.sign == 1) & (bits & ~fmt.sign_mask == fmt.bias + table.limit_bits << fmt.fraction_bits)

@@ -1,10 +1,10 @@
 """Aligned accumulation: exact products, shifted to a running maximum exponent and added as integers.
 
-A term with a larger exponent shifts the accumulator right (towards minus infinity); a term with a smaller one is itself
-shifted right (its magnitude, towards zero). Nothing else is lost until the one rounding at the end, so the error of a
-sum is at most one unit of the window for each shift that cuts something off: for each term, if products fit the window,
-and once more for each term that raises the exponent, if they do not. The unit is at most
-``2**-(precision + guard - 2)`` of the largest product of normal numbers, or that of ``AlignedWindow.floor``.
+A term with a larger exponent shifts the accumulator right (towards minus infinity). A term with a smaller exponent is
+itself shifted right (its magnitude, towards zero). Nothing else is lost until the one rounding at the end. So the error
+of a sum is at most one unit of the window for each shift that cuts off bits. If products fit the window, each term
+counts once. If they do not, each term that raises the exponent counts once more. The unit is at most
+``2**-(precision + guard - 2)`` of the largest product of normal numbers, or the unit at ``AlignedWindow.floor``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def aligned_add(state: Accumulator, products: Products, window: AlignedWindow, *
 
 
 def preload(bits: np.ndarray, fmt: FloatFormat, window: AlignedWindow) -> Accumulator:
-    """Accumulators that start from numbers of format ``fmt``, their leading bit where a product's would be."""
+    """Accumulators that start from numbers of format ``fmt``, with the leading bit at the place of a product's."""
     f = decode(bits, fmt)
     left = window.magnitude_bits - fmt.precision
     value = np.where(f.inf | f.nan, 0, f.significand << max(left, 0) >> max(-left, 0))
@@ -96,7 +96,8 @@ def aligned_result(state: Accumulator, window: AlignedWindow) -> np.ndarray:
 
 
 def probability_sum(bits: np.ndarray, window: SumWindow, *, axis: int = -1) -> np.ndarray:
-    """Sum of probabilities (0..1, or NaN) along ``axis``: each truncated to the window, one rounding at the end."""
+    """Sum of probabilities (0..1, or NaN) along ``axis``: each is truncated to the window, and the sum is rounded
+    once."""
     f = decode(bits, window.io)
     left = window.fraction_bits - window.io.fraction_bits
     term = (f.significand << max(left, 0)) >> np.minimum(window.io.bias - f.exponent + max(-left, 0), 62)

@@ -1,4 +1,4 @@
-"""Fused dot products: exact products, aligned to the largest, added as integers and rounded once; operators on vectors.
+"""Fused dot products (exact products, aligned to the largest, added as integers, rounded once) and vector operators.
 
 All operands are int64 arrays of bit patterns; lanes are the last axis.
 """
@@ -20,7 +20,7 @@ __all__ = ["DotAccumulation", "dot", "dot_stream", "dot_tree", "vector_add", "ve
 
 #: Products in a block: its arrays stay in the second-level cache.
 BLOCK = 1 << 14
-#: Exponents of zeros and of specials: below and above whatever sums of real ones can be.
+#: Exponents of zeros and of specials: below and above every sum of exponents of other numbers.
 ZERO, SPECIAL = -(1 << 16), 1 << 20
 
 
@@ -28,14 +28,14 @@ def dot(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatForma
         window: int | str | None = None, flush_to_zero: bool = False) -> np.ndarray:
     """Fused dot products along the last axis, plus ``acc``: rounded once to nearest, ties to even.
 
-    Products are exact; every term is aligned to the largest one and its magnitude cut towards zero where it leaves the
-    window; with ``window="exact"`` nothing is cut. The order of the lanes makes no difference.
+    Products are exact. Every term is aligned to the largest term, and its magnitude is cut towards zero where it leaves
+    the window. With ``window="exact"`` nothing is cut. The order of the lanes makes no difference.
 
     Parameters
     ----------
     a, b : bit patterns in ``fmt``, shape ``(..., n)``
     acc : bit patterns in ``result``, shape ``(...)``, or None
-    window : bits of the window, ``"exact"``, or None for the precision of ``result`` and three more
+    window : bits of the window, ``"exact"``, or None for three bits more than the precision of ``result``
     flush_to_zero : subnormal operands count as zero; a sum below the normal range before rounding becomes zero
 
     Returns
@@ -77,8 +77,8 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
     ----------
     a, b : bit patterns in ``fmt``, shape ``(m, n)``: m beats of n lanes
     first, last : shape ``(m,)``
-        Beats that begin a sum, and beats after which it is given out; the first beat of all begins one.
-    beats : most beats of a sum
+        Beats that begin a sum, and beats after which the sum is given out. The first beat of all begins a sum.
+    beats : greatest number of beats of a sum
 
     Returns
     -------
@@ -102,7 +102,7 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
         lengths = np.diff(np.append(starts, len(a)))
         if lengths.max() > beats:
             raise ValueError(f"A sum must have {beats} beats or fewer, not {lengths.max()}")
-        # Sums side by side, the longest first: those that go on are always the first ones.
+        # Sums side by side, the longest first: sums that go on are always in front.
         order = np.argsort(-lengths, kind="stable")
         starts, lengths = starts[order], lengths[order]
         state = DotAccumulation(len(starts), geometry, flush_to_zero=flush_to_zero)
@@ -123,8 +123,8 @@ def dot_tree(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: Float
              flush_to_zero: bool = False) -> np.ndarray:
     """Dot products along the last axis by rounded products and a tree of rounded sums, neighbours first; ``acc`` last.
 
-    The factors are converted to ``result`` (None: ``fmt``), in which every product and sum is rounded. Of an odd number of
-    terms the last one waits a level. Shapes as for :func:`dot`.
+    The factors are converted to ``result`` (None: ``fmt``). Every product and sum is rounded in this format. If the
+    number of terms is odd, the last term waits for the next level. Shapes are as for :func:`dot`.
     """
     result = fmt if result is None else result
     x, y = (ieee.convert(n, fmt, result, flush_to_zero=flush_to_zero) if fmt != result else np.asarray(n)
@@ -156,7 +156,10 @@ def vector_scale(s: Any, x: Any, *, fmt: FloatFormat, flush_to_zero: bool = Fals
 def vector_mac(s: Any, x: Any, acc: Any, *, fmt: FloatFormat, result: FloatFormat | None = None, fused: bool = True,
                flush_to_zero: bool = False) -> np.ndarray:
     """``s * x + acc``: numbers of shape ``(...)`` times vectors of shape ``(..., n)`` in ``fmt``, added to vectors in
-    ``result`` (None: ``fmt``); fused, or with the product rounded to ``fmt`` first."""
+    ``result`` (None: ``fmt``).
+
+    The operation is fused, or rounds the product to ``fmt`` first.
+    """
     result = fmt if result is None else result
     s = np.asarray(s)[..., None]
     if fused:
@@ -170,8 +173,8 @@ def vector_mac(s: Any, x: Any, acc: Any, *, fmt: FloatFormat, result: FloatForma
 class DotAccumulation:
     """State of ``count`` accumulations side by side: ``value * 2**(exponent + window.unit)`` each, and flags.
 
-    Beats are added with :meth:`add`, a number to start from with the first one; :meth:`result` rounds. The value is
-    int64 where the window fits, Python integers otherwise.
+    :meth:`add` adds beats, and a start value with the first beat. :meth:`result` rounds. Values are int64 if the window
+    fits, otherwise Python integers.
     """
 
     def __init__(self, count: int, window: DotWindow, *, flush_to_zero: bool = False):
@@ -193,7 +196,7 @@ class DotAccumulation:
     def add(self, a: np.ndarray, b: np.ndarray, acc: np.ndarray | None = None, *, part: slice = slice(None)) -> None:
         """Add the products of one beat, shape ``(count, n)``, and an addend, shape ``(count,)``.
 
-        ``part``: of the accumulations, those that are meant.
+        ``part`` selects the accumulations.
         """
         window, fmt = self.window, self.window.fmt
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
@@ -247,7 +250,7 @@ class DotAccumulation:
         self.minus[part] &= minus
 
     def _specials(self, a: np.ndarray, b: np.ndarray, rows: np.ndarray, part: slice) -> None:
-        """Flags of the accumulations whose beat has an infinity or NaN in it."""
+        """Set flags of the accumulations whose beat has an infinity or NaN."""
         x, y = decode(a[:, rows], self.window.fmt), decode(b[:, rows], self.window.fmt)
         zero_x, zero_y = x.significand == 0, y.significand == 0
         if self.flush_to_zero:
@@ -258,7 +261,7 @@ class DotAccumulation:
             flags[part][rows] |= new.any(axis=0)
 
     def result(self) -> np.ndarray:
-        """Bits of the sums, rounded to ``window.result``; of a sum of 0 the sign is 1 only if all terms' were."""
+        """Bits of the sums, rounded to ``window.result``. A sum of 0 has the sign 1 only if all its terms have it."""
         window, fmt = self.window, self.window.result
         magnitude, exponent = abs(self.value), self.exponent + window.unit
         if self._wide:
@@ -282,7 +285,7 @@ def _factor(bits: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np
 
 @cache
 def _tables(fmt: FloatFormat, flush_to_zero: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The same for every bit pattern of a small format, in the type that its products fit."""
+    """Results of :func:`_factor` for every bit pattern of a small format, in a type that its products fit."""
     significands, exponents = _fields(np.arange(1 << fmt.width), fmt, flush_to_zero)
     return significands.astype(np.int32), exponents.astype(np.int32)
 
@@ -297,14 +300,14 @@ def _fields(bits: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np
 
 
 def _place(term: np.ndarray, left: int, distance: np.ndarray) -> np.ndarray:
-    """Magnitudes shifted left by ``left``, then right by ``distance``, with the signs they had."""
+    """Magnitudes shifted left by ``left``, then right by ``distance``; the signs stay."""
     magnitude: Any = abs(term)
     moved = (magnitude << left if left >= 0 else magnitude >> -left) >> distance
     return np.where(term < 0, -moved, moved)
 
 
 def _narrow(magnitude: int) -> tuple[int, int]:
-    """A magnitude of 60 bits whose last one says whether anything was dropped, and how many places that is."""
+    """A magnitude of 60 bits whose last bit also stands for all dropped bits, and the number of dropped places."""
     drop = max(magnitude.bit_length() - 60, 0)
     return magnitude >> drop | (magnitude & ((1 << drop) - 1) != 0), drop
 

@@ -1,7 +1,7 @@
 """Reciprocal, reciprocal square root and logarithm: faithful, from small tables. Arrays of bit patterns are int64.
 
-Faithful means: an exact result is given exactly, any other is one of the two numbers next to it. The tables, and what
-bounds their errors, are in :mod:`bankside.constraints.elementary`.
+Faithful means: an exact result is given exactly, and any other result is one of the two numbers next to it. The tables
+and the bounds of their errors are in :mod:`bankside.constraints.elementary`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["logarithm", "reciprocal", "reciprocal_square_root"]
 
 
 def _fields(a: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np.ndarray, ...]:
-    """Sign, biased exponent, fraction; with ``flush_to_zero`` no subnormal is left."""
+    """Sign, biased exponent, fraction; with ``flush_to_zero`` subnormals become zeros."""
     a = np.asarray(a, np.int64)
     sign = a >> (fmt.width - 1) & 1
     exponent = a >> fmt.fraction_bits & fmt.exponent_max
@@ -36,7 +36,7 @@ def reciprocal(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) 
     ----------
     a : int64 array of bits in ``fmt``
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range become zero.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def reciprocal(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) 
     f, bias = fmt.fraction_bits, fmt.bias
     mask = (1 << f) - 1
     sign, exponent, fraction = _fields(a, fmt, flush_to_zero)
-    # Only the two highest bits of a subnormal matter: with neither of them the result overflows.
+    # Only the two highest bits of a subnormal matter: if both are 0, the result overflows.
     first, second = fraction >> (f - 1), (fraction << 1 & mask) >> (f - 1)
     shift = np.where(exponent > 0, 0, 2 - first)
     quotient = 2 * bias - 1 - exponent + (shift == 2)
@@ -66,14 +66,14 @@ def reciprocal(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) 
 def reciprocal_square_root(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) -> np.ndarray:
     """1 / sqrt(a), faithful and monotonic; powers of four are exact.
 
-    1 / sqrt(±0) is ±∞, of +∞ it is +0, of other negative numbers NaN.
+    1 / sqrt(±0) is ±∞, and 1 / sqrt(+∞) is +0. Other negative numbers give NaN.
 
     Parameters
     ----------
     a : int64 array of bits in ``fmt``
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range (there are some in formats
-        with an exponent of 2 bits only) become zero.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero. Only formats
+        with an exponent of 2 bits have such results.
 
     Returns
     -------
@@ -104,14 +104,14 @@ def reciprocal_square_root(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bo
 def logarithm(a: np.ndarray, *, fmt: FloatFormat, flush_to_zero: bool = False) -> np.ndarray:
     """Natural logarithm, faithful and monotonic; ln 1 is +0.
 
-    ln ±0 is -∞, ln +∞ is +∞, of negative numbers it is NaN.
+    ln ±0 is -∞, and ln +∞ is +∞. Negative numbers give NaN.
 
     Parameters
     ----------
     a : int64 array of bits in ``fmt``
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range (numbers next to 1, in
-        formats of few exponent bits) become zero with their sign.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero with their
+        sign. In formats of few exponent bits, numbers next to 1 have such results.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exponentials, as the generated operators compute them: of any number, and of a score minus the largest one."""
+"""Exponentials, as the generated operators compute them: of any number, and of a score minus the largest score."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ def exponential(a: np.ndarray, fmt: FloatFormat, *, variant: str = "faithful", o
                 flush_to_zero: bool = False) -> np.ndarray:
     """Bits of ``e**a`` for an int64 array of bits of ``fmt``.
 
-    ``variant="faithful"``: less than a unit in the last place from the exact exponential, never falling, exactly 1 for
-    zeros. The significand is computed by :class:`~bankside.constraints.elementary_exp.ExponentialTables` and rounded
-    once, to nearest (halves up), also below the normal range. e**-inf is +0; NaN gives the canonical one.
+    ``variant="faithful"``: the result is less than a unit in the last place from the exact exponential. It never falls,
+    and it is exactly 1 for zeros. :class:`~bankside.constraints.elementary_exp.ExponentialTables` computes the
+    significand. It is rounded once, to nearest (halves up), also below the normal range. e**-inf is +0. NaN gives the
+    canonical NaN.
 
-    ``variant="taylor"``: Taylor's series of an ``order`` about 0 by Horner's rule, one :func:`fma` in the format for each
-    coefficient. By itself (as published for CENT) it is the value of a polynomial, far from the exponential for large
-    operands; e**-inf is +inf for even orders. With ``range_reduced`` a is first reduced by the multiple of ln 2 next to
-    it, with three more roundings, and the result scaled by a power of two, rounded where it is subnormal.
+    ``variant="taylor"``: Taylor's series of an ``order`` about 0 by Horner's rule, with one :func:`fma` in the format
+    for each coefficient. By itself (as published for CENT) it is the value of a polynomial, far from the exponential
+    for large operands. The exponential of -inf is then +inf for even orders. With ``range_reduced``, a is first reduced
+    by the nearest multiple of ln 2, with three more roundings. The result is then scaled by a power of two, and rounded
+    where it is subnormal.
 
-    With ``flush_to_zero`` subnormal operands count as zero and results below the normal range become zero.
+    With ``flush_to_zero``, subnormal operands count as zero, and results below the normal range become zero.
     """
     if variant == "taylor":
         return _taylor(np.asarray(a, np.int64), fmt, order, range_reduced, flush_to_zero)
@@ -89,7 +91,8 @@ def _taylor(a: np.ndarray, fmt: FloatFormat, order: int, range_reduced: bool, fl
 def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat, table: ExpTable) -> np.ndarray:
     """``maximum - value`` of finite numbers, ``maximum >= value``, in the table's unsigned fixed point.
 
-    The exact difference truncated to ``table.fraction_bits``; what does not fit saturates (its exponential is 0).
+    The exact difference is truncated to ``table.fraction_bits``. A difference that does not fit saturates (its
+    exponential is 0).
     """
     m, v = decode(maximum, fmt), decode(value, fmt)
     top = np.maximum(m.exponent, v.exponent)
@@ -99,7 +102,7 @@ def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat
         shift = np.minimum(top - f.exponent, 62)
         wide = f.significand << guard
         kept = wide >> shift
-        kept = kept | ((kept << shift) != wide)  # what is shifted out stays visible as the last bit
+        kept = kept | ((kept << shift) != wide)  # the last bit stands for all bits shifted out
         return np.where(f.sign == 1, -kept, kept)
 
     difference = aligned(m) - aligned(v)

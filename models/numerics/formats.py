@@ -12,7 +12,7 @@ __all__ = ["Fields", "bit_length", "decode", "encode", "from_float64", "order_ke
 
 
 class Fields(NamedTuple):
-    """Numbers taken apart; a finite one is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``.
+    """Fields of numbers. A finite number is ``(-1)**sign * significand * 2**(exponent - bias - fraction_bits)``.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ def bit_length(value: np.ndarray) -> np.ndarray:
 def round_to_format(sign: np.ndarray, magnitude: np.ndarray, exponent: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Bits of ``(-1)**sign * magnitude * 2**exponent`` rounded to nearest, ties to even.
 
-    ``magnitude`` is a non-negative integer below 2**62. Subnormal results are exact to the format's grid; a magnitude
-    of 0 is a zero with ``sign``; too large becomes infinity.
+    ``magnitude`` is a non-negative integer below 2**62. Subnormal results are exact to the format's grid. A magnitude
+    of 0 gives a zero with ``sign``. A result that is too large becomes infinity.
     """
     sign, magnitude, exponent = np.broadcast_arrays(*(np.asarray(a, np.int64) for a in (sign, magnitude, exponent)))
     length = bit_length(magnitude)
@@ -77,7 +77,7 @@ def round_to_format(sign: np.ndarray, magnitude: np.ndarray, exponent: np.ndarra
     up = (right > 0) & ((rest > half) | ((rest == half) & (kept & 1 == 1)))
     # No left shift moves a bit past the precision: length - drop is the precision or less.
     kept = (kept << np.maximum(-drop, 0)) + up
-    # Adding the significand, implicit bit and all, to the exponent field lets a carry step into the next binade.
+    # The significand is added to the exponent field with its implicit bit, so a carry steps into the next binade.
     field = np.maximum(last - fmt.lsb_exponent, 0)
     packed = kept + (field << fmt.fraction_bits)
     packed = np.where((packed >= fmt.infinity) | (field >= fmt.exponent_max), fmt.infinity, packed)
@@ -102,7 +102,7 @@ def encode(value: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 
 def order_key(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Unsigned integers that order like the numbers (-0 below +0; NaN has no place)."""
+    """Unsigned integers in the order of the numbers (-0 below +0; NaN is not ordered)."""
     bits = np.asarray(bits, np.int64)
     mask = (1 << fmt.width) - 1
     return np.where(bits & fmt.sign_mask, bits ^ mask, bits ^ fmt.sign_mask)

@@ -1,13 +1,13 @@
 """IEEE 754 operations on arrays of bit patterns: each result rounded once, to nearest, ties to even.
 
 Every function takes integer arrays of bit patterns (below ``2**fmt.width``) that broadcast against each other, and returns
-int64 arrays. Subnormal numbers are numbers; every NaN result is the canonical quiet NaN. With ``flush_to_zero`` subnormal
-operands count as zeros of their sign, and a result whose exact value lies below the smallest normal number becomes a
-zero of its sign: tiny before rounding.
+int64 arrays. Subnormal numbers are supported. Every NaN result is the canonical quiet NaN. With ``flush_to_zero``,
+subnormal operands count as zeros of their sign. A result whose exact value lies below the smallest normal number then
+becomes a zero of its sign: tiny before rounding.
 
-There are two ways to a result, equal in every bit. Formats of up to 9 exponent and 24 fraction bits go through binary64:
-operands are exact there, and what remains is that the rounding to binary64 never misleads the one to the format (the
-reasons stand with each operation). Wider formats use integers of 62 bits.
+There are two ways to a result, equal in every bit. Formats of up to 9 exponent and 24 fraction bits go through
+binary64, where their operands are exact. The rounding to binary64 never misleads the rounding to the format; comments
+at each operation give the reason. Wider formats use integers of 62 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .formats import bit_length, decode, order_key, round_to_format
 __all__ = ["add", "compare", "convert", "divide", "fma", "from_integer", "is_nan", "maximum", "minimum", "multiply",
            "round_to_integral", "square_root", "subtract", "to_integer"]
 
-#: Items that are worked on at a time: a dozen arrays of them stay in a core's cache.
+#: Items that are processed at a time: a dozen arrays of them stay in a core's cache.
 BLOCK = 8192
 
 
@@ -43,9 +43,10 @@ def add(a: Any, b: Any, fmt: FloatFormat, *, subtract: Any = False, flush_to_zer
         b = np.asarray(b) ^ np.asarray(subtract, bool).astype(np.int64) * fmt.sign_mask
     if not _binary64(fmt):
         return _blocks(lambda a, b: _add_integers(a, b, fmt, flush_to_zero), a, b)
-    # A sum is either exact in 53 bits, or its smaller term lies so far below that it decides only where the sum stands
-    # to a midpoint of the format, of which it keeps clear: 53 >= 2 p + 2 (Figueroa 1995). Sums below the smallest normal
-    # number are on the format's grid: exact.
+    # A sum is either exact in 53 bits, or its smaller term lies far below the larger term. Then the smaller term only
+    # decides on which side of a midpoint of the format the sum lies, and rounding to binary64 keeps clear of the
+    # midpoint: 53 >= 2 p + 2 (Figueroa 1995). Sums below the smallest normal number are on the format's grid, so they
+    # are exact.
     value = _decoder(fmt, flush_to_zero)
     return _blocks(lambda a, b: _round(value(a) + value(b), fmt, flush_to_zero), a, b)
 
@@ -66,11 +67,11 @@ def fma(a: Any, b: Any, c: Any, fmt: FloatFormat, *, acc: FloatFormat | None = N
     def block(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         product, addend = factor(a) * factor(b), term(c)  # both exact
         total = product + addend
-        # What the sum leaves out, exactly (Knuth's two-sum).
+        # The exact error of the sum (Knuth's two-sum).
         part = total - product
         error = (product - (total - part)) + (addend - part)
-        # The sum rounded to odd: towards zero, and the last bit remembers that there was more. 53 >= p + 2 bits of that
-        # round to the format as the exact sum does. Comparisons with the NaN that infinities leave behind are false.
+        # The sum is rounded to odd: towards zero, with the last bit set if bits were lost. With 53 >= p + 2 bits, it
+        # rounds to the format as the exact sum does. Comparisons with the NaN that infinities leave behind are false.
         bits = total.view(np.int64)
         inexact = (error < 0) | (error > 0)
         bits -= inexact & ((error < 0) != (total < 0))
@@ -81,18 +82,18 @@ def fma(a: Any, b: Any, c: Any, fmt: FloatFormat, *, acc: FloatFormat | None = N
 
 
 def divide(a: Any, b: Any, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.ndarray:
-    """a / b. A number divided by zero is an infinity of the sign of the quotient, zero by zero NaN."""
+    """a / b. A number divided by zero is an infinity with the sign of the quotient; zero divided by zero is NaN."""
     if not _binary64(fmt):
         return _blocks(lambda a, b: _divide_integers(a, b, fmt, flush_to_zero), a, b)
-    # A quotient that is no midpoint of the format (nor the smallest normal number) differs from every one: with m of p + 1
-    # bits at most, a / b - m = (a - m b) / b, and a - m b is at least one unit of a number of 2 p + 1 bits. Half a unit of
-    # binary64, a part of 2**-53, is less.
+    # A quotient that is no midpoint of the format (nor the smallest normal number) keeps a distance from every midpoint
+    # m. m has at most p + 1 bits, and a / b - m = (a - m b) / b. Here a - m b is at least one unit of a number of 2 p +
+    # 1 bits. Half a unit of binary64, a part of 2**-53, is less.
     value = _decoder(fmt, flush_to_zero)
     return _blocks(lambda a, b: _round(value(a) / value(b), fmt, flush_to_zero), a, b)
 
 
 def square_root(a: Any, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.ndarray:
-    """Square root. That of -0 is -0; that of other negative numbers is NaN."""
+    """Square root. The root of -0 is -0; other negative numbers give NaN."""
     if not _binary64(fmt):
         return _blocks(lambda a: _square_root_integers(a, fmt, flush_to_zero), a)
     # A root that is no midpoint m (p + 1 bits, as an integer): a - m**2 is at least 1, so the root is 2**-(p + 2) away
@@ -102,7 +103,7 @@ def square_root(a: Any, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.
 
 
 def round_to_integral(a: Any, fmt: FloatFormat, *, flush_to_zero: bool = False) -> np.ndarray:
-    """The nearest integer as a number of the format, of two the even one; with the sign of ``a``."""
+    """The nearest integer (ties to even) as a number of the format, with the sign of ``a``."""
     value = _decoder(fmt, flush_to_zero)
     return _blocks(lambda a: _round(np.rint(value(a)), fmt, flush_to_zero), a)
 
@@ -114,10 +115,10 @@ def convert(a: Any, source: FloatFormat, target: FloatFormat, *, flush_to_zero: 
 
 
 def to_integer(a: Any, fmt: FloatFormat, width: int, signed: bool = True) -> np.ndarray:
-    """The nearest integer of ``width`` bits, 1 to 64; of two the even one.
+    """The nearest integer (ties to even) of ``width`` bits, 1 to 64.
 
-    Numbers beyond the range, infinities among them, become its nearest end; NaN becomes the largest integer. Results are
-    the integers' values; unsigned integers of 64 bits are returned as int64 of the same bits.
+    Numbers beyond the range, infinities included, become the nearest end of the range. NaN becomes the largest integer.
+    Results are the integers' values. Unsigned integers of 64 bits are returned as int64 of the same bits.
     """
     if not 1 <= width <= 64:
         raise ValueError(f"Width must be from 1 to 64, not {width!r}")
@@ -145,7 +146,8 @@ def to_integer(a: Any, fmt: FloatFormat, width: int, signed: bool = True) -> np.
 def from_integer(a: Any, fmt: FloatFormat, *, signed: bool = True) -> np.ndarray:
     """The number nearest to an integer; 0 is +0.
 
-    ``a`` has values of int64; or of uint64, by its type or, with ``signed=False``, by the bits of int64.
+    ``a`` has values of int64. It has values of uint64 if it has this type, or, with ``signed=False``, as the bits of
+    int64.
     """
     a = np.asarray(a)
     if a.dtype.kind == "u" or not signed:
@@ -154,7 +156,7 @@ def from_integer(a: Any, fmt: FloatFormat, *, signed: bool = True) -> np.ndarray
     def block(a: np.ndarray) -> np.ndarray:
         negative = (a < 0) & signed
         magnitude = np.where(negative, -a, a).view(np.uint64)
-        # Of more than 62 bits the last one that stays remembers the two below it.
+        # If there are more than 62 bits, the last kept bit stands for the two below it.
         wide = magnitude >> np.uint64(62) != 0
         short = magnitude >> np.uint64(2) | (magnitude & np.uint64(3) != 0)
         return round_to_format(negative, np.where(wide, short, magnitude).view(np.int64), 2 * wide, fmt)
@@ -171,12 +173,12 @@ def is_nan(a: Any, fmt: FloatFormat) -> np.ndarray:
 
 
 def maximum(a: Any, b: Any, fmt: FloatFormat) -> np.ndarray:
-    """maximumNumber of IEEE 754-2019: the larger, +0 above -0; of a number and a NaN the number."""
+    """maximumNumber of IEEE 754-2019: the larger, with +0 above -0. A number and a NaN give the number."""
     return _blocks(lambda a, b: _choose(a, b, order_key(a, fmt) >= order_key(b, fmt), fmt), a, b)
 
 
 def minimum(a: Any, b: Any, fmt: FloatFormat) -> np.ndarray:
-    """minimumNumber of IEEE 754-2019: the smaller, -0 below +0; of a number and a NaN the number."""
+    """minimumNumber of IEEE 754-2019: the smaller, with -0 below +0. A number and a NaN give the number."""
     return _blocks(lambda a, b: _choose(a, b, order_key(a, fmt) <= order_key(b, fmt), fmt), a, b)
 
 
@@ -223,7 +225,7 @@ def _values(bits: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     """Values of bit patterns in binary64."""
     magnitude = bits & (fmt.sign_mask - 1)
     # The exponent field at its place in binary64: a number 2**(1023 - bias) times too small, subnormals included.
-    with np.errstate(invalid="ignore"):  # what looks like a NaN of binary64 is seen to below
+    with np.errstate(invalid="ignore"):  # patterns like a NaN of binary64 are handled below
         value = (magnitude << (52 - fmt.fraction_bits)).view(np.float64) * 2.0**(1023 - fmt.bias)
     if flush:
         value[magnitude < fmt.smallest_normal] = 0.0
@@ -252,7 +254,7 @@ def _round(value: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     drop = 52 - fmt.fraction_bits
     bits = value.view(np.int64)
     magnitude = bits & np.int64((1 << 63) - 1)
-    # Half a unit less one, and one more if the last bit that stays is odd: the carry runs on into the exponent.
+    # Add half a unit less one, and one more if the last kept bit is 1. The carry runs on into the exponent.
     packed = magnitude >> drop
     packed &= 1
     packed += magnitude
@@ -265,7 +267,7 @@ def _round(value: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
         if flush:
             packed[tiny] = 0
         else:
-            # Added to a number whose last bit weighs as much as the format's, binary64 rounds to that grid by itself.
+            # Added to a number whose last bit has the weight of the format's, binary64 rounds to that grid by itself.
             grid = np.float64(2.0**(fmt.lsb_exponent + 52))
             np.copyto(packed, (magnitude.view(np.float64) + grid).view(np.int64) - grid.view(np.int64), where=tiny)
     bits = bits >> (64 - fmt.width)
@@ -306,7 +308,7 @@ def _finish(number: _Number, fmt: FloatFormat, flush: bool) -> np.ndarray:
 
 
 def _product(a: _Number, b: _Number) -> _Number:
-    """Exact: 56 bits at most."""
+    """Exact product, of 56 bits at most."""
     zero = ((a.magnitude == 0) & ~a.inf) | ((b.magnitude == 0) & ~b.inf)
     inf = a.inf | b.inf
     return _Number(a.sign ^ b.sign, a.magnitude * b.magnitude, a.exponent + b.exponent, inf,
@@ -314,7 +316,7 @@ def _product(a: _Number, b: _Number) -> _Number:
 
 
 def _leading(number: _Number, length: int) -> _Number:
-    """The same number with a magnitude of just so many bits (0 stays 0, far below every other number)."""
+    """The same number with a magnitude of ``length`` bits (0 stays 0, far below every other number)."""
     left = length - bit_length(number.magnitude)
     zero = number.magnitude == 0
     return number._replace(magnitude=number.magnitude << np.where(zero, 0, left),
@@ -322,9 +324,9 @@ def _leading(number: _Number, length: int) -> _Number:
 
 
 def _sum(a: _Number, b: _Number) -> _Number:
-    """With a last bit that stands for all below it: exact for every rounding to 28 bits or fewer of two numbers of 56."""
+    """Sum of two numbers of 56 bits. Its last bit stands for all below it: exact for roundings to 28 bits or fewer."""
     # With the leading bits at one place, four bits are free below. If the smaller number loses any, it is shifted by five
-    # or more, and the sum keeps at least 59 bits: the one that remembers the rest is far below the rounding.
+    # or more, and the sum keeps at least 59 bits: the bit that stands for the rest is far below the rounding.
     a, b = _leading(a, 60), _leading(b, 60)
     swap = b.exponent > a.exponent
     (a_sign, a_magnitude, exponent), (b_sign, b_magnitude, low) = (

@@ -1,7 +1,7 @@
 """The functional models of the operators as units: results for a configuration and columns of operands.
 
-Each returns one column for every result of the configuration, with a row for every row of operands; accumulating ones
-only for those marked ``last``. Columns are int64 bits (integers: their values) of shape
+Each model returns one column for every result of the configuration, with a row for every row of operands. Accumulating
+models return rows only for operands marked ``last``. Columns are int64 bits (for integers, their values) of shape
 ``(items,)``, or ``(items, count)`` where a field holds several numbers.
 """
 
@@ -49,7 +49,7 @@ def fp_fma(config: FpFma, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Column
 
 
 def _flushed(bits: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> np.ndarray:
-    """Operands with subnormal ones as zero of their sign, if that is wanted."""
+    """Operands. With ``flush_to_zero``, subnormal operands become zeros of their sign."""
     subnormal = (bits & fmt.infinity) == 0
     return np.where(subnormal, bits & fmt.sign_mask, bits) if flush_to_zero else bits
 

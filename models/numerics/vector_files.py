@@ -17,12 +17,12 @@ __all__ = ["read_vectors", "vector_blocks", "write_vectors"]
 Format = FloatFormat | IntegerFormat
 Rows = list[np.ndarray]
 
-#: Bytes of a file that are read at a time, and the longest line there may be.
+#: Bytes of a file that are read at a time, and bytes of the longest allowed line.
 CHUNK, LINE = 1 << 20, 1 << 12
 
 
 def read_vectors(path: str | os.PathLike[str], operands: Sequence[Format], result: Format) -> tuple[Rows, np.ndarray]:
-    """Operands and results of a file in TestFloat's format: see :func:`vector_blocks`, of which these are all blocks."""
+    """All operands and results of a file in TestFloat's format; :func:`vector_blocks` gives them block by block."""
     blocks = list(vector_blocks(path, operands, result))
     columns = [np.concatenate([rows[n] for rows, _ in blocks]) for n in range(len(operands))]
     return columns, np.concatenate([wanted for _, wanted in blocks])
@@ -32,8 +32,8 @@ def vector_blocks(path: str | os.PathLike[str], operands: Sequence[Format],
                   result: Format) -> Iterator[tuple[Rows, np.ndarray]]:
     """Vectors of a file in TestFloat's text format, block by block, in bounded memory.
 
-    A line is one case: the bits of each operand and of the result in hexadecimal, then the exception flags, which are not
-    used and may be missing: ``a b [c] result [flags]``.
+    A line is one case, ``a b [c] result [flags]``: the bits of each operand and of the result in hexadecimal, then the
+    exception flags. The flags are not used and may be missing.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def vector_blocks(path: str | os.PathLike[str], operands: Sequence[Format],
 
     Yields
     ------
-    A list of int64 arrays with the operands, and one with the results: bits; of integers the values (unsigned ones of 64
-    bits as int64 of the same bits).
+    A list of int64 arrays with the operands, and one array with the results. They hold bits, or for integers the values
+    (unsigned integers of 64 bits as int64 of the same bits).
 
     Raises
     ------
     :exc:`ConfigError`
-        If the file can't be read or has no vectors, or a line has another number of words, words that are not hexadecimal,
-        or values beyond their width; with ``file:line``.
+        If the file can't be read or has no vectors. Also if a line has another number of words, words that are not
+        hexadecimal, or values beyond their width; the message then has ``file:line``.
     """
     formats = [*operands, result]
     line = 1
@@ -85,7 +85,7 @@ def _value(bits: np.ndarray, fmt: Format) -> np.ndarray:
 
 
 def _parse_fast(text: bytes, formats: Sequence[Format]) -> Rows | None:
-    """Columns of a text whose lines are all alike; None if it is anything else."""
+    """Columns of a text whose lines all have the same layout; None for any other text."""
     length = text.index(b"\n") + 1
     words = text[:length].split()
     if len(text) % length or len(words) not in (len(formats), len(formats) + 1):
@@ -148,8 +148,8 @@ def write_vectors(path: str | os.PathLike[str], columns: Sequence[np.ndarray], f
     Parameters
     ----------
     path : file
-    columns : the operands and, last, the results: integer arrays of shape ``(n,)``; of negative integers the low bits count
-    formats : of each column
+    columns : operands and, last, results: integer arrays of shape ``(n,)``; negative integers give their low bits
+    formats : format of each column
 
     Raises
     ------
@@ -157,7 +157,7 @@ def write_vectors(path: str | os.PathLike[str], columns: Sequence[np.ndarray], f
         If the file can't be written.
     """
     if len({len(column) for column in columns}) != 1 or len(columns) != len(formats):
-        raise ValueError(f"Columns must be as many as formats and equally long, not {[len(c) for c in columns]}")
+        raise ValueError(f"Columns must have one format each and equal lengths, not {[len(c) for c in columns]}")
     digits = [-(-fmt.width // 4) for fmt in formats]
     length = sum(digits) + len(digits)
     letters = np.frombuffer(b"0123456789ABCDEF", np.uint8)

@@ -1,4 +1,4 @@
-"""Operands that find errors."""
+"""Operands chosen to find errors of operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["corners", "operands"]
 
 Format = FloatFormat | IntegerFormat
 
-#: At most so many rows of :func:`operands` are combinations of corners.
+#: Greatest number of rows of :func:`operands` that are combinations of corners.
 CORNER_ROWS = 1 << 15
 
 
@@ -23,12 +23,18 @@ CORNER_ROWS = 1 << 15
 
 
 def corners(fmt: Format) -> np.ndarray:
-    """Numbers at the edges of a format, each with both signs: int64 bits in ascending order (of integers: values).
+    """Numbers at the edges of a format, each with both signs: int64 bits in ascending order (for integers: values).
 
-    Zeros; the smallest and largest subnormal and normal numbers and their neighbours; powers of two around 1, around the
-    precision, and at both ends of the range, with their neighbours; 1.5; fractions of alternating bits, and with their
-    upper or lower half set; infinities; quiet and signalling NaN, also those of a single bit. Of integers: zero, the ends
-    of the range, powers of two, and their neighbours.
+    Floating-point formats have these corners:
+
+    - zeros and infinities
+    - the smallest and largest subnormal and normal numbers and their neighbours
+    - powers of two around 1, around the precision, and at both ends of the range, with their neighbours
+    - 1.5
+    - fractions of alternating bits, and fractions with their upper or lower half set
+    - quiet and signalling NaN, also NaN with a single bit
+
+    Integers have zero, the ends of the range, powers of two, and their neighbours.
     """
     if isinstance(fmt, IntegerFormat):
         low = -(1 << (fmt.width - 1)) if fmt.signed else 0
@@ -53,18 +59,19 @@ def corners(fmt: Format) -> np.ndarray:
 def operands(fields: Sequence[Format | Operand], count: int, seed: int = 1) -> list[np.ndarray]:
     """Operands of an operation: combinations of :func:`corners`, then ``count`` random rows; the same for the same seed.
 
-    All combinations of corners where they are no more than ``CORNER_ROWS``, else as many random ones. The random rows are
-    of these kinds in turn, where numbers are floating-point ones:
+    All combinations of corners are used if they are no more than ``CORNER_ROWS``, otherwise ``CORNER_ROWS`` random
+    combinations. For floating-point numbers, the random rows are of these kinds in turn:
 
     - any bit pattern
     - exponents within the precision of each other, so that every alignment occurs
     - fractions of runs of equal bits: long carries, ties, and almost ties
-    - the second number (of three: the third) cancels the first (the product of the first two) but for a few last places
-    - products of the first two whose lower bits are a tie, or one more or less
+    - numbers that cancel but for a few last places: the second cancels the first, or the third cancels the product
+    - products of the first two numbers whose lower bits are a tie, or one more or less
     - sums whose smaller term is half a last place of the larger, or a little more or less
-    - quotients of the first two, and roots of a single number, as near to the middle between two numbers as there are
-    - exponents so that the product or quotient lies around the ends of the range; of a single number: around 1 and the
-      precision, where integers and fractions meet
+    - quotients of the first two numbers, and roots of a single number, as near as possible to the middle between two
+      numbers
+    - products or quotients around the ends of the range, or a single number around 1 and the precision, where integers
+      and fractions meet
 
     Parameters
     ----------
@@ -73,8 +80,8 @@ def operands(fields: Sequence[Format | Operand], count: int, seed: int = 1) -> l
 
     Returns
     -------
-    For each field an int64 array of shape ``(rows,)``, or ``(rows, field.count)`` for several numbers: bits; of integers
-    the values (unsigned ones of 64 bits as int64 of the same bits).
+    For each field an int64 array of shape ``(rows,)``, or ``(rows, field.count)`` for several numbers. It holds bits,
+    or for integers the values (unsigned integers of 64 bits as int64 of the same bits).
     """
     if count < 0:
         raise ValueError(f"Count must be 0 or more, not {count!r}")
@@ -112,14 +119,15 @@ def _bits_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
 
 
 def _integers(rng: np.random.Generator, fmt: IntegerFormat, size: int, runs: bool) -> np.ndarray:
-    """Integers of every length, of random bits or of runs of them."""
+    """Integers of every length, made of random bits or of runs of equal bits."""
     bits = (_runs_of if runs else _bits_of)(rng, fmt.width, size) << (64 - fmt.width)
     drop = np.minimum(rng.integers(0, fmt.width + 1, size) + 64 - fmt.width, 63)
     return bits >> drop if fmt.signed else (bits.view(np.uint64) >> drop.astype(np.uint64)).view(np.int64)
 
 
 def _runs_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
-    """Bits in at most four runs: the exclusive or of numbers of so many low ones, sometimes with one bit flipped."""
+    """Bits in at most four runs: the exclusive or of numbers whose low bits are ones, sometimes with one bit
+    flipped."""
     value = np.zeros(size, np.uint64)
     for _ in range(4):
         length = rng.integers(0, width + 1, size).astype(np.uint64)
@@ -130,7 +138,7 @@ def _runs_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
 
 
 def _join(sign: Any, exponent: Any, fraction: Any, fmt: FloatFormat) -> np.ndarray:
-    """Bits from fields; exponents beyond the finite numbers are taken to the nearest."""
+    """Bits from fields. Exponents beyond the finite numbers become the nearest finite exponent."""
     return (np.clip(exponent, 0, fmt.exponent_max - 1) << fmt.fraction_bits | (fraction & (fmt.smallest_normal - 1))
             | sign << (fmt.width - 1))
 
@@ -200,7 +208,7 @@ def _cancelling(rng: np.random.Generator, formats: Sequence[Format], size: int) 
 
 
 def _product_ties(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
-    """The lower p (or p - 1) bits of the product of two significands are a one and zeros, or one more or less."""
+    """The lower p (or p - 1) bits of the product of two significands are a one before zeros, or one more or less."""
     rows = _near_exponents(rng, formats, size)
     floats = _floats(formats[:2])
     if len(floats) < 2 or floats[0] != floats[1]:
@@ -214,7 +222,7 @@ def _product_ties(rng: np.random.Generator, formats: Sequence[Format], size: int
     second = (inverse * wanted) & ((np.int64(1) << bits) - 1)
     half = np.int64(1) << np.int64(p - 1)
     second |= np.where(second & half == 0, half, 0)
-    # The leading one spoils it in half the rows of p bits: there the lower bits are 0, or one more or less.
+    # The leading bit changes this in half the rows of p bits: their lower bits are 0, or one more or less.
     for column, significand in ((0, first), (1, second)):
         exponent = rows[column] >> fmt.fraction_bits & fmt.exponent_max
         rows[column] = _join(_signs(rng, size), np.maximum(exponent, 1), significand, fmt)
@@ -244,7 +252,7 @@ def _sum_ties(rng: np.random.Generator, formats: Sequence[Format], size: int) ->
 def _inverse(odd: np.ndarray) -> np.ndarray:
     """Inverse of odd numbers modulo 2**64."""
     inverse = odd.copy()  # modulo 8: the square of every odd number is 1
-    for _ in range(5):  # each step doubles the bits that are right
+    for _ in range(5):  # each step doubles the number of correct bits
         inverse = inverse * (2 - odd * inverse)
     return inverse
 
@@ -252,8 +260,9 @@ def _inverse(odd: np.ndarray) -> np.ndarray:
 def _middles(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
     """The middle between two numbers is an odd integer m of p + 1 bits.
 
-    A quotient next to it: m b = a 2**p + d with a small d. A root next to it: m**2 = a 2**(p + 1) + d. Both are solved for
-    m modulo a power of two; where a then has p + 1 bits and is odd it has to be rounded, and the row is nothing special.
+    A quotient next to it: m b = a 2**p + d with a small d. A root next to it: m**2 = a 2**(p + 1) + d. Both equations
+    are solved for m modulo a power of two. If a then has p + 1 bits and is odd, it has to be rounded, and the row is
+    nothing special.
     """
     rows = _near_exponents(rng, formats, size)
     fmt = formats[0]
@@ -261,9 +270,9 @@ def _middles(rng: np.random.Generator, formats: Sequence[Format], size: int) -> 
         return rows
     p, leading = fmt.precision, 2 * fmt.smallest_normal
     if len(formats) == 1:
-        rest = 8 * rng.integers(-4, 5, size) + 1  # what has a root modulo powers of two
+        rest = 8 * rng.integers(-4, 5, size) + 1  # such numbers have a root modulo powers of two
         middle = np.ones(size, np.int64)
-        for bit in range(3, p + 1):  # right modulo 2**bit; the next bit is right, or is so after half of that
+        for bit in range(3, p + 1):  # correct modulo 2**bit; adding half of that corrects a wrong next bit
             middle += ((middle * middle - rest) >> bit & 1) << (bit - 1)
         middle = np.where(_signs(rng, size) == 1, middle, -middle) & (leading - 1) | leading
         radicand = np.maximum((middle * middle - rest) >> (p + 1), 1)

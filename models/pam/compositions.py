@@ -1,6 +1,6 @@
-"""Functional models of compositions of PAM's units: those of the parts, level by level, to the last bit.
+"""Functional models of compositions of PAM's units: the models of the parts, applied level by level, bit-exact.
 
-Source: PAM (MICRO 2025) Algorithm 1 and section 5.2.2; the shape of the tree is that of ``constraints.units``.
+Source: PAM (MICRO 2025) Algorithm 1 and section 5.2.2. ``constraints.units`` defines the shape of the tree.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["as_source", "bank_partials", "group_attention", "reduction_tree", "s
 
 
 def as_source(result: Reduced) -> Partial:
-    """A result as the only partial result that a source of the next level sends."""
+    """Turn a result into the only partial result that a source of the next level sends."""
     return Partial(*(np.asarray(part)[None] for part in (result.m, result.scale, result.l, result.o)))
 
 
 def bank_partials(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Partial:
-    """What a processing unit sends for a step, one partial result for each tile; see :func:`local_attention`."""
+    """Partial results that a processing unit sends for a step, one for each tile; see :func:`local_attention`."""
     part = local_attention(config, q, k, v)
     return Partial(part.m, np.zeros_like(part.m), part.l, part.o)
 
@@ -49,8 +49,8 @@ def group_attention(config: PamBankGroupConfig, q: np.ndarray, k: Sequence[np.nd
 
 
 def reduction_tree(config: PamReductionTreeConfig, sources: Sequence[Partial], *, normalise: bool) -> Reduced:
-    """One step of a tree of at least one unit: partial results of every source, each with a first axis of its own
-    length."""
+    """One step of a tree of at least one unit. ``sources`` has the partial results of every source; the lengths of
+    their first axes may differ."""
     level: list[Partial] = list(sources)
     for number, sizes in enumerate(config.levels):
         merged: list[Partial] = []
@@ -72,8 +72,10 @@ def reduction_tree(config: PamReductionTreeConfig, sources: Sequence[Partial], *
 
 def slice_attention(config: PamSliceConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *,
                     normalise: bool) -> Reduced:
-    """One step of several bank groups and their tree, or of an SSD controller; arguments as for
-    :func:`group_attention`, for all processing units."""
+    """One step of several bank groups and their tree, or of an SSD controller.
+
+    The arguments are as for :func:`group_attention`, with ``k`` and ``v`` for all processing units.
+    """
     each, alone = config.reduction.sources, config.groups == 1
     results = [group_attention(config.group, q, k[g * each:(g + 1) * each], v[g * each:(g + 1) * each],
                                normalise=normalise and alone) for g in range(config.groups)]

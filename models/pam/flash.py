@@ -1,8 +1,8 @@
-"""Programs of a flash channel of PAM's SSD: which page is read when, and when its bytes are at the controller.
+"""Programs of a flash channel of PAM's SSD: when the channel reads each page, and when its bytes reach the controller.
 
-Page i of a sequence lies on die i modulo the number of dies (PAM, MICRO 2025, section 6.1: page interleaving), in
-consecutive pages of the die; each die reads its next page while the bus empties the one before. The paper gives no
-commands: those of the cache read are this project's (see the memory file).
+Page i of a sequence lies on die i modulo the number of dies, in consecutive pages of the die. The source is page
+interleaving (PAM, MICRO 2025, section 6.1). Each die reads its next page while the bus empties the page before. The
+paper gives no commands. The commands of the cache read are this project's (see the memory file).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READ_COLUMN = "RD"
 
 
 def _columns(memory: Memory, sizes: Sequence[int]) -> list[int]:
-    """Columns of each page that hold its first so many bytes."""
+    """Number of columns that hold the first ``sizes[i]`` bytes of page i."""
     counts = [-(-size // memory.column_bytes) for size in sizes]
     if max(counts, default=0) > memory.columns:
         raise ConfigError(f"{memory.name}: a page has {memory.columns * memory.column_bytes} bytes, not {max(sizes)}")
@@ -33,7 +33,7 @@ def _columns(memory: Memory, sizes: Sequence[int]) -> list[int]:
 def page_program(memory: Memory, sizes: Sequence[int]) -> Program:
     """Reads of the first ``sizes[i]`` bytes of page i, in the order of the pages.
 
-    Raises :exc:`ConfigError` if the memory is no flash or a page is larger than its.
+    Raises :exc:`ConfigError` if the memory is not flash, or if a size exceeds a page of the memory.
     """
     memory.command("NEXT")
     dies, counts = memory.levels["die"], _columns(memory, sizes)
@@ -42,7 +42,7 @@ def page_program(memory: Memory, sizes: Sequence[int]) -> Program:
         program.command("READ", die=die, plane=0, row=0)
     for page, count in enumerate(counts):
         turn, die = divmod(page, dies)
-        # A cache read hands over one page and begins the next; the only page of a die needs none.
+        # A cache read hands over one page and begins the next. The only page of a die needs no cache read.
         if page + dies < len(counts):
             program.command("NEXT", die=die, plane=0, row=turn)
         elif turn:
@@ -53,9 +53,9 @@ def page_program(memory: Memory, sizes: Sequence[int]) -> Program:
 
 
 def page_arrivals(memory: Memory, sizes: Sequence[int], beat_bytes: int, timing: Issues) -> np.ndarray:
-    """Memory cycle at which the last byte of each beat of ``beat_bytes`` is there, page after page.
+    """Memory cycle in which the last byte of each beat of ``beat_bytes`` has arrived, page after page.
 
-    The bytes of a column follow each other evenly over the latency of its read. ``timing``: result of the engine for
+    The bytes of a column arrive evenly over the latency of its read. ``timing`` is the timing engine's result for
     :func:`page_program`.
     """
     if memory.column_bytes % beat_bytes:

@@ -1,6 +1,6 @@
-"""Functional model of PAM's interface: which bytes end up where, and in which order its schedulers ask for them.
+"""Functional model of PAM's interface: where transfers put each byte, and the order in which its schedulers access it.
 
-Source: PAM (MICRO 2025) section 6.2; the maps are those of ``constraints.pam_layout``, the rule of order this project's
+Source: PAM (MICRO 2025) section 6.2. ``constraints.pam_layout`` defines the maps. The rule of order is this project's
 (``gen.pam.scheduler``).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["Access", "Image", "SchedulerModel", "Tokens", "bundles", "replay", "
 
 @dataclass(frozen=True)
 class Tokens:
-    """Descriptors: one entry a token in every array. ``tag`` names it at completion."""
+    """Descriptors: every array has one entry for each token. ``tag`` names the token at completion."""
 
     source_group: np.ndarray
     source_slot: np.ndarray
@@ -34,7 +34,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Image:
-    """What a memory holds: blocks of ``access_bytes`` by the address of their first byte, in ascending order."""
+    """Contents of a memory: blocks of ``access_bytes``, in ascending order of the address of their first byte."""
 
     address: np.ndarray
     block: np.ndarray
@@ -67,14 +67,17 @@ class Image:
 
 
 def transfer(config: PamInterfaceConfig, source: Image, tokens: Tokens) -> Image:
-    """What the transfers write: every byte of every token once, by the destination's map."""
+    """Contents that the transfers write: every byte of every token once, where the destination's map puts it."""
     data = source.tokens(config.source, config.token_bytes, tokens.source_group, tokens.source_slot)
     return Image.of(config.destination, config.token_bytes, tokens.destination_group, tokens.destination_slot, data)
 
 
 def bundles(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
-    """Number of the bundle of each token, ascending: neighbours at the same slot of different chips share their commands,
-    as long as the chips ascend."""
+    """Number of the bundle of each token, ascending.
+
+    Tokens that follow each other form a bundle if they have the same slot on different chips and the chips ascend. The
+    tokens of a bundle share their commands.
+    """
     chips = config.chips
     if chips == 1:
         return np.arange(len(tokens))
@@ -110,7 +113,7 @@ class _Entry:
 
 @dataclass
 class _Ahead:
-    """A row that has been chosen and waits for its place among those accessed."""
+    """A chosen row that waits until its lane has finished the row before."""
 
     entry: _Entry
     row: int
@@ -120,12 +123,13 @@ class _Ahead:
 
 @dataclass
 class SchedulerModel:
-    """The scheduler of ``gen.pam.scheduler``, cycle by cycle. Where commands reach several chips, ``side`` is the memory
-    as commands see it, and a token stands for a bundle.
+    """The scheduler of ``gen.pam.scheduler``, cycle by cycle.
+
+    Where commands reach several chips, ``side`` is the memory as commands see it, and a token stands for a bundle.
 
     Parameters
     ----------
-    side, token_bytes, depth, bank_cycles, recovery_cycles, hit_limit : as the hardware's
+    side, token_bytes, depth, bank_cycles, recovery_cycles, hit_limit : as in the hardware
     """
 
     side: MemorySide
@@ -154,13 +158,13 @@ class SchedulerModel:
 
     @property
     def _shown(self) -> int:
-        """Lane that offers."""
+        """Lane that offers its access."""
         return self._turn if self._lanes[self._turn] or len(self._lanes) == 1 or not self._lanes[1 - self._turn] else (
             1 - self._turn)
 
     @property
     def offered(self) -> Access | None:
-        """What is offered in this cycle."""
+        """Access that the scheduler offers in this cycle."""
         lane = self._lanes[self._shown]
         return lane[0] if lane else None
 
@@ -170,7 +174,7 @@ class SchedulerModel:
         return len(self._entries) < self.depth
 
     def _free_at(self, entry: _Entry) -> int:
-        """First cycle of a choice by which the entry's bank opens a row, one cycle later."""
+        """First cycle in which the entry can be chosen to open a row. Its bank opens the row one cycle later."""
         at = self._bank_free.get(entry.state, 0)
         past = self._openings.get(entry.state // self._per_window)
         if past:
@@ -180,7 +184,7 @@ class SchedulerModel:
         return at
 
     def _next(self) -> tuple[int, list[_Entry], set[int]]:
-        """For which lane a row is to be chosen; the tokens that it may be of; the banks in which none may be opened."""
+        """Lane that needs a row next, tokens whose rows it may get, and banks in which no row may be opened."""
         ahead = self._ahead
         rows: list[tuple[int, int, int] | None] = [  # group, state, accesses after the next one
             (lane[0].group, int(self._layout.bank_state(lane[0].group, lane[0].bank)), len(lane) - 1) if lane else None
@@ -207,7 +211,7 @@ class SchedulerModel:
         return self._open.get(entry.state, -1) in entry.pending
 
     def _choose(self) -> _Ahead | None:
-        """The choice of this cycle, by what holds at its start."""
+        """Choice of this cycle, from the state at its start."""
         lane, entries, in_use = self._next()
         hits = [e for e in entries if self._hits(e)]
         misses = [e for e in entries if not self._hits(e) and e.state not in in_use and self._free_at(e) <= self.cycle]
@@ -223,7 +227,7 @@ class SchedulerModel:
         return _Ahead(entry, min(entry.pending) if opens else self._open[entry.state], opens, lane)
 
     def _begin(self, ahead: _Ahead) -> None:
-        """The chosen row takes its place among those accessed."""
+        """Put the accesses of the chosen row into its lane."""
         entry = ahead.entry
         if ahead.opens:
             self._open[entry.state] = ahead.row
@@ -238,7 +242,8 @@ class SchedulerModel:
             self._entries.remove(entry)
 
     def step(self, item: tuple[int, int] | None, taken: bool) -> None:
-        """End this cycle: ``item`` is a token (group, slot) that is offered, ``taken`` whether the access offered is."""
+        """End this cycle. ``item`` is the offered token (group, slot), ``taken`` whether the offered access is
+        taken."""
         accepted = item is not None and self.ready
         ahead, offered, shown = self._ahead, self.offered, self._shown
         ends = offered is not None and taken and len(self._lanes[shown]) == 1
@@ -269,7 +274,7 @@ class SchedulerModel:
         self.accepted += 1
 
     def due(self, limit: int) -> int:
-        """First cycle, at most ``limit``, in which something may happen by itself."""
+        """First cycle, at most ``limit``, in which something may happen without a new token or a taken access."""
         if self._ahead is None:
             _, entries, in_use = self._next()
             if any(self._hits(e) for e in entries):
@@ -278,7 +283,7 @@ class SchedulerModel:
         return limit if self._lanes[self._ahead.lane] else self.cycle
 
     def skip(self, limit: int) -> None:
-        """Pass over cycles in which nothing can happen by itself, up to cycle ``limit``; nothing is taken in them."""
+        """Skip cycles in which nothing can happen, up to cycle ``limit``. No token and no access is taken in them."""
         due = min(self.due(limit), limit)
         if due > self.cycle:
             self._turn = self._shown if self.offered else self._turn
@@ -286,8 +291,15 @@ class SchedulerModel:
 
 
 def replay(model: SchedulerModel, arrivals: Iterable[tuple[int, int, int]], departures: Iterable[int]) -> list[Access]:
-    """Order of accesses, given from when tokens are offered (cycle, group, slot; in order, one a cycle) and in which cycles
-    an access was taken. It ends early at a cycle in which the model offers none."""
+    """Order of accesses. It ends early if the model offers no access in a cycle of ``departures``.
+
+    Parameters
+    ----------
+    arrivals
+        First cycle in which each token is offered, its group and its slot; in order, one token a cycle.
+    departures
+        Cycles in which an access was taken.
+    """
     out: list[Access] = []
     waiting = deque(arrivals)
 

@@ -1,10 +1,10 @@
-"""Where every KV token lies: the block table over the tiers, the mapping within a tier, and the moves between tiers.
+"""Places of all KV tokens: the block table over the tiers, the mapping within a tier, and the moves between tiers.
 
 Source: PAM (MICRO 2025) sections 4.2.2 (block table), 6.1 (mapping by activation frequency) and 6.3 (importance,
-Algorithm 2). A token here is one position of one request: K and V of all its layers and heads move together and lie at
-the same group and slot in every device that holds a share of them, so one entry describes them all.
+Algorithm 2). A token here is one position of one request. K and V of all its layers and heads move together. They lie
+at the same group and slot in every device that holds a share of them, so one entry describes them all.
 
-State is one NumPy array per property over the tokens of all requests; nothing loops over tokens.
+The state is one NumPy array per property, over the tokens of all requests. No code loops over tokens.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class Moves:
 def fill_lowest(load: np.ndarray, free: np.ndarray, count: int, step: int = 1) -> np.ndarray:
     """Groups of ``count`` placements, one after the other, each in the group of the lowest load that has space.
 
-    A placement raises the load of its group by ``step``; among equals the first group is taken. The result is that of
-    the loop ``g = argmin(load where free > 0); load[g] += step; free[g] -= 1``, without the loop.
+    A placement raises the load of its group by ``step``. Among groups of equal load, the first is taken. The loop
+    ``g = argmin(load where free > 0); load[g] += step; free[g] -= 1`` gives the same result.
 
     Parameters
     ----------
     load, free : integer arrays
-        Load of each group, and placements that it has space for.
+        Load of each group, and number of placements that fit into it.
     """
     load, free = np.asarray(load, np.int64), np.asarray(free, np.int64)
     if count > free.sum():
@@ -96,7 +96,7 @@ def fill_lowest(load: np.ndarray, free: np.ndarray, count: int, step: int = 1) -
     order = np.repeat(np.arange(len(load)), full)
     turn = np.arange(len(order)) - np.repeat(np.cumsum(full) - full, full)
     order = order[np.lexsort((order, load[order] + turn * step))]
-    # What is left are placements at exactly the level `low`, in the order of the groups.
+    # The remaining placements are at exactly the level `low`, in the order of the groups.
     last = np.flatnonzero(below(low + 1) > full)[:rest]
     return np.concatenate([order, last])
 
@@ -105,9 +105,9 @@ def plan_swaps(importance: np.ndarray, fast: np.ndarray, slow: np.ndarray, *, su
                counts: tuple[int, int, int], x: float, y: float, which: str, most: int) -> tuple[Moves, tuple[float, ...]]:
     """One of the two loops of Algorithm 2, all its swaps at once.
 
-    The loop swaps the least important token of the faster tier with the most important one of the slower tier until
-    the ratio of the device scores is reached. Each swap uses the next token of two sorted lists, because a token that
-    just moved is never chosen again before the guard ends the loop.
+    The loop swaps the least important token of the faster tier with the most important token of the slower tier. It
+    ends when the device scores reach their ratio. Each swap uses the next token of two sorted lists. The lists need no
+    update: the guard ends the loop before a token that just moved would be chosen again.
 
     Parameters
     ----------
@@ -115,24 +115,24 @@ def plan_swaps(importance: np.ndarray, fast: np.ndarray, slow: np.ndarray, *, su
     fast, slow : integer arrays
         Tokens of the two tiers, in ascending order (ties go to the first, as ``argmin`` and ``argmax`` do).
     sums, counts
-        Importance summed, and number of tokens, of HBM, DDR and SSD.
+        Sum of importance, and number of tokens, for each of HBM, DDR and SSD.
     x, y : :class:`float`
         Target ``IS_H : IS_D : IS_S = x : y : 1``.
     which : ``"ssd-ddr"`` or ``"ddr-hbm"``
-        First loop (HBM and DDR as one) or second one.
+        First loop (HBM and DDR together) or second loop.
     most : :class:`int`
-        Swaps at most.
+        Greatest number of swaps.
 
     Returns
     -------
     moves, sums
-        In the order of the loop; sums after them.
+        Moves in the order of the loop, and sums after the moves.
     """
     first = which == "ssd-ddr"
     nothing = Moves(np.empty(0, np.int64), np.empty(0, np.int64))
 
     def below(total: np.ndarray) -> np.ndarray:
-        """Whether the loop goes on, products instead of quotients so that an empty or unimportant tier divides nothing."""
+        """Whether the loop goes on. It compares products, not quotients: no empty or unimportant tier divides by 0."""
         score = [total[k] / counts[k] if counts[k] else np.zeros_like(total[k]) for k in range(3)]
         return score[0] + score[1] < (x + y) * score[2] if first else score[0] * y < score[1] * x
 
@@ -180,7 +180,8 @@ def _smallest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
 class KvTable:
     """The block table of one node.
 
-    Storage is one segment of consecutive places for each request, in the order of its positions, with room to grow.
+    Storage has one segment of consecutive places for each request. The tokens of a request lie there in the order of
+    their positions, with room for more.
 
     Parameters
     ----------
@@ -189,11 +190,11 @@ class KvTable:
     window : :class:`int`
         Decode steps over which activations are counted.
     run_tokens : :class:`int`
-        Consecutive tokens of a request that go to one group together, in consecutive slots, which is where a row of all
-        its banks holds them. The slots of a request's last run are kept for the tokens that decoding adds, as long as
-        nothing else needs them. 1 places each token by itself.
+        Consecutive tokens of a request that go to one group together, in consecutive slots. One row over all banks of
+        the group holds them there. Unused slots of a request's last run are kept for tokens that decoding adds, as long
+        as nothing else needs these slots. With 1, each token is placed by itself.
     by_activation : :class:`bool`
-        Whether groups are chosen by activation frequency; else in turn.
+        Whether groups are chosen by activation frequency. Otherwise groups take turns.
 
     Attributes
     ----------
@@ -205,7 +206,7 @@ class KvTable:
         Number within the group.
     importance : float32 array
     start, length, room : int64 arrays
-        First place, tokens and places of each request; a request that has left has room 0.
+        First place, number of tokens and number of places of each request. A request that has left has room 0.
     """
 
     def __init__(self, tiers: Sequence[TierShape], *, window: int = 10, run_tokens: int = 128,
@@ -221,7 +222,7 @@ class KvTable:
         self.group = np.empty(0, np.int16)
         self.slot = np.empty(0, np.int32)
         self.importance = np.empty(0, np.float32)
-        #: Properties of tokens that others keep; they follow the tokens when storage is compacted.
+        #: Properties that other classes keep for tokens; they move with the tokens when storage is compacted.
         self.extra: dict[str, np.ndarray] = {}
         self.start, self.length, self.room = (np.empty(0, np.int64) for _ in range(3))
         self.home = np.empty((0, len(self.tiers)), np.int16)
@@ -244,7 +245,7 @@ class KvTable:
     # Space -------------------------------------------------------------------------------------------------------
 
     def free(self, tier: int) -> np.ndarray:
-        """Tokens that each group of a tier still has space for, beside what is kept for the runs of requests."""
+        """Free slots of each group of a tier, without the slots that are kept for the runs of requests."""
         return self.tiers[tier].slots - self._top[tier] + self._hole_counts[tier]
 
     def used(self) -> list[int]:
@@ -266,7 +267,8 @@ class KvTable:
         return sum(counts.size * 4 for counts in self.windows)
 
     def _check_space(self, count: int) -> None:
-        """Raise if ``count`` more tokens do not fit; what is kept for runs is given up where it is needed."""
+        """Raise if ``count`` more tokens do not fit. Slots that are kept for runs are given up where they are
+        needed."""
         left = sum(int(self.free(k).sum()) for k in range(len(self.tiers)))
         kept = sum(int(counts.sum()) for counts in self._kept)
         if count > left and kept:
@@ -281,15 +283,15 @@ class KvTable:
 
     def add(self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None,
             keep_free: int = 0) -> np.ndarray:
-        """Place the tokens of new requests, fastest tier first; returns their numbers.
+        """Place the tokens of new requests, fastest tier first; returns the numbers of the requests.
 
-        ``room`` are the tokens that each may grow to (its context by default). ``keep_free`` places of the first tier
-        are left to tokens that decoding adds, as long as there is space elsewhere.
+        ``room`` is the number of tokens that each request may grow to (its context by default). ``keep_free`` places of
+        the first tier stay free for tokens that decoding adds, as long as there is space elsewhere.
 
         Raises
         ------
         :exc:`ConfigError`
-            If the tiers have no space for them.
+            If the tiers have no space for the tokens.
         """
         contexts = np.asarray(contexts, np.int64)
         places = np.maximum(contexts, np.asarray(contexts if room is None else room, np.int64))
@@ -324,12 +326,12 @@ class KvTable:
         if np.any(self.length[requests] >= self.room[requests]):
             raise ValueError("a request has no room for another token")
         where = self.start[requests] + self.length[requests]
-        # A run goes on where it is, unless there is a faster tier with space for all.
+        # A run continues in its tier, unless a faster tier has space for all new tokens.
         fastest = next((k for k in range(len(self.tiers)) if int(self.free(k).sum()) >= len(requests)), len(self.tiers))
         goes_on = (self._run_left[requests] > 0) & (self._run_tier[requests] <= fastest)
         others = np.flatnonzero(~goes_on)
         self._check_space(len(others))
-        goes_on &= self._run_left[requests] > 0     # unless that has taken them
+        goes_on &= self._run_left[requests] > 0     # unless the check gave up the run
         others = np.flatnonzero(~goes_on)
         self._go_on(requests[goes_on], where[goes_on])
         self._give_up(requests[others])
@@ -345,7 +347,7 @@ class KvTable:
         return where
 
     def _go_on(self, requests: np.ndarray, where: np.ndarray) -> None:
-        """The next token of each request, to the next slot of its run."""
+        """Put the next token of each request into the next slot of its run."""
         tier, group = self._run_tier[requests], self._run_group[requests]
         self.tier[where], self.group[where] = tier, group
         self.slot[where] = self._run_slots[requests, self.run_tokens - self._run_left[requests]]
@@ -356,7 +358,7 @@ class KvTable:
             self.added[k][self._step % len(self.added[k])] += counts
 
     def _give_up(self, requests: np.ndarray) -> None:
-        """Let others have the slots that are kept for the runs of ``requests``."""
+        """Free the slots that are kept for the runs of ``requests``."""
         requests = requests[self._run_left[requests] > 0]
         if not len(requests):
             return
@@ -374,7 +376,7 @@ class KvTable:
             self._kept[k] -= counts
 
     def remove(self, requests: np.ndarray) -> None:
-        """Forget requests; their places are used again."""
+        """Remove requests; new tokens may use their places."""
         requests = np.asarray(requests, np.int64)
         self._give_up(requests)
         where = self.places(requests)
@@ -395,7 +397,7 @@ class KvTable:
         return np.repeat(self.start[requests] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
     def owners(self) -> np.ndarray:
-        """Request of every storage place, int32; of a request's free places too, -1 where it has left."""
+        """Request of every storage place, int32, also of a request's free places; -1 where the request has left."""
         if len(self._owner) != self.size:
             live = np.flatnonzero(self.room > 0)
             order = live[np.argsort(self.start[live])]
@@ -406,7 +408,7 @@ class KvTable:
         return self._owner
 
     def _reserve(self, more: int) -> None:
-        """Space in storage for ``more`` places; segments of requests that left are closed up first."""
+        """Make space in storage for ``more`` places; segments of requests that left are removed first."""
         live = np.flatnonzero(self.room > 0)
         kept = int(self.room[live].sum())
         if self.size + more > len(self.tier) and kept < 3 * self.size // 4:
@@ -419,7 +421,7 @@ class KvTable:
             self.start[live], self.size = first, kept
             self._owner = np.empty(0, np.int32)
         if self.size + more > len(self.tier):
-            # Twice what is there, if little by little; the first batch exactly.
+            # Storage doubles as it grows; the first batch gets exactly the places that it needs.
             total = max(self.size + more, 2 * self.size if self.size else 0)
 
             def longer(values: np.ndarray, fill: float) -> np.ndarray:
@@ -437,9 +439,9 @@ class KvTable:
     def load(self, tier: int) -> np.ndarray:
         """Activations of each group in the window.
 
-        A token that decoding added counts as activated in the steps of the window before it came, as the latest tokens
-        are in every step: else a group would be given tokens until their activations show. A token of a prompt counts
-        once until its first step.
+        A token that decoding added counts as activated in the steps of the window before it came. The reason: the
+        latest tokens are activated in every step. Otherwise a group would receive tokens until their activations show.
+        A token of a prompt counts once until its first step.
         """
         window = len(self.windows[tier])
         filled = max(1, min(self._step, window))
@@ -448,7 +450,7 @@ class KvTable:
         return self.windows[tier].sum(axis=0) + self.pending[tier] + missing @ self.added[tier]
 
     def record(self, active: np.ndarray) -> list[np.ndarray]:
-        """Count the activations of a step, ``active`` being storage places; returns those of each group by tier."""
+        """Count the activations of a step at storage places ``active``; returns the count of each group, by tier."""
         out, tiers = [], self.tier[active]
         for k, shape in enumerate(self.tiers):
             counts = np.bincount(self.group[active[tiers == k]], minlength=shape.all_groups)
@@ -469,7 +471,7 @@ class KvTable:
             self._place_on(tier, int(d), where[chosen], requests[chosen], decoded)
 
     def _devices(self, tier: int, requests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Device of each token: a request keeps to one device of a tier while that has space."""
+        """Device of each token. A request stays on one device of a tier while the device has space."""
         shape = self.tiers[tier]
         if shape.devices == 1:
             self.home[requests, tier] = 0
@@ -495,14 +497,14 @@ class KvTable:
         return np.asarray(devices), np.repeat(np.arange(len(pieces)), pieces)
 
     def _place_on(self, tier: int, device: int, where: np.ndarray, requests: np.ndarray, decoded: bool) -> None:
-        """Runs as far as there is space for whole ones, then single tokens."""
+        """Place whole runs while there is space for them, then single tokens."""
         shape, run = self.tiers[tier], self.run_tokens
         here = slice(device * shape.groups, (device + 1) * shape.groups)
         if run > 1:
             first = np.flatnonzero(np.diff(requests, prepend=-1))
             counts = np.diff(np.append(first, len(requests)))
             runs = -(-counts // run)
-            # Run r of a request has `run` tokens, its last one what is left.
+            # Each run of a request has `run` tokens; its last run has the rest.
             sizes = np.full(int(runs.sum()), run, np.int64)
             ends = np.cumsum(runs) - 1
             sizes[ends] = counts - (runs - 1) * run
@@ -517,7 +519,8 @@ class KvTable:
 
     def _place_runs(self, tier: int, here: slice, where: np.ndarray, requests: np.ndarray, sizes: np.ndarray, run: int,
                     decoded: bool) -> None:
-        """Choose a group for each run of ``sizes`` tokens; what is left of its ``run`` slots is kept for its request."""
+        """Choose a group for each run of ``sizes`` tokens. Unused ones of its ``run`` slots are kept for its
+        request."""
         if not len(sizes):
             return
         shape, free = self.tiers[tier], self.free(tier)[here] // run
@@ -552,7 +555,7 @@ class KvTable:
         return (fill_lowest(np.zeros(len(free), np.int64), turned, count) + start) % len(free)
 
     def _take(self, tier: int, group: np.ndarray) -> np.ndarray:
-        """The next slots of groups, in the order given: first what was given back, then new ones."""
+        """Take the next slots of groups, in the given order: first slots that were given back, then new slots."""
         shape = self.tiers[tier]
         need = np.bincount(group, minlength=shape.all_groups)
         order = np.argsort(group, kind="stable")
@@ -573,9 +576,10 @@ class KvTable:
     # Moves between tiers -----------------------------------------------------------------------------------------
 
     def schedule(self, x: float, y: float, most: int, limits: Mapping[str, int] | None = None) -> dict[str, Moves]:
-        """Algorithm 2: decide the swaps of one step and make them; ``most`` in all, ``limits`` between two tiers.
+        """Algorithm 2: decide the swaps of one step and make them.
 
-        Needs the three tiers HBM, DDR, SSD. Counts per tier never change.
+        ``most`` limits all swaps together, ``limits`` the swaps between two tiers. The table must have the three tiers
+        HBM, DDR and SSD. The number of tokens in a tier never changes.
 
         Returns
         -------
@@ -599,9 +603,12 @@ class KvTable:
         return out
 
     def exchange(self, moves: Moves, fast: int, slow: int) -> None:
-        """Let the tokens of ``moves`` change places. Which of them takes whose is free: first one that a token of the same
-        request leaves, then one on the device that its request has its other tokens on; tokens of a request get places
-        that lie together."""
+        """Let the tokens of ``moves`` change places.
+
+        The pairs of a tier may be formed freely. A token first takes a place that a token of its request leaves,
+        then a place on the device that holds the request's other tokens. Tokens of a request get places that lie
+        together.
+        """
         if not len(moves):
             return
         moved = []
@@ -612,7 +619,7 @@ class KvTable:
             self.tier[movers], self.group[movers], self.slot[movers] = tier, groups, slots
 
     def _matched(self, tier: int, movers: np.ndarray, leavers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Movers, and beside each the token whose place in ``tier`` it takes."""
+        """Movers, and for each mover the token whose place in ``tier`` it takes."""
         shape, owners = self.tiers[tier], self.owners()
         # Tokens of a request in the order of their positions; its places in the order in which they lie.
         movers = np.sort(movers)

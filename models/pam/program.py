@@ -1,9 +1,9 @@
-"""Programs of PAM's local-attention processing unit: which column each bank reads when, and when its data arrive.
+"""Programs of PAM's local-attention processing unit: when each bank reads each column, and when its data arrive.
 
-All banks of a channel read the same row and column, each into its own unit (PAM, MICRO 2025, section 6.1: tokens spread
-evenly over the banks at identical row and column). K and V are regions of rows; a tile of tokens starts at a row and
-lies there in the order in which the unit takes it (:meth:`PamPuConfig.address`), so a full tile is read sequentially. A
-column burst may hold several of the unit's beats (32 bytes of HBM are 4 beats of 4 lanes).
+All banks of a channel read the same row and column, each into its own unit. PAM (MICRO 2025, section 6.1) spreads
+tokens evenly over the banks at identical row and column. K and V are regions of rows. A tile of tokens starts at a row.
+It lies there in the order in which the unit takes it (:meth:`PamPuConfig.address`), so a full tile is read
+sequentially. A column burst may hold several of the unit's beats (32 bytes of HBM are 4 beats of 4 lanes).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAC = "MAC_AB"
 
 
 class Issues(Protocol):
-    """What of the timing engine's result is used here."""
+    """The part of the timing engine's result that this module uses."""
 
     def issue_cycles(self, op: str) -> np.ndarray:
         """Cycle of every execution of ``op`` in program order."""
@@ -67,7 +67,7 @@ class _Phase:
     runs : tuple of (first, count)
         Runs of consecutive columns, counted from the start of the tile across its rows.
     bursts : :class:`int`
-        Columns in all.
+        Number of columns.
     """
 
     runs: tuple[tuple[int, int], ...]
@@ -98,7 +98,7 @@ def _columns(config: PamPuConfig, per_column: int, value: bool, count: int, head
 
 
 class _Compiler:
-    """Emits the phases of steps; one for each call of :func:`attention_program`."""
+    """Emits the phases of steps. Each call of :func:`attention_program` has its own compiler."""
 
     def __init__(self, config: PamPuConfig, memory: Memory, key_row: int, value_row: int, gap: int, pace: int) -> None:
         self.config, self.memory, self.gap = config, memory, gap
@@ -139,19 +139,23 @@ class _Compiler:
     def value(self, p: Program, tile: Index | int, count: int, dim: int, between: tuple[int, ...]) -> None:
         """Append the V of a tile, after the wait that its softmax needs.
 
-        ``between`` are the bursts of the phases since the K of this tile. A V phase among them may itself have begun
-        just when its softmax was done, and this one's only then: its first burst hides nothing.
+        ``between`` has the bursts of each phase since the K of this tile. A V phase among them may have begun just when
+        its own softmax was done. The softmax of this tile begins only then, so the first burst of that phase hides
+        nothing.
         """
         hidden = sum(between) - (1 if len(between) > 1 else 0)
-        # The pace adds up with it.
+        # The first read waits for its pace too.
         wait = self.gap - max(hidden, 0) * self.interval - self.pace
         if wait > 0 and count:
             p.wait(wait)
         self.read(p, tile, True, count, dim)
 
     def step(self, step: Step, waiting: tuple[int, int, int, int] | None) -> Program:
-        """The phases of one step. ``waiting``: tile, tokens, head dimension of the V that the K of the first tile
-        precedes, and the bursts of the V before that one."""
+        """The phases of one step.
+
+        ``waiting`` describes the V after the K of the first tile: its tile, its tokens, its head dimension and the
+        bursts of the V before.
+        """
         config, p, dim = self.config, Program(), step.head_dim
         sizes = config.tiles(step.tokens)
         full, last = len(sizes) - 1, sizes[-1]
@@ -176,7 +180,7 @@ class _Compiler:
             number, count, other, before_that = waiting
             self.value(p, number, count, other, self._between(before_that, bursts(False, 0)))
             before = self.phase(True, count, other).bursts
-        # K of tile t + 1, then V of tile t; the first pair is apart because what precedes it differs.
+        # K of tile t + 1, then V of tile t. The first pair is separate because other phases precede it.
         pairs = len(sizes) - 1
         regular = max(pairs - (2 if full < len(sizes) else 1), 0)
         number = 0
@@ -207,26 +211,27 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     """Reads of K and V for ``steps``, in exactly the order in which the unit takes them.
 
     The program executes :data:`MAC` once for every run of consecutive beats of ``config.beats(steps)`` that share a
-    phase (K or V of a tile), a row and a column. Its text does not grow with the number of tokens, nor with the number
-    of equal steps.
+    phase, a row and a column. A phase is the K or the V of a tile. The text of the program does not grow with the
+    number of tokens, nor with the number of equal steps.
 
     Parameters
     ----------
     steps : sequence of :class:`Step`
-        All against the K and V at the same rows (the queries of a group, say). The last one must not have ``more``.
+        All steps use the K and V at the same rows (for example, the queries of a group). The last step must not have
+        ``more``.
     key_row, value_row : :class:`int`
         First row of the regions. V follows the longest K by default.
     gap_cycles : :class:`int`
-        Memory cycles from the issue of the last K read of a tile to that of its first V read, as the unit needs for the
-        softmax. A :class:`Wait` makes up what reads in between (taken at their least interval) do not hide.
+        Memory cycles that the unit needs for the softmax: from the last K read of a tile to its first V read, both at
+        issue. Reads in between, counted at their least interval, hide a part of them. A :class:`Wait` adds the rest.
     burst_cycles : :class:`int`
         Least memory cycles between reads, for a unit that takes longer over a burst than the memory.
 
     Raises
     ------
     :exc:`ConfigError`
-        If a step does not fit the unit, the last one has ``more``, a burst is no multiple of a beat, or the regions
-        overlap or do not fit a bank.
+        If a step does not fit the unit, the last step has ``more``, or a burst is no multiple of a beat. Also if the
+        regions overlap or do not fit a bank.
     """
     steps = tuple(steps)
     for step in steps:
@@ -284,7 +289,7 @@ def _parts(compiler: _Compiler, steps: Sequence[Step]) -> Iterator[Program]:
 
 
 def burst_arrivals(config: PamPuConfig, memory: Memory, steps: Sequence[Step], timing: Issues) -> np.ndarray:
-    """Memory cycle at which the data of every beat of ``config.beats(steps)`` is there.
+    """Memory cycle in which the data of every beat of ``config.beats(steps)`` have arrived.
 
     Parameters
     ----------
@@ -294,7 +299,7 @@ def burst_arrivals(config: PamPuConfig, memory: Memory, steps: Sequence[Step], t
     Returns
     -------
     int64 array of the length of ``config.beats(steps)``
-        Issue cycle of the read that brings the beat plus the latency of the command. Beats of one burst share a cycle.
+        Issue cycle of the read that brings the beat, plus the latency of the command. Beats of one burst share a cycle.
     """
     issue = np.asarray(timing.issue_cycles(MAC), np.int64) if steps else np.empty(0, np.int64)
     per_column = _beats_per_column(config, memory)
@@ -314,7 +319,7 @@ def append_program(config: PamPuConfig, memory: Memory, token: int, head_dim: in
     """Writes of the K and V of one new token, number ``token`` of its bank, through the external interface.
 
     ``bank`` gives the operands that address the bank (level name to index). Each column that holds a beat of the token
-    is written once; with a beat narrower than a column the write is masked.
+    is written once. If a beat is narrower than a column, the write is masked.
     """
     config.check_step(Step(token + 1, head_dim))
     per_column = _beats_per_column(config, memory)

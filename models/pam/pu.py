@@ -1,7 +1,7 @@
-"""Functional model of PAM's local-attention processing unit: the same numbers as the RTL, to the last bit.
+"""Functional model of PAM's local-attention processing unit, bit-exact with the RTL.
 
-Source of the algorithm: PAM (MICRO 2025), Algorithm 1, function Local, per tile of tokens; merge as in its equations
-3 to 6. Source of the rounding: this project (``models.numerics``).
+Source of the algorithm: PAM (MICRO 2025), Algorithm 1, function Local, applied to each tile of tokens. The merge
+follows equations 3 to 6 of the paper. Source of the rounding: this project (``models.numerics``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Partials", "attention", "local_attention", "merge"]
 
 @dataclass(frozen=True)
 class Partials:
-    """What the unit emits for one step: one partial result per tile.
+    """Output of the unit for one step: one partial result per tile.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
 
     Notes
     -----
-    A score is accumulated chunk by chunk (``lanes`` products fused with the accumulator), rounded to the score format
-    once per query slice. An output element is accumulated token by token and rounded to ``config.format`` once.
+    A score is accumulated chunk by chunk (``lanes`` products fused with the accumulator). It is rounded to the score
+    format once per query slice. An output element is accumulated token by token and rounded to ``config.format`` once.
     """
     q, k, v = (np.asarray(a, np.int64) for a in (q, k, v))
     tokens, dim = k.shape
@@ -73,7 +73,7 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
     whole = config.chunks(dim)
     slices = [whole] if config.keeps_scores(tile) else config.query_slices(dim)
     scores = np.concatenate([_scores(config, q, k[:short], slices), _scores(config, q, k[short:], [whole])])
-    # Tiles side by side; the tokens that the last one lacks take no part.
+    # Tiles side by side; missing tokens of the last tile take no part.
     padded = np.full(tiles * tile, config.score.negative_infinity, np.int64)
     padded[:tokens] = scores
     padded = padded.reshape(tiles, tile)
@@ -93,7 +93,7 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
     state = Accumulator.zeros((tiles, dim), output)
     for token in range(min(tile, tokens)):
         products = exact_products(p[:, token, None], values[:, token], config.io)
-        # Adding nothing changes nothing: a zero product leaves value and exponent as they are.
+        # A zero product changes neither the value nor the exponent.
         aligned_add(state, Products(*(np.where(real[:, token, None], part, 0) for part in products)), output)
     return Partials(m, total, aligned_result(state, output))
 
@@ -128,7 +128,7 @@ def merge(config: PamPuConfig, partials: Partials) -> tuple[float, float, np.nda
 
 
 def attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Softmax attention in binary64 of the same bits: ``softmax(q k^T) v``, shape ``(head_dim,)``; 0 without tokens."""
+    """Softmax attention of the same bits in binary64: ``softmax(q k^T) v``, shape ``(head_dim,)``; 0 without tokens."""
     q, k, v = (to_float64(np.asarray(a, np.int64), config.io) for a in (q, k, v))
     if not len(k):
         return np.zeros(v.shape[1])

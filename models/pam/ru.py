@@ -1,7 +1,7 @@
-"""Functional model of PAM's reduction unit: the same numbers as the RTL, to the last bit.
+"""Functional model of PAM's reduction unit, bit-exact with the RTL.
 
-Source of the algorithm: PAM (MICRO 2025) Algorithm 1, function Reduce, and equations 3 to 6. The representation (powers of
-two for what a larger maximum takes away, one rounding per merge) and the order are this project's.
+Source of the algorithm: PAM (MICRO 2025) Algorithm 1, function Reduce, and equations 3 to 6. The representation and the
+order are this project's: powers of two scale accumulators down when the maximum grows, and each merge rounds once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Partial", "Reduced", "identity", "in_order", "merged", "reduce_parti
 
 @dataclass(frozen=True)
 class Partial:
-    """Partial results: what stands for the tokens that were seen is ``(m, 2**scale l, 2**scale O)``.
+    """Partial results. ``(m, 2**scale l, 2**scale O)`` stands for the tokens processed so far.
 
     All arrays may have leading axes of the same shape.
 
@@ -59,27 +59,30 @@ class Partial:
 
 @dataclass(frozen=True)
 class Reduced(Partial):
-    """What the unit emits for a step: with ``normalise`` O is divided by l and ``log_sum`` is m + ln l (with the scale),
-    in the accumulation format, which leaves in the place of l."""
+    """Output of the unit for a step.
+
+    With ``normalise``, O is divided by l. ``log_sum`` is then m + ln l (with the scale) in the accumulation format. It
+    leaves the unit in the place of l.
+    """
 
     log_sum: np.ndarray | None = None
 
 
 def identity(config: PamRuConfig, head_dim: int) -> Partial:
-    """What an empty source sends: m = -infinity, l = 0, O = 0."""
+    """Partial result of an empty source: m = -infinity, l = 0, O = 0."""
     zero = np.int64(0)
     return Partial(np.asarray(config.score.negative_infinity), np.asarray(zero), np.asarray(zero),
                    np.zeros(head_dim, np.int64))
 
 
 def in_order(config: PamRuConfig, sources: Sequence[Partial]) -> Partial:
-    """The partial results of all sources, each with a first axis of its own length, in the order of the unit."""
+    """The partial results of all sources, in the order of the unit. The lengths of their first axes may differ."""
     order = config.order([len(np.asarray(s.m)) for s in sources])
     return Partial(*(np.stack([getattr(sources[s], name)[n] for s, n in order]) for name in ("m", "scale", "l", "o")))
 
 
 def shift(bits: np.ndarray, steps: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """``bits * 2**-steps``; what would become subnormal is a zero of its sign, what is subnormal stays only for 0."""
+    """``bits * 2**-steps``. A subnormal result is a zero of its sign; a subnormal operand stays only for 0 steps."""
     field = bits >> fmt.fraction_bits & fmt.exponent_max
     moved = field - steps
     sign = bits & fmt.sign_mask
@@ -91,7 +94,7 @@ def shift(bits: np.ndarray, steps: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 @dataclass
 class _State:
-    """What the unit holds during a step."""
+    """Values that the unit holds during a step."""
 
     m: np.ndarray
     scale: np.ndarray
@@ -99,7 +102,7 @@ class _State:
     o: np.ndarray
 
 
-#: Steps that make any finite number of the formats a zero.
+#: Number of steps that turn any finite number of the formats into a zero.
 FLUSH = (1 << SCALE_INTEGER_BITS) - 1
 
 
@@ -107,9 +110,9 @@ def weights(config: PamRuConfig, m: np.ndarray, scale: np.ndarray, run: np.ndarr
             first: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Merge the maxima: weight of the new partial result, steps by which the accumulators move down, new maximum and scale.
 
-    With the larger maximum M: the accumulators stand for themselves times ``2**run_scale exp(run)``, of which
-    ``2**a exp(M)`` remains; the new ones for ``2**b exp(M)``. The accumulators move by whole powers of two until their
-    scale ``a + steps`` is at least b; the weight is ``2**(b - a - steps)``, at most 1.
+    Let M be the larger maximum. The accumulators have the factor ``2**run_scale exp(run)``, written as ``2**a exp(M)``.
+    The new partial result has the factor ``2**b exp(M)``. The accumulators move by whole powers of two until their
+    scale ``a + steps`` is at least b. The weight is ``2**(b - a - steps)``, at most 1.
     """
     score, table, io = config.score, config.table, config.io
     one = 1 << table.fraction_bits
@@ -155,9 +158,9 @@ def reduce_partials(config: PamRuConfig, partials: Partial, *, normalise: bool) 
 
     Notes
     -----
-    Each merge is one fused multiply-add per element (weight times O, plus the accumulator moved by a power of two),
-    rounded to ``acc_format``; in that of l subnormal numbers count as 0. The output is rounded to ``format`` once, and
-    with ``normalise`` once more behind the multiplication by 1 / l.
+    Each merge is one fused multiply-add per element, rounded to ``acc_format``: weight times O, plus the accumulator
+    moved by a power of two. In the multiply-add of l, subnormal numbers count as 0. The output is rounded to ``format``
+    once. With ``normalise``, it is rounded once more after the multiplication by 1 / l.
     """
     io, acc = config.io, config.acc
     m, scale, l, o = (np.asarray(part, np.int64) for part in (partials.m, partials.scale, partials.l, partials.o))  # noqa: E741
@@ -206,7 +209,7 @@ def _log_sum(config: PamRuConfig, m: np.ndarray, scale: np.ndarray, ln: np.ndarr
 
 
 def merged(config: PamRuConfig, partials: Partial) -> np.ndarray:
-    """The merged, normalised output of the same bits along the first axis, in binary64; 0 if nothing was seen."""
+    """Merged and normalised output of the same bits along the first axis, in binary64; 0 without tokens."""
     m, l = to_float64(partials.m, config.score), to_float64(partials.l, config.acc)  # noqa: E741
     factor = 2.0 ** (np.asarray(partials.scale) / (1 << config.table.fraction_bits))
     top = m.max(axis=0)

@@ -1,15 +1,16 @@
-"""Which tokens a decode step activates, and with what scores: sources that can be exchanged.
+"""Exchangeable sources of sparsity: the tokens that a decode step activates, and their scores.
 
-A source sees the block table and answers with a mask over its storage and a score for each active token. PAM (MICRO
-2025) takes both from a published sparsity method at 8 times compression; which one, the paper leaves ambiguous, so that
-traces of any can be replayed, and a synthetic source can be fitted to them.
+A source reads the block table. It answers with a mask over its storage and a score for each active token. PAM (MICRO
+2025) takes both from a published sparsity method at 8 times compression, but is ambiguous about the method. Therefore
+this module replays traces of any method and fits a synthetic source to them.
 
 Trace files are JSON Lines. The first line is the header::
 
     {"format": "bankside-attention-trace", "version": 1, "requests": 2}
 
-Every other line is one decode step of one request: its number, the tokens in its context (the new one included), which
-of them are active (counted from 0), and, if known, their scores (attention weights averaged over heads and layers)::
+Every other line is one decode step of one request. It has the number of the request, the number of tokens in its
+context (the new token included), and the active tokens, counted from 0. If their scores are known, it has them too.
+Scores are attention weights averaged over heads and layers::
 
     {"request": 0, "context": 512, "tokens": [0, 3, 511], "scores": [0.2, 0.1, 0.7]}
 
@@ -55,7 +56,7 @@ class Activation:
 
 
 class SparsitySource(Protocol):
-    """Where activations come from."""
+    """Source of activations."""
 
     def added(self, table: KvTable, requests: np.ndarray) -> None:
         """New requests are in the table, with all tokens of their prompt."""
@@ -82,16 +83,17 @@ class DenseSource:
 
 @dataclass(frozen=True)
 class Locality:
-    """Parameters of the synthetic source. Each token has a probability of its own of being active at a step.
+    """Parameters of the synthetic source. Each token has its own probability to be active at a step.
 
     Attributes
     ----------
     compression : :class:`float`
         Tokens over active tokens, on average; 8 in PAM (section 7.1).
     spread : :class:`float`
-        Standard deviation of the logarithm of that probability before it is cut at 1: how much some tokens stand out.
+        Standard deviation of the logarithm of this probability before it is cut at 1: how much some tokens stand out.
     keep : :class:`float`
-        Probability that a token simply stays as it was in the step before, else it is drawn anew: locality in time.
+        Probability that a token stays as it was in the step before. Otherwise it is drawn anew. This gives locality in
+        time.
     sink, recent : :class:`int`
         First and last tokens of a context that are always active.
     """
@@ -124,10 +126,10 @@ def _mean_clipped(scale: np.ndarray, spread: float) -> np.ndarray:
 class SyntheticSource:
     """Activations with locality in time, from the parameters of :class:`Locality`.
 
-    Every token has a fixed probability ``min(1, c * exp(spread * z))``, with ``c`` such that a request has ``1 /
-    compression`` of its tokens active on average, ``sink`` and ``recent`` ones included. From step to step a token
-    stays as it is with probability ``keep``, which changes neither that mean nor any token's own probability. All
-    scores are 1, so the importance of a token approaches its probability.
+    Every token has a fixed probability ``min(1, c * exp(spread * z))``. With the factor ``c``, ``1 / compression`` of a
+    request's tokens are active on average, ``sink`` and ``recent`` tokens included. From step to step a token stays as
+    it was with probability ``keep``. This changes neither the mean nor the probability of any token. All scores are 1,
+    so the importance of a token approaches its probability.
     """
 
     def __init__(self, locality: Locality | None = None, seed: int = 1) -> None:
@@ -165,7 +167,7 @@ class SyntheticSource:
         table.extra["was_active"][places] = self.random.random(len(places), np.float32) < chance
 
     def settle(self, table: KvTable) -> None:
-        """Set the importance of every token to what it is on average after many steps: its probability."""
+        """Set the importance of every token to its probability, its average after many steps."""
         np.copyto(table.importance[:table.size], table.extra["probability"][:table.size])
         table.importance[self._forced(table)] = 1
 
@@ -177,7 +179,7 @@ class SyntheticSource:
         return np.concatenate([(start + first)[first < length], (start + last)[last >= 0]])
 
     def step(self, table: KvTable) -> Activation:
-        """Time in proportion to the tokens: one random number each."""
+        """The time is proportional to the number of tokens: one random number for each."""
         size, keep = table.size, np.float32(self.locality.keep)
         chance, active = table.extra["probability"][:size], table.extra["was_active"][:size]
         # One number decides both: below `keep` the token stays, from there to `keep + (1 - keep) chance` it is drawn.
@@ -224,7 +226,7 @@ def read_trace(path: str | os.PathLike[str]) -> list[list[TraceStep]]:
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: reason`` for the first line that is not as the module says.
+        ``file:line: reason`` for the first line that does not follow the format of the module's description.
     """
     where = os.fspath(path)
     requests: dict[int, list[TraceStep]] = {}
@@ -291,11 +293,11 @@ def _line(where: str, raw: bytes, number: int, requests: dict[int, list[TraceSte
 
 
 class ReplaySource:
-    """Activations of a trace file. Requests of the batch take the requests of the trace in turn, and begin again where
-    one ends.
+    """Activations of a trace file.
 
-    A batch whose context differs from the trace's is an error unless ``stretch``: positions are then scaled.
-    Scores are relative: an active token of average weight has 1, so that contexts of different lengths compare.
+    The requests of the batch take the requests of the trace in turn. A request of the trace begins again after its last
+    step. A context of the batch that differs from the trace's context is an error, unless ``stretch`` scales positions.
+    Scores are relative: an active token of average weight has score 1, so contexts of different lengths compare.
     """
 
     def __init__(self, trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], stretch: bool = False) -> None:
@@ -335,17 +337,17 @@ class ReplaySource:
 
 
 def fit(trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], *, sink: int = 4, recent: int = 16) -> Locality:
-    """Parameters of the synthetic source that reproduce a trace's share of active tokens and how they persist.
+    """Parameters of the synthetic source that reproduce a trace's fraction of active tokens and their persistence.
 
-    Tokens beyond ``sink`` and ``recent`` are compared with themselves one and two steps later. With ``m`` the share
-    active, ``A1`` and ``A2`` the share active at both times and ``M`` the mean square of a token's probability, the
-    source has ``A1 = M + keep (m - M)`` and ``A2 = M + keep^2 (m - M)``, which gives ``keep`` and ``M``; ``spread`` is
-    where the cut log-normal has that mean and mean square.
+    Tokens beyond ``sink`` and ``recent`` are compared with themselves one and two steps later. Let ``m`` be the active
+    fraction, ``A1`` and ``A2`` the fractions active at both times, and ``M`` the mean square of a token's probability.
+    The source has ``A1 = M + keep (m - M)`` and ``A2 = M + keep^2 (m - M)``. These equations give ``keep`` and ``M``.
+    With ``spread``, the cut log-normal distribution has this mean and mean square.
 
     Raises
     ------
     :exc:`ConfigError`
-        If no request has three steps, or nothing is active beyond the forced tokens.
+        If no request has three steps, or no token is active beyond the forced tokens.
     """
     requests = read_trace(trace) if isinstance(trace, (str, os.PathLike)) else [list(steps) for steps in trace]
     seen = active = ones = base = pairs1 = both1 = pairs2 = both2 = 0
@@ -354,7 +356,7 @@ def fit(trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], *, sink: 
         active += sum(len(step.tokens) for step in steps)
         low = sink
         masks = []
-        # The same tokens at every step: those that are never recent
+        # The same tokens at every step: tokens that are never recent
         high = steps[0].context - recent
         if high <= low:
             continue

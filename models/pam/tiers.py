@@ -1,16 +1,16 @@
-"""Time of one layer's attention in each tier, from where the active tokens lie.
+"""Time of one layer's attention in each tier, from the places of the active tokens.
 
-DRAM tiers (HBM, DDR). A group of banks (several, where they share commands and rows: ``TierFormat.lockstep``) works
-through the requests one after the other: for each, K of every tile with an active token, then V. The layout says which rows
-that opens. A visit to a row with ``n`` column reads takes what the timing engine measures for a long sequence of such
-visits; those costs add up because a visit ends with its precharge. Within an open row every bank reads its own columns,
-so the bank with the most active tokens decides.
+DRAM tiers (HBM, DDR). A bank group works through the requests one after the other. Groups that share commands and rows
+(``TierFormat.lockstep``) do so together. For each request they read K of every tile with an active token, then V. The
+layout determines the rows that this opens. The timing engine measures a long sequence of visits to rows, each with
+``n`` column reads. This gives the cost of one visit. Costs of visits add up because a visit ends with its precharge.
+Within an open row every bank reads its own columns, so the bank with the most active tokens decides.
 
-SSD. A channel reads each page that holds an active token once for all queries: array read and bus transfers overlap
-over the dies, as the engine times it; the controller's units take the data from its buffer.
+SSD. A channel reads each page that holds an active token once for all queries. Array reads and bus transfers overlap
+over the dies; the timing engine computes their time. The controller's units take the data from the controller's buffer.
 
-A bank group's reduction unit merges, for each query of a request, the partial results of its banks; a bank without tokens
-of the request sends the identity, which takes as long.
+For each query of a request, a bank group's reduction unit merges the partial results of its banks. A bank without
+tokens of the request sends the identity, which takes as long as a partial result.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class MemoryKey:
 
 
 def visit_cycles(memory: Memory, reads: int, pace: int = 0, refresh: bool = False) -> float:
-    """Memory cycles from one row to the next when every row gives ``reads`` columns, each bank in step.
+    """Memory cycles from one row to the next when every row gives ``reads`` columns and all banks run in step.
 
-    ``pace`` are the least cycles between reads, for a unit slower than the memory.
+    ``pace`` is the least number of cycles between reads, for a unit slower than the memory.
     """
     return _visit(MemoryKey(memory), reads, pace if pace > mac_interval(memory) else 0, refresh)
 
@@ -66,15 +66,17 @@ def _visit(key: MemoryKey, reads: int, pace: int, refresh: bool) -> float:
             program.command(MAC, row=row, column=column)
         return time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False).cycles
 
-    # With refresh over many intervals, whose share is the same for long and for short visits
+    # With refresh over many intervals, so that it takes the same fraction of long and short visits
     few, many = (_MANY, 2 * _MANY) if not refresh else (512, min(8192, memory.rows))
     return (cycles(many) - cycles(few)) / (many - few)
 
 
 @lru_cache(maxsize=256)
 def _pages(key: MemoryKey, reads: int) -> float:
-    """Cycles of a channel per page when each page gives ``reads`` columns: all dies read, one after the other is
-    emptied, each going on to its next page."""
+    """Cycles of a channel per page when each page gives ``reads`` columns.
+
+    All dies read. The bus empties one die after the other, and each emptied die goes on to its next page.
+    """
     memory = key.memory
     dies = [{"die": d, "plane": 0} for d in range(memory.levels["die"])]
 
@@ -93,7 +95,7 @@ def _pages(key: MemoryKey, reads: int) -> float:
 
 
 def page_cycles(memory: Memory, reads: int) -> float:
-    """Memory cycles of a flash channel per page of which ``reads`` columns are read, in a long sequence of pages."""
+    """Memory cycles of a flash channel per page in a long sequence of pages, with ``reads`` column reads a page."""
     return _pages(MemoryKey(memory), reads)
 
 
@@ -112,20 +114,19 @@ def _tokens(key: MemoryKey, command: str, rows: int, columns: int) -> float:
 
 
 def append_cycles(memory: Memory, rows: int, columns: int) -> float:
-    """Memory cycles to write a token of ``columns`` columns in each of ``rows`` rows of a bank, one token after the
-    other."""
+    """Memory cycles to write one token of a long sequence: ``columns`` columns in each of ``rows`` rows of a bank."""
     return _tokens(MemoryKey(memory), "WR", rows, columns)
 
 
 def exchange_cycles(memory: Memory, rows: int, columns: int) -> float:
-    """Memory cycles that a bank is kept by a token that leaves it and one that takes its place."""
+    """Memory cycles for which one token that leaves a bank and one that takes its place occupy the bank."""
     key = MemoryKey(memory)
     return _tokens(key, "RD", rows, columns) + _tokens(key, "WR", rows, columns)
 
 
 @dataclass(frozen=True)
 class TierWork:
-    """What one tier does for one head and one query of one layer; everything is in seconds or counts.
+    """Work of one tier for one head and one query of one layer, in seconds and counts.
 
     Attributes
     ----------
@@ -140,15 +141,15 @@ class TierWork:
     partials : :class:`int`
         Partial results that leave the banks: one for each tile of a request with an active token.
     bank_pairs, group_pairs, channel_pairs, device_pairs : :class:`int`
-        Combinations of a request with a bank, group, channel or device that has an active token of it.
+        Combinations of a request with a bank, group, channel or device that holds an active token of the request.
     busiest_bank_pairs, busiest_group_pairs, busiest_channel_pairs : :class:`int`
-        Those of banks, groups and requests of the busiest channel.
+        Pairs with banks of the busiest channel, pairs with its groups, and its requests.
     busiest_channel_tokens : :class:`int`
         Active tokens of the busiest channel.
     requests : :class:`int`
         Requests with an active token in the tier.
     imbalance : :class:`float`
-        Busiest part over the mean.
+        Time of the busiest part divided by the mean.
     """
 
     key_s: float = 0.0
@@ -188,8 +189,10 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
 
 
 def _largest_of(keys: np.ndarray, inner: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How often each key occurs, at most over its last ``inner`` values: ``(key // inner, largest count, all counts
-    summed)`` for sorted ``keys``."""
+    """Occurrences of each key in sorted ``keys``, for each value of ``key // inner``.
+
+    Returns these values, the largest number of occurrences of a key for each, and the sum of all.
+    """
     breaks = _starts(keys)
     counts = np.diff(np.append(breaks, len(keys)))
     outer = keys[breaks] // inner
@@ -203,7 +206,7 @@ class NearBank:
     Parameters
     ----------
     layout, memory
-        Places of tokens and the memory they are in.
+        Places of tokens, and the memory that holds the tokens.
     devices : :class:`int`
         Stacks or DIMMs of a share.
     token_bytes : :class:`int`
@@ -213,7 +216,7 @@ class NearBank:
     hides_gap : :class:`bool`
         Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
     partial_s, step_s : :class:`float`
-        Seconds of a bank group's reduction unit for one partial result, and for one query of a request beyond those.
+        Seconds of a bank group's reduction unit for one partial result, and for one query of a request in addition.
     """
 
     def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
@@ -225,7 +228,8 @@ class NearBank:
         self.partial_s, self.step_s, self.refresh = partial_s, step_s, refresh
         self.clock_s = memory.clock_ps * 1e-12
         self.groups = devices * layout.channels * layout.groups
-        #: Of K and V: rows that the tokens of a tile are divided over, visits to each, column reads a visit and token.
+        #: For K and V: rows that the tokens of a tile are divided over, visits to each, column reads per visit and
+        #: token.
         self.parts = [self._part(part) for part in range(2)]
 
     def _part(self, part: int) -> tuple[int, int, int]:
@@ -239,7 +243,7 @@ class NearBank:
         return 1, pieces // together, run * together
 
     def _cost(self, most: np.ndarray, reads: int) -> np.ndarray:
-        """Cycles of visits by the active tokens of their fullest bank."""
+        """Cycles of visits, from the number of active tokens in the fullest bank of each visit."""
         cost = np.zeros(int(most.max()) + 1)
         for n in np.unique(most).tolist():
             cost[n] = visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
@@ -276,7 +280,7 @@ class NearBank:
         partials = _distinct(np.sort((front * divided + sub) * banks + bank))
         in_group = partials // (banks * divided * tiles) % sets * layout.lockstep + partials % banks // layout.banks
         per_group = np.bincount(in_group, minlength=self.groups)
-        # A tile's softmax is hidden by the K of the next tile and the V of the one before, where there are any.
+        # The K of the next tile and the V of the tile before, where they exist, hide a tile's softmax.
         mean = (cycles[0] + cycles[1]) / np.maximum(phases, 1)
         waits = np.maximum(self.gap_cycles - (mean if self.hides_gap else 0), 0) * phases
         busy = cycles[0] + cycles[1] + waits
@@ -318,12 +322,12 @@ class Flash:
     Parameters
     ----------
     layout, memory
-        Places of tokens and the memory they are in.
+        Places of tokens, and the memory that holds the tokens.
     channels, devices : :class:`int`
         Flash channels and SSDs of a share.
     token_bytes, slot_bytes : :class:`int`
-        K and V of a token that an attention step reads from a page, and the room that they have in it: those of one head,
-        or of all heads of the share that lie together.
+        K and V of a token that an attention step reads from a page, and the space that they have in the page. They
+        belong to one head, or to all heads of the share that lie together.
     """
 
     def __init__(self, layout: TierFormat, memory: Memory, channels: int, devices: int, token_bytes: int,
@@ -336,7 +340,7 @@ class Flash:
         self.reads_of_token = max(1, -(-token_bytes // layout.access_bytes))
 
     def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
-        """Reading the pages of the active tokens; ``key_s`` is all of it, since K and V share the page."""
+        """Work to read the pages of the active tokens. ``key_s`` is the whole time, because K and V share the page."""
         if not len(request):
             return TierWork()
         layout = self.layout

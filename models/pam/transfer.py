@@ -1,7 +1,8 @@
 """Time of transfers through PAM's interface: its schedulers between the memories' controllers, without RTL.
 
-The unit's own clocks are those of ``gen.pam.interface``; the controllers are those of its bench: commands in order, rows of
-later ones opened ahead of their turn, every command at the first cycle that the timing engine's tables allow, no refresh.
+The unit takes the same clocks as ``gen.pam.interface``. The controllers behave like the controllers of its bench. They
+execute column commands in order and open the rows of later commands ahead of their turn. Every command issues in the
+first cycle that the timing engine's tables allow. There is no refresh.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CONTROLLER_QUEUE = 32
 
 #: Write commands whose data are not all read from the buffer.
 JOBS = 2
-#: Clocks from reading a beat from the buffer to its leaving.
+#: Clocks from the read of a beat from the buffer until the beat leaves.
 READ_TO_DATA = 2
 
 _NEVER = 1 << 60
@@ -34,7 +35,7 @@ _NEVER = 1 << 60
 
 @dataclass(frozen=True)
 class Command:
-    """A column access: its bank, row, the beats that must have come before it (writes), and whose it is."""
+    """A column access: its bank, its row, the beats that must have arrived before it (writes), and its owner."""
 
     bank: int
     row: int
@@ -46,7 +47,7 @@ class Command:
 class Controller:
     """A memory with its controller; cycles are the memory's.
 
-    ``openings``: rows opened, by bank. ``free_rows``: rows need not be opened at all.
+    ``openings``: number of rows opened, by bank. ``free_rows``: rows need not be opened at all.
     """
 
     memory: Memory
@@ -74,12 +75,12 @@ class Controller:
         return len(self.queue) < CONTROLLER_QUEUE
 
     def _wanted(self, command: Command) -> int:
-        """The command that ``command`` needs next: its row's closing or opening, or itself."""
+        """The command that ``command`` needs next: a precharge or an activation for its row, or itself."""
         target = self._targets[command.bank]
         return target if self.free_rows else int(next_command(self._image, self._rows, target, command.row, False))
 
     def _tick(self) -> int:
-        """One cycle; the next one in which anything can be issued, as things are."""
+        """Run one cycle; returns the next cycle in which a command can issue if nothing new arrives."""
         soonest, issued = _NEVER, False
         if self.queue:
             head = self.queue[0]
@@ -114,7 +115,7 @@ class Controller:
         return self.cycle if issued else max(self.cycle, soonest)
 
     def until(self, ps: float) -> None:
-        """Go on to a time."""
+        """Run all cycles up to a time."""
         while self.cycle * self.memory.clock_ps <= ps:
             self.next = self._tick()
             self.cycle = max(self.cycle, min(self.next, int(ps / self.memory.clock_ps) + 1))
@@ -130,7 +131,7 @@ class Transfer:
 
 
 def complete_latency(config: PamInterfaceConfig) -> int:
-    """Cycles from a token's last data beat to its offer to the receiver: the queue of complete tokens, and its target."""
+    """Cycles from a token's last data beat to its offer to the receiver: queue of complete tokens, then its target."""
     return {1: 1, 2: 1, 3: 2}.get(config.bundles, 3) + 1
 
 
@@ -140,12 +141,12 @@ def _scheduler(config: PamInterfaceConfig, side: MemorySide, depth: int, bank: i
 
 def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Controller | None = None,
                   destination: Controller | None = None) -> Transfer:
-    """Simulate transfers without stalls but those of the memories.
+    """Simulate transfers in which only the memories cause stalls.
 
     Parameters
     ----------
-    config : whose sides are tiers of :data:`bankside.constraints.pam_layout.TIERS`
-    source, destination : controllers not used before; those of the tiers' memories by default
+    config : its sides are tiers of :data:`bankside.constraints.pam_layout.TIERS`
+    source, destination : controllers not used before; by default, controllers of the tiers' memories
     """
     near, far = config.source, config.destination
     source = source or Controller(load_memory(TIERS[near.format].memory), False)
@@ -157,7 +158,7 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
     members: list[list[int]] = [[] for _ in range(number[-1] + 1)]
     for token, bundle in enumerate(number):
         members[bundle].append(token)
-    # What each scheduler orders: bundles where commands reach several chips, else tokens.
+    # Items that a scheduler orders: bundles where commands reach several chips, else tokens.
     read = members if near.chips > 1 else [[token] for token in range(len(tokens))]
     unread, unwritten = [len(them) for them in members], [1 if far.chips > 1 else len(them) for them in members]
     read_beats = near.layout.accesses_of_token(config.token_bytes) * near.beats
@@ -170,7 +171,7 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
     offers: deque[tuple[int, int, int, int]] = deque()  # from which cycle, group, slot, bundle
     receiving: list[int] = []                           # bundle of each item that the receiver took
     jobs: deque[int] = deque()                          # cycle in which the last beat of each command is read
-    taken = -1                                          # the last of these
+    taken = -1                                          # the last of these cycles
     leaving: deque[int] = deque()                       # cycle in which each beat leaves
     freeing: list[tuple[int, int]] = []                 # cycle from which places are free again, and how many
     while destination.columns < commands:
@@ -230,7 +231,7 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
             bundle = receiving[access.token]
             unwritten[bundle] -= access.last
             if access.last and not unwritten[bundle]:
-                # A place is free when its last beat is read; that of a bundle when the last tag is.
+                # A place is free when its last beat is read; a place of a bundle is free when the last tag is read.
                 after = 1 if far.chips == 1 else READ_TO_DATA + len(members[bundle]) + 1
                 heappush(freeing, (taken + after, config.chips))
         receiver.step(offer, writes)
@@ -249,7 +250,7 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
 
 def _pass(cycle: int, clock_ps: float, schedulers: tuple[SchedulerModel, SchedulerModel],
           memories: tuple[Controller, Controller], limit: int) -> int:
-    """Pass over cycles in which nothing happens; the one to go on with."""
+    """Skip cycles in which nothing happens; returns the cycle to go on with."""
     for memory in memories:
         if memory.queue:
             limit = min(limit, math.ceil(memory.next * memory.memory.clock_ps / clock_ps))

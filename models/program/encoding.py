@@ -46,15 +46,15 @@ class _Begin:
 
 
 def encode_program(program: Program, encoding: ProgramEncoding, *, first: int = 0, layer: bool = False) -> np.ndarray:
-    """Words of a program and of its end, from line ``first`` of the buffer on.
+    """Words of a program and of its end line, from line ``first`` of the buffer on.
 
-    A command with an operand ``slot`` has a virtual row: ``row`` counts the rows of the request in that slot, itself
-    counted from the slot that the run is started with. Names of stages are dropped, and so are loops without commands.
+    A command with an operand ``slot`` has a virtual row: ``row`` counts the rows of the request in that slot. Slots
+    count from the slot with which the run starts. Names of stages are dropped, and so are loops without commands.
 
     Parameters
     ----------
-    first : line that the program will be written to; nothing in the words depends on it, but whether they fit
-    layer : the program is one loop, over the layers of a model; its body is encoded, to be run for the current layer
+    first : line to which the program will be written; it decides whether the words fit, but changes no word
+    layer : the program is one loop over the layers of a model; its body is encoded, to run for the current layer
 
     Returns
     -------
@@ -64,8 +64,9 @@ def encode_program(program: Program, encoding: ProgramEncoding, *, first: int = 
     Raises
     ------
     :exc:`ConfigError`
-        For what the encoding cannot say: a wait, unknown commands or operands, values that do not fit, loops nested too
-        deeply or with a divisor that is no power of two, a program that does not fit the buffer.
+        If the encoding cannot express the program: a wait, unknown commands or operands, values that do not fit. Also
+        for loops that are nested too deeply or have a divisor that is not a power of two. Also if the program does not
+        fit the buffer.
     """
     lines: list[_Line] = []
     body: Sequence[Node] = tuple(_flat(program.body))
@@ -76,7 +77,7 @@ def encode_program(program: Program, encoding: ProgramEncoding, *, first: int = 
         body, outer = tuple(_flat(body[0].body)), 1
 
     def visit(nodes: Sequence[Node], depth: int, begun: list[_Begin]) -> None:
-        """``begun``: loops that begin with the next command; emptied by it."""
+        """Encode nodes. ``begun`` has the loops that begin with the next command, which empties it."""
         for node in nodes:
             if isinstance(node, Loop):
                 inner = tuple(_flat(node.body))
@@ -156,7 +157,7 @@ def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int
 
 
 def _place(lines: list[_Line], line: _Line, begun: list[_Begin], encoding: ProgramEncoding) -> None:
-    """Append a command; what of its loops and modifiers does not fit its line goes into lines before it."""
+    """Append a command. Loops and modifiers that do not fit its line go into lines before it."""
     def append(line: _Line) -> None:
         for begin in line.loops:
             begin.line = len(lines)
@@ -164,7 +165,8 @@ def _place(lines: list[_Line], line: _Line, begun: list[_Begin], encoding: Progr
 
     loops, modifiers, room = list(begun), line.modifiers, encoding.prefix_words
     while (beyond := len(loops) + len(modifiers) - room) > 0:
-        # As little as can be: loops, best of all the outermost alone, since its iterations begin behind this line.
+        # Take as little as possible, loops first. Best is the outermost loop alone: its iterations begin behind this
+        # line.
         taken = (beyond - 1) % room + 1
         more = _Line(MORE, loops[:taken], modifiers[:max(0, taken - len(loops))])
         loops, modifiers = loops[len(more.loops):], modifiers[len(more.modifiers):]
@@ -221,17 +223,18 @@ def _loop(word: int, encoding: ProgramEncoding) -> tuple[object, int]:
 
 
 def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0, layers: int | None = None) -> Program:
-    """The program in lines ``first`` and following; for one of :func:`encode_program`, :func:`canonical` of that program.
+    """The program in lines ``first`` and following. For words of :func:`encode_program` it is its :func:`canonical`
+    form.
 
     Parameters
     ----------
     words : array of shape ``(lines, line_words)``
-    layers : if given, the program is for the current layer, and becomes the body of a loop over so many
+    layers : if given, the program is for the current layer, and becomes the body of a loop over this number of layers
 
     Raises
     ------
     :exc:`ConfigError`
-        ``line N: reason`` for words that are no program.
+        ``line N: reason`` for words that are not a program.
     """
     outer = 0 if layers is None else 1
     stack: list[tuple[object, int, list[Node]]] = [(0, -1, [])]
@@ -312,7 +315,7 @@ def canonical(program: Program) -> Program:
 
 
 def listing(words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0) -> Iterator[str]:
-    """Lines of an encoded program for people: number, words, what they say."""
+    """Readable lines of an encoded program: number, words, and their meaning."""
     for number, line in enumerate(words, first):
         fields, prefix = decode_line(line, encoding)
         parts = []

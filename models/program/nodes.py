@@ -13,7 +13,7 @@ __all__ = ["Affine", "Command", "Loop", "Newest", "Node", "Stage", "Tokens", "Wa
 
 
 def integer(what: str, value: object) -> int:
-    """``value`` as a Python int; NumPy integers are integers, booleans and floats are not."""
+    """``value`` as a Python int. NumPy integers are allowed, booleans and floats are not."""
     if isinstance(value, bool):
         raise TypeError(f"{what} must be an integer, not {value!r}")
     try:
@@ -24,14 +24,15 @@ def integer(what: str, value: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """``base`` and multiples of floor(newest / divisor): where the newest token of a request belongs.
+    """``base`` plus multiples of floor(newest / divisor): the place of the newest token of a request.
 
-    ``newest`` is the number of that token, counted from 0, of the request that a program is run for. It is the base of an
-    :class:`Affine` operand of a program that is not bound (:meth:`Program.bind`); nothing takes it for a number before.
+    ``newest`` is the number of the newest token, counted from 0, of the request for which a program runs. A
+    :class:`Newest` is the base of an :class:`Affine` operand in a program that is not bound. It has no value before
+    :meth:`Program.bind`.
 
     Attributes
     ----------
-    terms : divisor, a power of two, and multiple of each; sorted, no multiple 0
+    terms : divisor (a power of two) and multiple of each term, sorted; no multiple is 0
     """
 
     base: int
@@ -48,7 +49,7 @@ class Newest:
         object.__setattr__(self, "terms", tuple(sorted((d, times) for d, times in totals.items() if times)))
 
     def at(self, tokens: int) -> int:
-        """The value for a request of so many tokens, at least 1."""
+        """The value for a request of ``tokens`` tokens, at least 1."""
         if tokens < 1:
             raise ConfigError(f"an operand is {self}, but the request has no token")
         return self.base + sum(times * ((tokens - 1) // divisor) for divisor, times in self.terms)
@@ -98,7 +99,7 @@ class Affine:
         object.__setattr__(self, "strides", strides)
 
     def at(self, indices: Sequence[int]) -> int:
-        """Value at the given loop indices (at least as many as there are strides)."""
+        """Value at the given loop indices (at least one for each stride)."""
         return self.base + sum(stride * index for stride, index in zip(self.strides, indices, strict=False))
 
     def bounds(self, counts: Sequence[int]) -> tuple[int, int]:
@@ -125,10 +126,10 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Count of a loop that is known when the program is run: ``ceil(tokens / divisor) + offset``, at least 0.
+    """Count of a loop that is known only when the program runs: ``ceil(tokens / divisor) + offset``, at least 0.
 
-    ``tokens`` are those of the request in ``slot``, counted from the slot that the program is run for. A program with such
-    counts is bound to numbers of tokens (:meth:`Program.bind`) before anything that needs a number reads it.
+    ``tokens`` is the number of tokens of the request in ``slot``, counted from the slot for which the program runs. A
+    program with such counts must be bound to numbers of tokens (:meth:`Program.bind`) before a reader needs numbers.
     """
 
     divisor: int
@@ -142,7 +143,7 @@ class Tokens:
             raise ConfigError(f"a count by tokens needs a divisor of at least 1 and a slot of at least 0, not {self}")
 
     def at(self, tokens: int) -> int:
-        """The count for so many tokens."""
+        """The count for ``tokens`` tokens."""
         return max(0, -(-tokens // self.divisor) + self.offset)
 
     def __str__(self) -> str:
@@ -158,7 +159,7 @@ class Tokens:
 class Command:
     """One command of the memory, with operands affine in the indices of the enclosing loops.
 
-    ``Command("MAC_AB", row=Affine(4, (1,)), column=0)``. Which operands a command has is the memory's matter.
+    ``Command("MAC_AB", row=Affine(4, (1,)), column=0)``. The memory determines the operands of a command.
     """
 
     op: str
@@ -199,7 +200,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The next command issues at least ``cycles`` memory clock cycles after the one before.
+    """The next command issues at least ``cycles`` memory clock cycles after the command before.
 
     A unit beside a bank cannot stall the memory, so a compiler inserts the unit's latency. Waits in a row add up.
     """
@@ -233,12 +234,12 @@ class Loop:
         object.__setattr__(self, "_hash", hash((self.count, self.body)))
 
     def __hash__(self) -> int:
-        return self._hash  # a tree of loops is looked up often
+        return self._hash  # trees of loops are often looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A named part of a program, for reports: timing is told per stage. Not a loop level."""
+    """A named part of a program: reports give the timing of each stage. A stage is not a loop level."""
 
     name: str
     body: tuple[Node, ...]

@@ -1,4 +1,4 @@
-"""A program, and the builder that reads like the algorithm."""
+"""Programs, and a builder whose code reads like the algorithm."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Index", "Program"]
 
 
 class Index:
-    """An integer expression in loop indices, as written in the ``with`` block of a loop: ``2 * t + base``; and in the
-    number of the newest token (:meth:`Program.newest`).
+    """An integer expression in loop indices, as written in the ``with`` block of a loop: ``2 * t + base``.
 
-    Sums and integer multiples only; anything else is not affine and raises :exc:`TypeError`.
+    It may also contain the number of the newest token (:meth:`Program.newest`). Only sums and integer multiples are
+    allowed. Anything else is not affine and raises :exc:`TypeError`.
     """
 
     __slots__ = ("base", "terms")
@@ -73,8 +73,8 @@ class Program:
                 p.command("MAC_AB", row=base + t, column=c)
             p.wait(12)
 
-    Everything but :meth:`expand` and :meth:`operands` takes time in proportion to the text, not to loop counts. Two
-    programs with the same nodes are equal.
+    All methods except :meth:`expand` and :meth:`operands` take time in proportion to the length of the text, not to
+    loop counts. Two programs with the same nodes are equal.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Program:
     # Building ----------------------------------------------------------------------------------------------------
 
     def command(self, op: str, /, **operands: Operand | Affine) -> None:
-        """Append a command. Operands are integers or expressions in the indices of the loops around it."""
+        """Append a command. Operands are integers or expressions in the indices of the enclosing loops."""
         self._stack[-1].append(Command(op, {name: self._affine(op, name, v) for name, v in operands.items()}))
 
     def wait(self, cycles: int) -> None:
@@ -111,8 +111,11 @@ class Program:
         self._stack[-1].append(node)
 
     def newest(self, divisor: int = 1, modulus: int | None = None) -> Index:
-        """Number of the newest token of the request that the program is run for, counted from 0, over ``divisor`` (rounded
-        down), and with ``modulus`` the remainder of that. Both must be powers of two."""
+        """Number of the newest token of the request for which the program runs, counted from 0.
+
+        The number is divided by ``divisor`` and rounded down. With ``modulus``, the result is the remainder of this
+        quotient. Both must be powers of two.
+        """
         if modulus is None:
             return Index(0, {Newest(0, ((divisor, 1),)): 1})
         return self.newest(divisor) - modulus * self.newest(divisor * modulus)
@@ -138,12 +141,12 @@ class Program:
         self._stack[-1].extend(shift(body, len(self._loops), affine))
 
     def bind(self, tokens: int | Sequence[int]) -> Program:
-        """The program for requests of so many tokens (a number for every slot, or the one of slot 0).
+        """The program for requests with these numbers of tokens (one for every slot, or a single number for slot 0).
 
         Raises
         ------
         :exc:`ConfigError`
-            If a loop counts by the tokens of a slot that has none.
+            If a loop counts by the tokens of a slot without a number.
         """
         known = (tokens,) if np.ndim(tokens) == 0 else tuple(tokens)  # type: ignore[arg-type]
 
@@ -192,7 +195,7 @@ class Program:
         return tuple(self._stack[0])
 
     def counts(self) -> dict[str, int]:
-        """How often each command is executed, by name; in closed form."""
+        """Number of executions of each command, by name; in closed form."""
         total: Counter[str] = Counter()
 
         def visit(body: Sequence[Node], times: int) -> None:
@@ -208,7 +211,7 @@ class Program:
         return {op: count for op, count in total.items() if count}
 
     def commands(self) -> Iterator[tuple[Command, tuple[int, ...]]]:
-        """Every command of the text once, with the counts of the loops around it, outermost first."""
+        """Every command of the text once, with the counts of the enclosing loops, outermost first."""
 
         def visit(body: Sequence[Node], loops: tuple[int, ...]) -> Iterator[tuple[Command, tuple[int, ...]]]:
             for node in body:
@@ -241,7 +244,7 @@ class Program:
     def operands(self, op: str) -> dict[str, np.ndarray]:
         """Operand values of every execution of ``op``: for each operand an int64 array in program order.
 
-        The arrays are as long as ``counts()[op]``, and aligned with ``Timing.issue_cycles(op)``.
+        The arrays have the length ``counts()[op]`` and are aligned with ``Timing.issue_cycles(op)``.
 
         Raises
         ------
@@ -277,7 +280,7 @@ class Program:
     def __eq__(self, other: object) -> bool:
         return self.body == other.body if isinstance(other, Program) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # a program grows
 
     def __str__(self) -> str:
         lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The text of a program, as ``str(program)`` writes it, back to the program."""
+"""Reading a program from its text, as ``str(program)`` writes it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .program import Program
 
 __all__ = ["parse_program", "read_program"]
 
-#: Size of a file, and loops and stages within each other.
+#: Greatest size of a file in bytes, and greatest nesting of loops and stages.
 MAX_BYTES = 1 << 26
 MAX_DEPTH = 64
 
-_DIGITS = 20                  # of a number: far beyond what any operand can be
+_DIGITS = 20                  # of a number: far beyond any operand
 _LOOP = re.compile(r"loop\s+i(\d+)\s*<\s*(\S+)")
 _TOKENS = re.compile(r"tokens/(\d{1,20})([+-]\d{1,20})?(?:@(\d{1,20}))?")
 _TERM = re.compile(r"([+-]?)(?:(\d+)\*)?(?:i(\d+)|t/(\d+))|([+-]?)(\d+)")
 _OPERAND = re.compile(r"([^\s=]+)=(\S+)")
 
-#: Told every command with the counts of the loops around it; raises :exc:`ConfigError` if it is not possible.
+#: Called with every command and the counts of the enclosing loops; raises :exc:`ConfigError` for an impossible command.
 Check = Callable[[Command, tuple[int, ...]], None]
 
 
@@ -35,21 +35,26 @@ def read_program(path: str | os.PathLike[str], check: Check | None = None) -> Pr
 def parse_program(text: str, where: str = "program", check: Check | None = None) -> Program:
     """The program of a text: ``parse_program(str(program)) == program``.
 
-    A line is ``loop i0 < 8`` (or ``< tokens/256+1@0``, see :class:`Tokens`), ``stage NAME``, ``wait 12`` or a command with
-    its operands, ``RD row=4+2*i0 bank=0`` (or ``row=4+t/256``, see :class:`Newest`); what
-    belongs to a loop or stage is indented below it. Empty lines, and what is behind a ``#``, are comments.
+    A line has one of these forms:
+
+    - ``loop i0 < 8``, or ``loop i0 < tokens/256+1@0`` (see :class:`Tokens`)
+    - ``stage NAME``
+    - ``wait 12``
+    - a command with its operands: ``RD row=4+2*i0 bank=0``, or ``RD row=4+t/256`` (see :class:`Newest`)
+
+    The body of a loop or stage is indented below it. Empty lines and text behind a ``#`` are comments.
 
     Parameters
     ----------
     where : names the text in errors
-    check : called for every command, for errors of what reads the program
+    check : called for every command, to raise errors of the program's reader
 
     Raises
     ------
     :exc:`ConfigError`
         ``where:line: reason``.
     """
-    # Of each open block: its indentation (None until its first line), its nodes, what is made of them.
+    # For each open block: its indentation (None until its first line), its nodes, and the function that makes its node.
     blocks: list[tuple[list[int | None], list[Node], Callable[[tuple[Node, ...]], Node] | None]] = [([0], [], None)]
     counts: list[int] = []
     loops: list[bool] = []
@@ -81,7 +86,7 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
                 if inside[0] == indent:
                     break
                 if len(blocks) == 1 or (inside[0] is not None and indent > inside[0]):
-                    raise ConfigError("indented by what belongs to no loop or stage")
+                    raise ConfigError("the line is indented, but belongs to no loop or stage")
                 close()
             loop = _LOOP.fullmatch(words)
             if loop:

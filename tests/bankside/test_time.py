@@ -261,7 +261,7 @@ BAD_FILES = {
     "other memory": (b"AiM EOC\n", ("--memory", "hbm3-5.2"), r"hbm3-5.2: not an AiM device: no command "),
     "unknown memory": (b"AiM EOC\n", ("--memory", "gddr6"), r"unknown memory 'gddr6'; did you mean 'gddr6-"),
     "unknown quirks": (b"AiM EOC\n", ("--quirks", "aim"), r"gddr6-aim: unknown quirks 'aim' \(valid: aim-simulator\)"),
-    "quirks and refresh": (b"AiM EOC\n", ("--refresh", *SIMULATOR), r"refresh goes without its quirks"),
+    "quirks and refresh": (b"AiM EOC\n", ("--refresh", *SIMULATOR), r"refresh cannot be combined with its quirks"),
     "unknown format": (b"AiM EOC\n", ("--format", "aims"), r"unknown format 'aims'; did you mean 'aim'\?"),
     "another format": (b"AiM EOC\n", ("--format", "attacc"), r"t:1: unknown operation 'AiM'"),
     "attacc": (b"PIM_MAC_AB 0x0\nPIM_MAC_XY 0x0\n", (), r"t:2: unknown operation 'PIM_MAC_XY'; did you mean 'PIM_MAC_"),

@@ -246,7 +246,7 @@ def test_what_ships_can_be_based_on_by_name(tmp_path):
     ("nRAS: 20", "nRAS: nRC", r"fast\.yaml:7: nRAS: defined by itself: nRC -> nRAS -> nRC$"),
     ("nRCD: 9", "nCCD: 1, nTRP: 3", r"fast\.yaml:7: unknown timing 'nTRP'"),
     ("clock: {period_ps: 500, source: made up too}", "clock: {period_ps: 500}",
-     r"fast\.yaml:4: missing key 'clock\.source': numbers other than those of small\.yaml need a source of their own$"),
+     r"fast\.yaml:4: missing key 'clock\.source': numbers that differ from small\.yaml need a source of their own$"),
     ("clock: {period_ps", "clock: {periods_ps", r"fast\.yaml:4: unknown key 'clock.periods_ps'; did you mean 'period_ps'"),
     ("source: made up too\nclock", "clock", r"fast\.yaml:1: missing key 'source'$"),
     ("name: fast\n", "", r"fast\.yaml:1: missing key 'name'$"),

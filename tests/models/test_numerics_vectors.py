@@ -260,5 +260,5 @@ def test_files_that_can_not_be_opened(tmp_path):
         read_vectors(tmp_path, [FP16], FP16)
     with pytest.raises(ConfigError, match="is a directory$"):
         write_vectors(tmp_path, [np.zeros(1, int)], [FP16])
-    with pytest.raises(ValueError, match="^Columns must be as many as formats and equally long, not "):
+    with pytest.raises(ValueError, match="^Columns must have one format each and equal lengths, not "):
         write_vectors(tmp_path / "v.txt", [np.zeros(1, int), np.zeros(2, int)], [FP16, FP16])

@@ -106,7 +106,7 @@ def test_words_that_are_no_program():
 
 
 @pytest.mark.parametrize(("fields", "message"), [
-    ({"line_words": 4}, "a line must have more than 4 words, those of a command, not 4 .*"),
+    ({"line_words": 4}, "a line must have more than the 4 words of a command, not 4 .*"),
     ({"stride_bits": 24, "nesting": 8, "slots": 1, "line_words": 16}, None),
     ({"entry_bits": 14}, "entry_bits must be more than row_bits .14., not 14"),
     ({"command_bytes": 100}, "command_bytes must be at least two lines .*"),
