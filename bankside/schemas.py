@@ -1,7 +1,7 @@
-"""JSON Schemas of what commands print with ``--json``: ``bankside schema COMMAND``.
+"""JSON Schemas of the output of commands with ``--json``: ``bankside schema COMMAND``.
 
-Each class is a kind of result. Keys that are not declared are errors, so the schemas say everything that is there; what a
-unit measures and what a system breaks its figures down to is open, because installed packages add their own.
+Each class is a kind of result. Undeclared keys are errors, so the schemas list all keys. The measurements of a unit and
+the breakdowns of a system are open, because installed packages add their own.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def _key(text: str, **options: Any) -> Any:
 
 
 class Input(_Part):
-    """A file, a record or sources that a result is made from."""
+    """A file, a record or sources from which a result is made."""
 
     kind: str = _key("memory file, measurement record, sources, Verilog ...")
     name: str = _key("path of a file as it was given, from `bankside/` on for one of the package; else a name")
-    sha256: str = _key("of the contents; of sources the first 32 digits of the digest of their definitions")
-    command: str | None = _key("record: makes the measurement again", default=None)
-    made_from: dict[str, str] | None = _key("record: digests and versions that it was made from", default=None)
+    sha256: str = _key("of the contents; for sources the first 32 digits of the digest of their definitions")
+    command: str | None = _key("record: command that makes the measurement again", default=None)
+    made_from: dict[str, str] | None = _key("record: digests and versions from which it was made", default=None)
     verilog_sha256: str | None = _key("record: of the Verilog that was measured", default=None)
-    tools: dict[str, str] | None = _key("record: versions of the tools that measured", default=None)
+    tools: dict[str, str] | None = _key("record: versions of the measuring tools", default=None)
 
 
 class Envelope(_Part):
@@ -53,14 +53,14 @@ class Envelope(_Part):
     version: Literal[1] = Field(alias="schema", description="version of these keys")
     command: str = _key("the command that made the result")
     tools: dict[str, str] = _key("versions of the tools that decide the result")
-    notes: list[str] = _key("what a reader of the figures should know")
-    warnings: list[str] = _key("what may be wrong with what was asked for")
-    inputs: list[Input] = _key("all that the result is made from")
+    notes: list[str] = _key("remarks for readers of the figures")
+    warnings: list[str] = _key("possible problems of the request")
+    inputs: list[Input] = _key("everything from which the result is made")
 
 
 class _Selected(Envelope):
     unit: str
-    preset: str | None = _key("published configuration that it is, or was changed from")
+    preset: str | None = _key("published configuration; null if any key differs")
     config_hash: str = _key("first 16 digits of the SHA-256 of unit and configuration")
     config: dict[str, Any] = _key("the configuration in full")
 
@@ -72,7 +72,7 @@ class Parallelism(_Part):
 
 
 class Spread(_Part):
-    """Of all requests, in ms."""
+    """Distribution over all requests, in ms."""
 
     mean: float
     p50: float
@@ -98,7 +98,7 @@ class CacheSize(_Part):
 
 
 class Doctor(Envelope):
-    ok: bool = _key("nothing that is needed is missing")
+    ok: bool = _key("all required tools are installed")
     checks: list[Check]
     cache: CacheSize
 
@@ -145,7 +145,7 @@ class Gen(Envelope):
     files: list[str]
 
 
-#: Keys that ``sim`` adds to what a unit's bench measures. Of the workload there are also the options of the unit.
+#: Keys that ``sim`` adds to the measurements of a unit's bench, beside the options of the unit's workload.
 _SIM = {"seed": (int, _key("of data and stalls")),
         "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
         "differences": (list[Any], _key("the first vectors that differ", default=[])),
@@ -169,8 +169,8 @@ class Synth(_Selected):
 
     library: str
     effort: Literal["area", "balanced", "speed"]
-    area_um2: float = _key("memories that are macros estimated")
-    area_ge: float = _key("in gate equivalents: areas of a two-input NAND")
+    area_um2: float = _key("macros of memories are estimates")
+    area_ge: float = _key("in gate equivalents, each the area of a two-input NAND")
     sequential_ge: float
     combinational_ge: float
     flip_flops: int
@@ -185,7 +185,7 @@ class Synth(_Selected):
 class SynthAll(Envelope):
     """``bankside synth PATTERN``."""
 
-    results: list[dict[str, Any]] = _key("each as the result of one unit, without what all results have")
+    results: list[dict[str, Any]] = _key("each as the result of one unit, without the keys of all results")
 
 
 class View(_Part):
@@ -254,7 +254,7 @@ class Split(_Part):
     tensor: int
     pipeline: int
     throughput_tok_s: float | None
-    why: str | None = _key("why it is none")
+    why: str | None = _key("reason if the split has no throughput")
 
 
 class Eval(Envelope):
@@ -271,16 +271,16 @@ class Eval(Envelope):
     throughput_tok_s: float = _key("tokens of all requests per second")
     energy_mj_per_token: float
     breakdown_ms: dict[str, float] = _key("`tpot_ms` by operator")
-    energy_breakdown_mj: dict[str, float | str] = _key("by component; words for one that is not modelled")
+    energy_breakdown_mj: dict[str, float | str] = _key("by component; a text for a component that is not modelled")
     capacity: Capacity
     parallelism: Parallelism
     area: DieArea | None
     unit: dict[str, Any] | None
     attention: dict[str, Any] | None
     utilisation_percent: float | None
-    records: list[str] = _key("names of the measurement records that it rests on")
+    records: list[str] = _key("names of the measurement records on which it rests")
     assumptions: list[str]
-    splits: list[Split] | None = _key("that `--split` tried", default=None)
+    splits: list[Split] | None = _key("splits that `--split` tried", default=None)
 
 
 class EvalWorkload(Envelope):
@@ -349,12 +349,12 @@ class Compile(Envelope):
     system: str
     tokens: int
     parallelism: Parallelism
-    layers: int = _key("of a pipeline stage")
+    layers: int = _key("layers of a pipeline stage")
     patterns: list[str]
     operators: list[Operator]
     registers: int
     virtual_rows: int
-    not_measured: list[str] = _key("commands that measure what the program's times lack")
+    not_measured: list[str] = _key("commands that make missing measurements for the program's times")
     program: Compiled | None = None
 
 
@@ -377,14 +377,14 @@ class Batch(_Part):
 class KvCache(_Part):
     capacity_tokens: int
     block_tokens: int
-    mean: float = _key("share of the capacity")
+    mean: float = _key("fraction of the capacity")
     peak: float
 
 
 class Limits(_Part):
     tpot_ms: float | None
     ttft_ms: float | None
-    met: float = _key("share of the requests")
+    met: float = _key("fraction of the requests")
     goodput_requests_s: float
     goodput_tok_s: float
 
@@ -428,7 +428,7 @@ class Serve(Envelope):
     parallelism: Parallelism | dict[str, int]
     search: Search | None
     records: list[str]
-    seconds: float = _key("that the simulation took")
+    seconds: float = _key("duration of the simulation")
     files: dict[str, str]
 
 
@@ -468,9 +468,9 @@ class ClaimRow(_Part):
     unit: str | None
     ratio: Any
     verdict: Literal[*VERDICTS]  # type: ignore[valid-type]
-    tolerance: str | None = _key("how far ours may be off, and why")
+    tolerance: str | None = _key("largest allowed difference of our value, with the reason")
     why: str
-    basis: Any = _key("what ours rests on")
+    basis: Any = _key("basis of our value")
 
 
 class Repro(Envelope):
@@ -487,18 +487,19 @@ class Figure(Repro):
     """``bankside repro PAPER --figure NAME``."""
 
     figure: str = _key("file of the picture")
-    series: dict[str, Any] | None = _key("ours for panels whose values the paper does not print", default=None)
+    series: dict[str, Any] | None = _key("our values for panels whose values the paper does not print", default=None)
 
 
 class Calibrate(Envelope):
     system: str
     model: str
-    x: float
-    y: float
-    equal: bool
+    x: float = _key("importance of a token in HBM over the importance of a token in the SSD")
+    y: float = _key("importance of a token in DDR over the importance of a token in the SSD")
+    tier_us: dict[str, float] = _key("time of a layer's attention by tier, with these ratios")
+    rounds: int = _key("number of the round whose ratios these are, counted from 1")
+    equal: bool = _key("whether the slowest tier takes at most a tenth longer than the fastest")
     conditions: str
-    rounds: list[dict[str, Any]] | list[list[Any]]
-    file: str | None
+    file: str | None = _key("table of ratios that was written")
 
 
 class FittedActivations(Envelope):
@@ -534,7 +535,7 @@ class Crossover(_Part):
 
 class SweepRow(_Part):
     point: dict[str, str] = _key("the combination")
-    values: dict[str, float] = _key("numbers of its results; those of parts by dotted key")
+    values: dict[str, float] = _key("numbers of its results; numbers of parts by dotted key")
     records: list[str]
     error: str | None = _key("why the combination was refused")
 
@@ -542,16 +543,16 @@ class SweepRow(_Part):
 class Sweep(Envelope):
     target: str
     file: str
-    resumed: int = _key("rows of an earlier run that was cut off")
+    resumed: int = _key("rows taken from an interrupted run")
     refused: int
     rows: list[SweepRow]
     pareto: list[str] | None
     picture: str | None
-    front: list[int] | None = _key("places of the rows that none beats")
+    front: list[int] | None = _key("places of the rows that no other row beats")
 
 
 class Demo(Envelope):
-    crossover: Crossover = _key("with which models and contexts the units win")
+    crossover: Crossover = _key("models and contexts with which the units win")
     evaluations: list[dict[str, Any]]
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]
@@ -562,8 +563,8 @@ class Demo(Envelope):
 
 class Rtl(Envelope):
     folder: str
-    files: list[str] = _key("that were written")
-    differ: list[str] = _key("with `--check`: that are not what the generators produce")
+    files: list[str] = _key("files that were written")
+    differ: list[str] = _key("with `--check`: files that differ from the output of the generators")
 
 
 class RecordState(_Part):
@@ -603,7 +604,7 @@ class Cache(Envelope):
 
 
 class RestsOn(_Part):
-    """Something that a result rests on."""
+    """Something on which a result rests."""
 
     kind: str
     name: str
@@ -634,7 +635,7 @@ class Bench(Envelope):
     results: list[Benchmark]
 
 
-#: Kinds of results of each command; those of ``sim`` are made from the units that are installed.
+#: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),

@@ -98,7 +98,7 @@ class LinkSpec(Strict):
 
 
 class Network(Strict):
-    """Between nodes: every GPU has a link of its own, to the GPU of the same number in each other node."""
+    """Links between nodes: every GPU has a link of its own, to the GPU of the same number in each other node."""
 
     gb_s_per_gpu: float = Field(ge=0, strict=False, description="bandwidth of a GPU's link, one direction")
     latency_us: float = Field(ge=0, le=1e6, strict=False, description="of a message")
@@ -140,7 +140,7 @@ class Band(Strict):
 
 
 class LogicNode(Strict):
-    """Area of the two-input NAND gate of a logic process, and the energy of switching over that at 45 nm."""
+    """Area of the two-input NAND gate of a logic process, and its switching energy relative to 45 nm."""
 
     nand2_um2: Band
     energy_factor: float = _positive("energy of the same switching over that at 45 nm")
@@ -162,8 +162,8 @@ class DieBudget(Strict):
     units_per_die: int = _count("processing units on one die")
     budget_percent: float = Field(gt=0, le=100, strict=False, description="published share of the die, all parts")
     reference_unit_mm2: float = _positive("published area of one unit")
-    other_mm2: float = Field(ge=0, le=1e6, strict=False, description="published area of what is not the unit")
-    other: str = Field(description="what that is")
+    other_mm2: float = Field(ge=0, le=1e6, strict=False, description="published area of the other parts")
+    other: str = Field(description="name of the other parts")
     logic_node: str = Field(description="logic process of the same generation, a key of nodes.yaml")
     density_penalty: float = Field(ge=1, le=1000, strict=False, description="DRAM-process area over logic-process area")
     reduction_units: int = Field(default=0, ge=0, le=1 << 20, description="reduction units on one die, of measured area")
@@ -175,8 +175,8 @@ class DieBudget(Strict):
 class InterfaceBudget(Strict):
     """Room for the interface to other tiers on a logic die of a device. Its area is measured."""
 
-    presets: list[str] = Field(min_length=1, max_length=4, description="pairs of tiers that this device sends to, presets "
-                                                                       "of pam-interface; a unit each")
+    presets: list[str] = Field(min_length=1, max_length=4, description="presets of pam-interface for the pairs of tiers "
+                                                                       "that this device sends to; one unit each")
     die_mm2: float = _positive("area of the die")
     published_mm2: float = _positive("published area of the interface")
     published_percent: float = Field(gt=0, le=100, strict=False, description="published share of the die")
@@ -185,7 +185,7 @@ class InterfaceBudget(Strict):
 
 
 class PimEnergy(Strict):
-    """Energy beside the banks; that of reading them is the memory file's."""
+    """Energy beside the banks. The energy of reading them is in the memory file."""
 
     unit_power_ratio: float = _positive("power of a unit at work over that of a standard read of its bank")
     source: str
@@ -233,8 +233,8 @@ class PimTier(Strict):
     unit: UnitChoice
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
     page_order: Literal["head", "token"] = Field(
-        default="token", description="what a flash page holds: tokens of one head, or all heads of the share of its tokens")
-    units_per_device: int | None = Field(default=None, ge=1, description="units where banks do not have one each")
+        default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share")
+    units_per_device: int | None = Field(default=None, ge=1, description="units of a device, if banks do not have one each")
     device_reduction_units: int = _count("reduction units where the results of a device come together")
     peak_gflops_cap: float | None = Field(default=None, gt=0, strict=False,
                                           description="most GFLOPS of a device under its power limit")
@@ -249,11 +249,11 @@ class PimTier(Strict):
 
 
 class Features(Strict):
-    """What of PAM a system has; the ablations switch single ones off."""
+    """Features of PAM that a system has; ablations switch single features off."""
 
     pam_attention: bool = Field(description="partial softmax in every tier, reduction in the arrays; else scores go to the "
                                             "GPU and probabilities come back")
-    kv_mapping: bool = Field(description="groups by activation frequency; else in turn")
+    kv_mapping: bool = Field(description="tokens go to groups by activation frequency; else to groups in turn")
     kv_scheduling: bool = Field(description="tokens move between tiers by importance")
     source: str
 
@@ -273,9 +273,9 @@ class Scheduling(Strict):
 
     decay: float = Field(gt=0, le=1, strict=False, description="weight of the newest score in the importance (lambda)")
     budget_percent: float = Field(gt=0, le=100, strict=False, description="tokens that change places in a step, at most")
-    x: float | None = Field(default=None, gt=0, strict=False, description="importance of HBM over that of SSD; the "
+    x: float | None = Field(default=None, gt=0, strict=False, description="importance of HBM over SSD; the "
                                                                            "calibrated value if not given")
-    y: float | None = Field(default=None, gt=0, strict=False, description="importance of DDR over that of SSD")
+    y: float | None = Field(default=None, gt=0, strict=False, description="importance of DDR over SSD")
     source: str
 
 
@@ -294,7 +294,7 @@ class Sparsity(Strict):
 
 
 class HostLinks(Strict):
-    """Between GPU, host and tiers."""
+    """Links between GPU, host and tiers."""
 
     gpu_host_gb_s: float = Field(ge=0, strict=False, description="GPU to host, one direction")
     latency_us: float = Field(ge=0, le=1e6, strict=False, description="of a message between GPU and a tier behind the host")
@@ -319,7 +319,7 @@ class TieredSystemSpec(Strict):
 
 
 class OffloadTier(Strict):
-    """Plain memory of a GPU's share that holds KV that the GPU's own memory has no room for."""
+    """Plain memory in a GPU's share, for KV that does not fit into the GPU's own memory."""
 
     name: str
     gib_per_gpu: float = _positive("capacity")
@@ -337,14 +337,14 @@ class OffloadSystemSpec(Strict):
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
     keeps: Literal["nothing", "batch", "part"] = Field(
-        description="KV in the GPU's own memory: nothing; that of a batch for all of which it has room; as much as it has "
-                    "room for")
+        description="KV in the GPU's own memory: nothing: none; batch: all KV of a batch that fits as a whole; part: as "
+                    "much as fits")
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: HostLinks
 
 
 class AttAccSystemSpec(Strict):
-    """GPUs whose HBM has AttAcc's units: attention there, no KV outside."""
+    """GPUs whose HBM has AttAcc's units. Attention runs there, and no KV is outside."""
 
     kind: Literal["attacc"]
     description: str

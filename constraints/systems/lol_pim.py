@@ -46,15 +46,15 @@ class NodeSpec(Strict):
 
 
 class LolPimFeatures(Strict):
-    """What of LoL-PIM a system has."""
+    """Features of LoL-PIM that a system has."""
 
     token_parallel: bool = Field(description="a head's keys by token and values by dimension over all channels of its "
                                              "module; else each head in one channel")
     lazy_allocation: bool = Field(description="room for keys and values is allotted as they come; else for the longest "
                                               "context when a request begins")
     ping_pong: bool = Field(description="two sets of input and output buffers, so that transfers overlap with products")
-    lm_head: bool = Field(default=False, description="whether the last stage multiplies with the output matrix and its "
-                                                     "modules hold it; else the host does, outside of what is timed")
+    lm_head: bool = Field(default=False, description="whether the modules of the last stage hold the output matrix and "
+                                                     "multiply with it; else the host does, which is not timed")
     source: str
 
 
@@ -62,7 +62,7 @@ class AllocationSpec(Strict):
     """Room for keys and values."""
 
     chunk_tokens: int = Field(ge=16, le=1 << 20, description="tokens of a request that lazy allocation adds at a "
-                                                             "time; values of so many share rows")
+                                                             "time; the values of so many tokens share rows")
     reserve_tokens: int | None = Field(default=None, ge=1, description="tokens that static allocation reserves for a "
                                                                        "request; the model's longest context if not given")
     source: str

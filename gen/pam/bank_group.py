@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""PAM's bank group: processing units beside their banks, and the reduction unit that merges what they find."""
+"""PAM's bank group: processing units beside their banks, and the reduction unit that merges their results."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -16,12 +16,12 @@ __all__ = ["Composition", "PamBankGroup"]
 
 
 class Composition(wiring.Component):
-    """Base of the compositions of processing and reduction units: ports, latencies of the parts.
+    """Base class of all compositions of processing and reduction units: ports, and latencies of the parts.
 
     Parameters
     ----------
-    config : the composition's configuration
-    kind : its class
+    config : configuration of the composition
+    kind : class of the configuration
     """
 
     def __init__(self, config, kind):
@@ -36,17 +36,17 @@ class Composition(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles, of the parts."""
+        """Fixed latencies of the parts, in cycles."""
         return {**PamPu(self._config.processing).latency, **PamRu(self._config.reduction).latency}
 
 
 class PamBankGroup(Composition):
-    """``config.units`` units :class:`PamPu`, each with the data of its bank, and one :class:`PamRu` that takes their
-    results.
+    """``config.units`` units :class:`PamPu`, one per bank, and one :class:`PamRu` that merges their results.
 
-    A step needs an item on ``merge`` and one on ``command`` for every processing unit (0 tokens for a bank without any).
-    Units with equal steps are selected together, as they are when all banks of a channel get the same commands; so are
-    those that take the same beat of the query. ``kv_N`` is taken as by :class:`PamPu`.
+    A step needs one item on ``merge``, and an item on ``command`` for every processing unit. A bank without tokens gets
+    a command with 0 tokens. One item on ``command`` may select several units with equal steps, for example when all
+    banks of a channel get the same commands. One beat of the query may also select several units. ``kv_N`` works as in
+    :class:`PamPu`.
 
     The functional model is ``bankside.models.pam.compositions.group_attention``, equal bit for bit.
 
@@ -82,6 +82,6 @@ class PamBankGroup(Composition):
             for name, broadcast in streams.items():
                 link(m, getattr(broadcast, f"o_{n}"), getattr(unit, name))
             link(m, getattr(self, f"kv_{n}"), unit.kv)
-            # The beats are alike; a processing unit marks every beat of O of its last tile as final.
+            # Both kinds of beats have the same fields. A processing unit marks all O beats of its last tile as final.
             link(m, unit.result, getattr(reduction, f"source_{n}"))
         return m

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""PAM's interface between two memories: KV tokens are read in the source's format and written in the destination's."""
+"""PAM's interface between two memories: reads KV tokens in the source's format, writes them in the destination's."""
 
 from typing import NamedTuple
 
@@ -18,15 +18,15 @@ __all__ = ["PamInterface"]
 
 
 class _Shapes:
-    """Widths that several steps need, and addresses made of them.
+    """Widths that several steps need, and addresses with these widths.
 
     Attributes
     ----------
-    gathers, scatters : tokens are in bundles at the receiver, at the sender
-    bundle_bits, chip_bits : of a place's number
-    bundle, place : shape of a bundle's number and of a place's
-    goal : fields of where a token or bundle is to be written
-    ticket : what goes with it through the receiver
+    gathers, scatters : the receiver handles bundles; the sender handles bundles
+    bundle_bits, chip_bits : widths of the two parts of a place's number
+    bundle, place : shape of a bundle's number; shape of a place's number
+    goal : fields of a token's or bundle's target
+    ticket : shape of the data that accompany a token or bundle through the receiver
     """
 
     def __init__(self, config):
@@ -35,17 +35,17 @@ class _Shapes:
         self.bundle_bits, self.chip_bits = _log(config.bundles), _log(config.chips)
         self.bundle = unsigned(max(1, self.bundle_bits))
         self.place = data.StructLayout({"bundle": self.bundle, "chip": unsigned(max(1, self.chip_bits))})
-        # The tags of a bundle are fetched at its end.
+        # The tags of a bundle are read at its end.
         tag = {} if self.gathers else {"tag": config.tag_bits}
         self.goal = {**place_fields(config.destination.commands, config.token_bytes), **tag}
         self.ticket = data.StructLayout({"place": self.place, **tag})
 
     def address(self, place, whole):
-        """Number of a place, or of its bundle."""
+        """Number of a place, or with ``whole`` number of its bundle."""
         return Cat(Const(0, 0) if whole else place.chip[:self.chip_bits], place.bundle[:self.bundle_bits])
 
     def position(self, place, access, beat, side):
-        """Word of the buffer and, in it, the port's share."""
+        """Word of the buffer, and the position of the port's beat within this word."""
         accesses = side.layout.accesses_of_token(self._config.token_bytes)
         number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
         lane = _log(self._config.word_bytes // side.port_bytes)
@@ -53,7 +53,7 @@ class _Shapes:
 
 
 class _Places(NamedTuple):
-    """Of each bundle, a bit for each chip: places taken, given to a token in this clock, free from the next clock on."""
+    """Places by bundle, one bit per chip: taken; given to a token in this clock; free from the next clock on."""
 
     held: Array
     taken: Array
@@ -61,7 +61,7 @@ class _Places(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A descriptor is accepted; the place of its token; it is the last of its bundle."""
+    """Whether a descriptor is accepted, the place of its token, and whether it is the last of its bundle."""
 
     accepted: Value
     place: data.View
@@ -69,7 +69,7 @@ class _Entry(NamedTuple):
 
 
 class _Arrival(NamedTuple):
-    """The place of the token whose data come, and whether all of it has."""
+    """The place of the token whose data arrive, and whether the token is now complete."""
 
     place: data.View
     whole: Signal
@@ -78,21 +78,22 @@ class _Arrival(NamedTuple):
 class PamInterface(wiring.Component):
     """Moves KV tokens from one memory to another and changes their layout on the way.
 
-    A token's descriptor is taken when a place in the re-layout buffer and one among the ``reorder_depth`` are free. The
-    sender's scheduler chooses the read commands; their data come back in the order of the commands and are written to the
-    buffer where the token's bytes belong. A complete token goes to the receiver's scheduler, which chooses the write
-    commands by the destination's map; each is followed on ``write_data`` by its beats, in the order of the commands. When
-    the last beat of a token has left, its ``tag`` appears on ``done``.
+    The unit accepts a token's descriptor when a place in the re-layout buffer and one among the ``reorder_depth`` are
+    free. The sender's scheduler chooses the read commands. Their data arrive in the order of the commands. The unit
+    writes them to their places in the buffer. A complete token goes to the receiver's scheduler, which chooses the
+    write commands by the destination's map. The beats of each write command follow on ``write_data``, in the order of
+    the commands. When the last beat of a token has left, its ``tag`` appears on ``done``.
 
-    Where a command reaches the chips of a rank, a *bundle* of tokens shares it: those at the same slot of the chips'
-    groups. They are described one after the other, all but the last with ``more``; the group but for the chip and the slot
-    in that memory are those of the last. A bundle is read at once, or written when its last token is complete; ``chips``
-    of a write has a 1 for every chip that has a token. It takes as much of the buffer as a full one.
+    Where a command reaches the chips of a rank, a *bundle* of tokens shares it. These tokens lie at the same slot of
+    the chips' groups. Their descriptors follow each other, and all but the last have ``more``. The last descriptor
+    gives the slot in that memory, and the group except for the chip, of the whole bundle. The unit reads a bundle at
+    once, or writes it when its last token is complete. ``chips`` of a write has a 1 for every chip that has a token. A
+    bundle takes as much of the buffer as a full bundle.
 
-    Every byte of every token is written once, at the address that the destination's map says; tokens may overtake each
-    other, so what one descriptor writes must not be what another reads or writes before the first is done.
+    Every byte of every token is written once, at the address given by the destination's map. Tokens may overtake each
+    other. So until a descriptor is done, no other descriptor may read or write the place that it writes.
 
-    Timing: one command and one beat per clock on every port; ``latency`` has the cycles between events.
+    Timing: one command and one beat per clock on every port. ``latency`` gives the cycles between events.
 
     The functional model is ``bankside.models.pam.interface``.
 
@@ -105,7 +106,7 @@ class PamInterface(wiring.Component):
     Members
     -------
     descriptor, read, read_data, write, write_data, done
-        See :meth:`PamInterfaceConfig.ports`. Data come in the order of their commands, the first chip's lowest.
+        See :meth:`PamInterfaceConfig.ports`. Data follow the order of their commands. The first chip's data are lowest.
     """
 
     def __init__(self, config):
@@ -120,7 +121,7 @@ class PamInterface(wiring.Component):
 
     @property
     def latency(self):
-        """Cycles between events of a token alone in the unit, with all streams ready."""
+        """Cycles between events of a token that is alone in the unit, with all streams ready."""
         return {
             "descriptor_to_read": 3,
             "last_read_data_to_write": StreamFIFO(1, self._config.bundles).latency + 4,
@@ -153,7 +154,7 @@ class PamInterface(wiring.Component):
         return m
 
     def _schedulers(self, m, shapes):
-        """The order of the read commands and the order of the write commands."""
+        """Schedulers of the read commands and of the write commands."""
         config = self._config
         source, destination = config.source, config.destination
         m.submodules.sender = sender = AccessScheduler(
@@ -166,15 +167,15 @@ class PamInterface(wiring.Component):
             hit_limit=config.hit_limit)
         return sender, receiver
 
-    # ---- A descriptor takes a place in the buffer: that of its chip in a bundle ---------------------------------------
+    # ---- A descriptor takes a place in the buffer: in a bundle, the place of its chip --------------------------------
 
     def _places(self, shapes):
-        """By bundle, a bit for each chip: places taken, given to a token in this clock, free from the next clock on."""
+        """Signals of the places, by bundle."""
         return _Places(*(Array(Signal(self._config.chips, name=f"{name}_{n}") for n in range(self._config.bundles))
                          for name in ("held", "taken", "freed")))
 
     def _take_descriptors(self, m, shapes, sender, places):
-        """A bundle takes the first free place; its last token sends it to the sender's scheduler, if that reads bundles."""
+        """A bundle takes the first free place. If the sender reads bundles, the last token starts the reads."""
         config, descriptor = self._config, self.descriptor.p
         place = Signal(shapes.place)
         begun = Signal()
@@ -203,7 +204,10 @@ class PamInterface(wiring.Component):
         return _Entry(accepted, place, last)
 
     def _table(self, m, name, shape, whole, shapes, entry, values):
-        """Memory by place, or by bundle (``whole``), written when a descriptor is taken; its read port."""
+        """Add a memory with an entry per place, or per bundle (``whole``). Each accepted descriptor writes it.
+
+        Returns the read port.
+        """
         depth = self._config.bundles if whole else self._config.buffer_tokens
         m.submodules[name] = memory = Memory(shape=shape, depth=depth, init=[])
         port = memory.write_port()
@@ -212,7 +216,7 @@ class PamInterface(wiring.Component):
         return memory.read_port()
 
     def _targets(self, m, shapes, entry):
-        """Where tokens or bundles are to be written."""
+        """Table of the targets of tokens or bundles."""
         descriptor = self.descriptor.p
         group = Cat(descriptor.destination_group[shapes.chip_bits if shapes.gathers else 0:], Const(0, 1))
         goal = [group[:shapes.goal["group"]], descriptor.destination_slot]  # at least a bit
@@ -224,10 +228,10 @@ class PamInterface(wiring.Component):
         with m.If(entry.accepted):
             m.d.comb += places.taken[entry.place.bundle].eq(1 << entry.place.chip)
 
-    # ---- Read commands, and what their data are -----------------------------------------------------------------------
+    # ---- Read commands, and the tokens that their data belong to -----------------------------------------------------
 
     def _read_commands(self, m, shapes, sender):
-        """Read commands; returns the queue of those whose data have not all come."""
+        """Issue read commands. Returns the queue of read commands whose data have not all arrived."""
         flight = data.StructLayout({"access": len(sender.o.p.access), "last": 1, "place": shapes.place})
         m.submodules.flying = flying = StreamFIFO(flight, self._config.reads_in_flight)
         m.d.comb += [
@@ -241,10 +245,10 @@ class PamInterface(wiring.Component):
         ]
         return flying
 
-    # ---- Re-layout buffer: one port writes what was read, the other reads what is written ------------------------------
+    # ---- Re-layout buffer: one port stores data from the source, the other reads data for the destination ------------
 
     def _buffer(self, m):
-        """A memory for each chip, so that a bundle's tokens are accessed at once: write ports and read ports."""
+        """One memory per chip, so that a bundle's tokens are accessed at once. Returns write ports and read ports."""
         config = self._config
         fills, drains = [], []
         for n in range(config.chips):
@@ -255,7 +259,7 @@ class PamInterface(wiring.Component):
         return fills, drains
 
     def _fill(self, m, shapes, flying, fills):
-        """A beat of data goes where the token's bytes belong."""
+        """Write each beat of data to the place of its bytes in the buffer."""
         config, came = self._config, flying.o.p.place
         source, lanes = config.source, config.word_bytes // config.source.port_bytes
         beat = Signal(max(1, _log(source.beats)))
@@ -284,17 +288,17 @@ class PamInterface(wiring.Component):
         m.d.comb += whole.eq(arrives & ends & flying.o.p.last)
         return _Arrival(came, whole)
 
-    # ---- What is complete goes to the receiver, with its target -------------------------------------------------------
+    # ---- Complete tokens and bundles go to the receiver, with their target -------------------------------------------
 
     def _complete(self, m, shapes, entry, places, arrival):
-        """The queue of tokens whose last byte has come, or of bundles whose last token has."""
+        """The queue of complete tokens, or of bundles whose tokens are all complete."""
         config, came, whole = self._config, arrival.place, arrival.whole
         m.submodules.complete = complete = StreamFIFO(shapes.place, config.bundles)
         m.d.comb += complete.i.p.eq(came)
         if not shapes.gathers:
             m.d.comb += complete.i.valid.eq(whole)
         else:
-            # The token that completes a bundle is also its last, as all are described before.
+            # The token that completes a bundle is its only missing one: all its tokens have been described before.
             missing = Array(Signal(config.chips, name=f"missing_{n}") for n in range(config.bundles))
             closed = Array(Signal(name=f"closed_{n}") for n in range(config.bundles))
             it = Signal(config.chips)
@@ -308,7 +312,10 @@ class PamInterface(wiring.Component):
         return complete
 
     def _to_receiver(self, m, shapes, receiver, complete, target, places):
-        """A complete token waits a clock for its target; a bundle that was read at once goes token by token."""
+        """Send complete tokens to the receiver, a clock after reading their target.
+
+        A bundle that was read at once goes token by token.
+        """
         waiting = Signal()
         step = Signal()
         whose = Signal(shapes.place)
@@ -332,10 +339,10 @@ class PamInterface(wiring.Component):
         with m.If(step):
             m.d.sync += [waiting.eq(complete.o.valid), whose.eq(following)]
 
-    # ---- Write commands, and the reading of their data ----------------------------------------------------------------
+    # ---- Write commands, and reading their data from the buffer ------------------------------------------------------
 
     def _write_commands(self, m, shapes, receiver, places):
-        """Write commands; returns the queue of those whose data have not left the buffer."""
+        """Issue write commands. Returns the queue of write commands whose data have not left the buffer."""
         job = data.StructLayout({"access": len(receiver.o.p.access), "last": 1, "ref": shapes.ticket})
         m.submodules.jobs = jobs = StreamFIFO(job, 2)
         m.d.comb += [
@@ -352,7 +359,7 @@ class PamInterface(wiring.Component):
         return jobs
 
     def _drain(self, m, shapes, jobs, drains, places):
-        """Beats of a job, a clock behind the address. A token's place is free when its last beat is read."""
+        """Read the beats of a job, a clock after their address. A token's place is free when its last beat is read."""
         config = self._config
         destination, lanes = config.destination, config.word_bytes // config.destination.port_bytes
         out_shape = data.StructLayout({"beat": payload(config.beat_layout), "final": 1, "ref": shapes.ticket})
@@ -393,7 +400,7 @@ class PamInterface(wiring.Component):
     # ---- Data, and the end of a token or bundle -----------------------------------------------------------------------
 
     def _data_and_ends(self, m, shapes, out, entry, places):
-        """Beats leave; behind the last one of a token its tag, or behind that of a bundle all of its tags."""
+        """Send beats. The tag follows the last beat of a token. All tags of a bundle follow the bundle's last beat."""
         gathers = shapes.gathers
         m.submodules.ended = ended = StreamRegister(shapes.bundle if gathers else unsigned(self._config.tag_bits))
         m.d.comb += [
@@ -409,7 +416,7 @@ class PamInterface(wiring.Component):
             self._tags(m, shapes, ended, entry, places)
 
     def _tags(self, m, shapes, ended, entry, places):
-        """The tags of a bundle that has left, one a clock; behind the last its place is free."""
+        """Send the tags of a bundle that has left, one per clock. After the last tag the bundle's place is free."""
         tag_shape = unsigned(self._config.tag_bits)
         tag = self._table(m, "tags", tag_shape, False, shapes, entry, self.descriptor.p.tag)
         m.submodules.out_tags = tags = StreamRegister(tag_shape)
@@ -432,8 +439,10 @@ class PamInterface(wiring.Component):
 
 
 def _members(m, name, mask, step):
-    """Ones of ``mask`` one after the other, lowest first, with each ``step``: number of this one, and whether it is the
-    last. The mask is looked at in the first step."""
+    """Go through the ones of ``mask``, lowest first, by one with each ``step``. The mask is read in the first step.
+
+    Returns the position of the current one, and whether it is the last.
+    """
     walking, left = Signal(name=f"{name}_walking"), Signal(len(mask), name=f"{name}_left")
     now = Signal(len(mask), name=f"{name}_now")
     m.d.comb += now.eq(Mux(walking, left, mask))

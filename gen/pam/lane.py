@@ -1,4 +1,4 @@
-"""A lane of the reduction unit: the accumulator moved by a power of two, a multiply-add, and the result rounded."""
+"""A lane of the reduction unit: moves the accumulator by a power of two, multiplies, adds, and rounds the result."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ __all__ = ["ReductionLane", "converted", "delayed", "factor_format", "moved"]
 
 
 def delayed(m, value, name, cycles, *, reset=False):
-    """A value some cycles later. Its registers keep what they hold in a reset unless ``reset`` is set."""
+    """A value delayed by some cycles. A reset clears its registers only with ``reset``."""
     for cycle in range(cycles):
         register = Signal(value.shape(), name=f"{name}_{cycle + 1}", reset_less=not reset)
         m.d.sync += register.eq(value)
@@ -24,10 +24,12 @@ def delayed(m, value, name, cycles, *, reset=False):
 def factor_format(config):
     """Format in which O and weights are multiplied, and whether the multiply-add flushes to zero.
 
-    Where no sum of products and accumulators can be subnormal, the factors get one more bit of exponent: so they are
-    all normal, and the multiply-add need not look for subnormal numbers. The results are the same: products are multiples
-    of q, the square of the smallest factor; an accumulator below q / 4 is 0 or normal and leaves more than q / 2 of a
-    product, and one from there on is a multiple of q / 4 over 2 to the number of fraction bits.
+    If no sum of a product and an accumulator can be subnormal, the factors get one more exponent bit. Then all factors
+    are normal, and the multiply-add needs no logic for subnormal numbers. The results stay the same: products are
+    multiples of q, the square of the smallest factor.
+
+    - An accumulator below q / 4 is 0 or normal. It leaves more than q / 2 of a product.
+    - A larger accumulator is a multiple of q / 4, divided by 2 to the power of the number of fraction bits.
     """
     io, acc = config.io, config.acc
     if 2 * io.lsb_exponent - 2 - acc.fraction_bits >= 1 - acc.bias:
@@ -36,7 +38,7 @@ def factor_format(config):
 
 
 def moved(m, bits, steps, fmt, name):
-    """``bits * 2**-steps``: exact, but what would become subnormal is a zero of its sign."""
+    """``bits * 2**-steps``, exact. A number that would become subnormal becomes a zero of its sign."""
     field = bits[fmt.fraction_bits:-1]
     down = Signal(signed(max(len(steps), fmt.exponent_bits + 1) + 2), name=f"{name}_field")
     small, large, out = (Signal(1, name=f"{name}_small"), Signal(1, name=f"{name}_large"), Signal(fmt.width, name=name))
@@ -57,39 +59,41 @@ def moved(m, bits, steps, fmt, name):
 
 
 class ReductionLane(wiring.Component):
-    """One element of O at a time: ``result = factor * O + accumulator * 2**-steps``, rounded to ``acc_format``.
+    """Merges one element of O at a time: ``result = factor * O + accumulator * 2**-steps``, rounded to ``acc_format``.
 
-    Timing, of an element on ``o`` in cycle t: ``factor`` is sampled in cycle t + 1, and so are ``old`` and ``steps``;
-    ``result`` is there in cycle t + ``SUM``.
+    Timing: an element is on ``o`` in cycle t. ``factor``, ``old`` and ``steps`` are sampled in cycle t + 1. ``result``
+    is valid in cycle t + ``SUM``.
 
-    A result on its way out takes two rounds, through the same registers, one number in every two cycles: read in cycle
-    t + 1 (``old``), it is moved, rounded to ``format``, multiplied (``again`` in cycle t + ``AGAIN``, ``alone`` a cycle
-    later), and comes ``back`` in cycle t + ``BACK`` to be rounded once more, into ``rounded`` in cycle t + ``OUT``.
+    A final result passes through the same registers twice, one number in every two cycles:
+
+    1. Cycle t + 1: the lane reads the accumulator (``old``), moves it, and rounds it to ``format``.
+    2. Cycle t + ``AGAIN``: with ``again`` the rounded number is multiplied; ``alone`` follows a cycle later.
+    3. Cycle t + ``BACK``: with ``back`` the product is rounded once more. ``rounded`` has it in cycle t + ``OUT``.
 
     Members
     -------
     o : ``In(io.width)``
     again : ``In(1)``
-        The number that was rounded takes the place of ``o``.
+        The rounded number replaces ``o``.
     factor : ``In(width of factor_format)``
     old : ``In(acc.width)``
         The accumulator.
     steps : ``In(signed(11))``
     alone : ``In(1)``
-        In cycle t + 1: there is no accumulator, the addend is 0.
+        In cycle t + 1: the addend is 0 instead of the accumulator.
     back : ``In(1)``
-        ``result`` takes the place of ``old``, unmoved.
+        ``result`` replaces the moved ``old``.
     result : ``Out(acc.width)``
     rounded : ``Out(io.width)``
-        What was moved in the cycle before the last, or came back in it, in ``format``.
+        The moved accumulator of two cycles before, or with ``back`` the result of two cycles before, in ``format``.
     """
 
     def __init__(self, config):
-        # What a lane depends on: units that differ in the rest have the same one.
+        # Only these parameters matter to a lane. Units that differ in other parameters share the same lane module.
         self.config = SimpleNamespace(io=config.io, acc=config.acc, lane_depth=config.lane_depth)
         #: Cycles from ``o`` to ``result``.
         self.SUM = 2 + config.lane_depth
-        # Every other cycle belongs to numbers that come back: an odd number of cycles after those from the accumulators.
+        # Numbers from accumulators and numbers that come back alternate, so they must be an odd number of cycles apart.
         self.AGAIN = 4 - config.lane_depth % 2
         self.BACK = self.AGAIN + self.SUM
         self.OUT = self.BACK + 2
@@ -123,7 +127,7 @@ class ReductionLane(wiring.Component):
         held = Signal(acc.width, reset_less=True)
         m.d.sync += held.eq(Mux(self.back, self.result, old))
         addend, present = Signal(acc.width), Signal(reset_less=True)
-        # A register in each lane: the same one for all of them would drive half a thousand gates.
+        # Each lane has its own register. A shared one would drive about 500 gates.
         m.d.sync += present.eq(~self.alone & old.any())
         m.d.comb += addend.eq(held & present.replicate(acc.width))
         m.d.comb += self.result.eq(add_product(m, product, addend, depth=self.config.lane_depth, name="sum_", **options))

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The shared buffer of PAM's SSD controller: pages from the flash channels in, K and V in the units' order out."""
+"""The shared buffer of PAM's SSD controller: takes pages from flash channels, sends K and V in the units' order."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -13,7 +13,7 @@ __all__ = ["PageBuffer"]
 
 
 def _round_robin(m, requests, name):
-    """One of the requests, the first one behind that of last time: a bit for each, and its number."""
+    """Grant one of the requests: the next one after the last grant, cyclically. Returns grant bits and its number."""
     count = len(requests)
     last, chosen = Signal(range(max(count, 2)), name=f"{name}_last"), Signal(range(max(count, 2)), name=f"{name}_chosen")
     with m.Switch(last):
@@ -30,16 +30,16 @@ def _round_robin(m, requests, name):
 
 
 class PageBuffer(wiring.Component):
-    """Pages of every channel in one memory with a write port and a synchronous read port, a beat wide.
+    """Holds pages of all channels in one memory with a write port and a synchronous read port, each a beat wide.
 
-    An item on ``page_C`` announces a page of channel C; its beats follow on ``data_C`` token by token, K before V. When
-    all of it has come, it leaves on the ``kv_N`` of its unit: K, then V chunk by chunk (``page_order`` of the
-    configuration). Pages of a channel leave in the order in which they came. A channel's place is its own, so that one
-    whose units wait holds up no other.
+    An item on ``page_C`` announces a page of channel C. Its beats follow on ``data_C`` token by token, K before V. A
+    complete page leaves on ``kv_N`` of its unit: K, then V chunk by chunk (``page_order`` of the configuration). Pages
+    of a channel leave in the order of their arrival. Each channel has its own part of the memory. So a channel whose
+    units wait does not delay other channels.
 
-    Timing: one beat in and one out per clock over all channels, in turns; for a single channel, at least one out every
-    four clocks. The first beat of a page leaves five clocks after its last one was accepted, if the ports are free. A
-    row is never read and written at once.
+    Timing: over all channels in turns, one beat arrives and one beat leaves per clock. A single channel sends at least
+    one beat every four clocks. The first beat of a page leaves five clocks after its last beat was accepted, if the
+    ports are free. A row is never read and written at once.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class PageBuffer(wiring.Component):
         Unit n of channel c has the number ``c * sources + n``.
     """
 
-    #: Places of a channel for beats that have been read.
+    #: Places of a channel for beats that the read port has read.
     QUEUE = 3
 
     def __init__(self, config):
@@ -107,7 +107,7 @@ class PageBuffer(wiring.Component):
         return m
 
     def _channel(self, m, c):
-        """The two counters of a channel: where the next beat is written and where one is read."""
+        """Counters of a channel: the address of its next write, and the address of its next read."""
         config, slots = self._config, self._config.channel_pages
         page, tokens = payload(config.page_layout), range(max(config.processing.tile_tokens, 2))
         chunks = config.max_head_dim // config.processing.lanes
@@ -125,7 +125,7 @@ class PageBuffer(wiring.Component):
         def following(slot):
             return Mux(slot == slots - 1, 0, slot + 1)
 
-        # ---- Writing: beats in the order in which they come ---------------------------------------------------------
+        # ---- Writing: beats in the order of arrival -----------------------------------------------------------------
         m.submodules[f"data_{c}"] = register = StreamRegister(self._beat)
         wiring.connect(m, outside=wiring.flipped(getattr(self, f"data_{c}")), register=register.i)
         arrival = getattr(self, f"page_{c}")

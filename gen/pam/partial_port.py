@@ -1,4 +1,4 @@
-"""Input of the reduction unit: a partial result taken apart."""
+"""Input of the reduction unit: takes a partial result apart."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -10,26 +10,26 @@ from ..blocks.ports import kinds, payload
 __all__ = ["PartialKind", "PartialPort", "beat_layout"]
 
 
-#: What a beat of a partial result carries.
+#: Content of a beat of a partial result.
 PartialKind = kinds(pam_partials.PartialKind, 2)
 
 
 def beat_layout(config):
-    """Elements of O that a source sends in a beat; ``final`` with ``last``."""
+    """A beat of O from a source. ``final`` is valid with ``last``."""
     return data.StructLayout({"data": config.source_lanes * config.io.width, "last": 1, "final": 1})
 
 
 class PartialPort(wiring.Component):
-    """Takes partial results apart: m, scale and l into registers; beats of O pass through.
+    """Takes partial results apart: m, scale and l go into registers, and beats of O pass through.
 
-    Timing: one beat per clock. ``known`` rises two cycles after the first beat was accepted, and falls with the last one
-    of O. Beats of O take no cycle.
+    Timing: one beat per clock. ``known`` rises two cycles after the first beat was accepted, and falls with the last
+    beat of O. Beats of O pass without delay.
 
     Members
     -------
     i : ``In(stream.Signature(payload(config.source_layout)))``
     known : ``Out(1)``
-        ``m``, ``scale`` and ``l`` are those of the partial result whose beats come on ``o``.
+        ``m``, ``scale`` and ``l`` belong to the partial result whose beats are on ``o``.
     o : ``Out(stream.Signature(beat_layout))``
     """
 

@@ -19,17 +19,17 @@ from .vector_unit import VectorUnit
 __all__ = ["Kind", "PamPu", "result_layout"]
 
 
-#: What a beat of the result stream carries.
+#: Content of a beat of the result stream.
 Kind = kinds(pam_partials.Kind, 2)
 
 
 def result_layout(config):
-    """Beat of the result stream: ``data``, ``kind``, ``last`` beat of a tile's partial result, ``final`` tile of a step."""
+    """Beat of the result stream: ``data``, ``kind``, ``last`` (of a partial result), ``final`` (tile of a step)."""
     return payload(config.result_layout)
 
 
 class _Parts(NamedTuple):
-    """The arithmetic."""
+    """The arithmetic units."""
 
     vector: VectorUnit
     softmax: SoftmaxUnit
@@ -44,16 +44,16 @@ class _ScoreMemory(NamedTuple):
 
 
 class _Tiles(NamedTuple):
-    """The tile of each bank.
+    """The tile of each score bank.
 
     Attributes
     ----------
-    ready : all scores are there
-    counts, maxima, sums : tokens; m; l
-    known : probabilities that are there
-    lead : partial scores that wait for their next slice
-    occupied : m or l has not left
-    told : m and l wait to leave
+    ready : all scores are known, and the softmax may start
+    counts, maxima, sums : number of tokens; m; l
+    known : number of probabilities computed
+    lead : partial scores that wait for their next query slice
+    occupied : m or l has not left the unit
+    told : m and l wait to leave the unit
     """
 
     ready: Array
@@ -67,16 +67,16 @@ class _Tiles(NamedTuple):
 
 
 class _Counters(NamedTuple):
-    """Where a phase is.
+    """Position within a phase.
 
     Attributes
     ----------
-    phase, bank : the phase and its bank
-    base, size : chunks before this query slice, and chunks of it
-    inner, chunk, token : K: chunk within the slice; V: chunk; token of the tile
+    phase, bank : the phase and its score bank
+    base, size : number of chunks before this query slice; number of chunks in it
+    inner, chunk, token : chunk within the slice (K); chunk (V); token of the tile
     void : the tile has no token
     direct : the tile is so short that its scores stay in accumulators
-    last_token, last_inner, last_slice, last_chunk : the ends
+    last_token, last_inner, last_slice, last_chunk : the counter is at its last value
     """
 
     phase: data.View
@@ -95,13 +95,14 @@ class _Counters(NamedTuple):
 
 
 class _Beat(NamedTuple):
-    """A beat is taken, or a void one passes.
+    """A beat that is taken, or the cycle of a tile without tokens.
 
     Attributes
     ----------
-    take, done : it is; it is the last of its phase (or its only cycle, without beats)
-    continues : it goes on from a partial score
-    credits : places for output that are neither taken nor reserved
+    take : the beat is taken, or the cycle passes
+    done : it is the last of its phase
+    continues : it continues from a partial score
+    credits : free places for output: neither taken nor reserved
     """
 
     take: Signal
@@ -113,17 +114,24 @@ class _Beat(NamedTuple):
 class PamPu(wiring.Component):
     """Local attention of one query over the tokens of one bank, tile by tile.
 
-    A step is started by one item on ``command``. The query arrives on ``query``, keys and values as column bursts on
-    ``kv`` in the order of :meth:`PamPuConfig.beats`. Each tile of ``tile_tokens`` tokens gives one partial result on
+    An item on ``command`` starts a step. The query arrives on ``query``. Keys and values arrive as column bursts on
+    ``kv``, in the order of :meth:`PamPuConfig.beats`. Each tile of ``tile_tokens`` tokens gives one partial result on
     ``result``: MAXIMUM, SUM, then the chunks of O in ascending order. A step without tokens gives m = -infinity,
     l = 0, O = 0.
 
-    Timing: one beat of ``kv`` per clock as long as query and result streams keep up, on two conditions for short tiles:
-    between query slices, the beats of a slice times the tokens of the tile must cover the way of a partial score back
-    (14 cycles; tiles of at most ``score_accumulators`` tokens are free of it), and places for output beats must cover
-    those in flight (10 cycles) divided by the tokens of the tile. The presets meet both at a head dimension of 128.
-    The V phase of a tile waits for its softmax (``SOFTMAX_GAP`` cycles from the tile's last K beat) unless K of the
-    next tile comes in between (``score_tiles`` 2).
+    Timing: one beat of ``kv`` per clock as long as query and result streams keep up. Short tiles reach this rate under
+    two conditions:
+
+    - A partial score takes ``VectorUnit.SCORE_LATENCY`` (10) cycles to return for the next query slice. In each slice
+      after the first, ``(n - 1) * s`` must therefore be at least 10. ``n`` is the number of tokens of the tile, and
+      ``s`` is the number of beats of the slice. Otherwise the K phase waits for the difference. Tiles of at most
+      ``score_accumulators`` tokens are exempt.
+    - There must be places for the output beats in flight, 11 for tiles of one token.
+
+    The presets have 12 places and meet both conditions at a head dimension of 128.
+
+    The V phase of a tile waits for its softmax, ``SOFTMAX_GAP`` cycles from the tile's last K beat. With
+    ``score_tiles`` 2, the K phase of the next tile can come in between.
 
     The functional model is ``bankside.models.pam.pu.local_attention``, equal bit for bit.
 
@@ -145,7 +153,7 @@ class PamPu(wiring.Component):
         Partial results.
     """
 
-    #: Cycles from accepting the last K beat of a tile to accepting the first V beat of the same tile.
+    #: Cycles from accepting the last K beat of a tile to accepting its first V beat.
     SOFTMAX_GAP = VectorUnit.SCORE_LATENCY + 1 + SoftmaxUnit.LATENCY + 1
 
     def __init__(self, config):
@@ -189,7 +197,7 @@ class PamPu(wiring.Component):
         return m
 
     def _phases(self, m):
-        """K and V phases of the steps, in their order."""
+        """Stream of the K and V phases of all steps, in order."""
         m.submodules.sequencer = sequencer = TileSequencer(self._config)
         m.submodules.phases = phases = StreamRegister(phase_layout(self._config))
         wiring.connect(m, command=wiring.flipped(self.command), sequencer=sequencer.i)
@@ -203,7 +211,7 @@ class PamPu(wiring.Component):
         return query_buffer
 
     def _parts(self, m):
-        """The vector unit and the softmax unit, with what travels along with a score and with an output."""
+        """The vector unit and the softmax unit, with the tags that accompany scores and outputs."""
         config = self._config
         output_tag = data.StructLayout({"last": 1, "final": 1})
         score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1})
@@ -213,12 +221,15 @@ class PamPu(wiring.Component):
 
     @property
     def _index_shape(self):
-        """Numbers of tokens within a tile."""
+        """Shape of a token's number within a tile."""
         return range(max(self._config.tile_tokens, 2))
 
     def _score_memory(self, m):
-        """Score memory, a half per bank: written by the vector unit (scores) or the softmax unit (probabilities); read by
-        the softmax unit or for the partial score of a further query slice (port a), and for P V (port b)."""
+        """Score memory: one memory per score bank.
+
+        The vector unit writes scores, the softmax unit writes probabilities. Port a reads scores for the softmax unit,
+        and partial scores for further query slices. Port b reads probabilities for P V.
+        """
         config = self._config
         writes, reads_a, reads_b = [], [], []
         for bank in range(config.score_tiles):
@@ -230,7 +241,7 @@ class PamPu(wiring.Component):
         return _ScoreMemory(writes, reads_a, reads_b)
 
     def _tiles(self):
-        """State of each bank: one tile from its first K beat to its last V beat."""
+        """State of each score bank. A bank belongs to one tile from its first K beat to its last V beat."""
         config = self._config
         score_shape, banks = config.score.width, range(config.score_tiles)
         return _Tiles(
@@ -246,7 +257,7 @@ class PamPu(wiring.Component):
     # ---- Executor: one phase, beat by beat ----------------------------------------------------------------------------
 
     def _counters(self, m, phases):
-        """Where the phase is, and which ends are reached."""
+        """Counters of the position within a phase, and which of them are at their last value."""
         config = self._config
         phase  = phases.o.p
         base   = Signal(range(config.max_chunks + 1))
@@ -269,13 +280,13 @@ class PamPu(wiring.Component):
             last_inner=inner == size - 1, last_slice=rest <= config.query_beats, last_chunk=chunk == phase.chunks - 1)
 
     def _executor(self, m, phases, at, query_buffer, tiles):
-        """Takes beats of ``kv`` when all that they need is there, and counts them."""
+        """Take beats of ``kv`` when all their operands are ready, and count them."""
         config = self._config
         phase, bank, base, inner, chunk, token = at.phase, at.bank, at.base, at.inner, at.chunk, at.token
         last_token, void = at.last_token, at.void
         active, occupied, known, lead = phases.o.valid, tiles.occupied, tiles.known, tiles.lead
         take, go, done = Signal(), Signal(), Signal()
-        # K: a slice of the query is read again for every token; the last token that needs it frees it entry by entry.
+        # K: every token reads the same slice of the query. The last token that needs the slice frees it beat by beat.
         frees = Signal()
         sliced = phase.chunks > config.query_beats
         m.d.comb += frees.eq(last_token & (sliced | phase.final))
@@ -294,7 +305,7 @@ class PamPu(wiring.Component):
         self._count_beats(m, at, take, done)
 
         with m.If(active & ~phase.value & ~occupied[bank]):
-            # Repeated for as long as the K phase lasts, which does no harm: none of its scores can be complete.
+            # This repeats during the whole K phase. It does no harm, because no score of the tile can be complete yet.
             m.d.sync += tiles.counts[bank].eq(phase.count)
             m.d.sync += known[bank].eq(0)
             with m.If(void):
@@ -312,7 +323,7 @@ class PamPu(wiring.Component):
         return _Beat(take, done, continues, credits)
 
     def _count_beats(self, m, at, take, done):
-        """The counters of a phase: K slice by slice and token by token, V chunk by chunk."""
+        """Update the counters of a phase: K slice by slice and token by token, V chunk by chunk."""
         phase, base, inner, chunk, token = at.phase, at.base, at.inner, at.chunk, at.token
         with m.If(take & ~phase.value):
             m.d.sync += inner.eq(inner + 1)
@@ -332,7 +343,7 @@ class PamPu(wiring.Component):
                     m.d.comb += done.eq(1)
 
     def _vector_operands(self, m, at, beat, query_buffer, memory, vector):
-        """What the vector unit does with a beat; what comes from memories is there a cycle later."""
+        """Connect the vector unit's inputs for a beat. Operands from memories follow a cycle later."""
         phase, token = at.phase, at.token
         last_output = at.last_token | at.void
         was_bank, was_void = Signal(), Signal()
@@ -358,7 +369,10 @@ class PamPu(wiring.Component):
         ]
 
     def _scores(self, m, at, beat, tiles, vector):
-        """The running row maximum, and partial scores that wait for their next slice. Returns the strobe that reads one."""
+        """Keep the running row maximum, and count partial scores that wait for their next query slice.
+
+        Returns the strobe that reads a partial score.
+        """
         tag, score_shape = vector.score_tag, self._config.score.width
         running = Signal(score_shape, reset_less=True)
         maximum = Signal(score_shape)
@@ -375,7 +389,7 @@ class PamPu(wiring.Component):
         return partial_read
 
     def _softmax(self, m, tiles, memory, softmax):
-        """The banks take turns at the softmax unit. Returns whose turn it is."""
+        """Connect the softmax unit, which serves the score banks in turn. Returns the bank whose turn it is."""
         turn = Signal()
         was_turn = Signal()
         m.d.sync += was_turn.eq(turn)
@@ -398,7 +412,7 @@ class PamPu(wiring.Component):
         return turn
 
     def _score_ports(self, m, at, memory, parts, turn):
-        """Who writes and who reads the score memory."""
+        """Connect the ports of the score memory."""
         vector, softmax, tag = parts.vector, parts.softmax, parts.vector.score_tag
         for b, (write, read_a, read_b) in enumerate(zip(*memory, strict=True)):
             by_softmax = softmax.write & (softmax.write_bank == b)
@@ -413,7 +427,7 @@ class PamPu(wiring.Component):
     # ---- Results ------------------------------------------------------------------------------------------------------
 
     def _outputs_of(self, m, at, beat, vector):
-        """The queue of output beats; ``credits`` counts its places that are neither taken nor reserved."""
+        """The queue of output beats. ``credits`` counts its free places: neither taken nor reserved."""
         m.submodules.outputs = outputs = self._outputs
         m.d.comb += [
             outputs.i.valid.eq(vector.output_valid),
@@ -426,7 +440,7 @@ class PamPu(wiring.Component):
         return outputs
 
     def _results(self, m, tiles, outputs):
-        """m, l, then the chunks of O of one tile after the other. Returns the bank of the tile that leaves."""
+        """Send m, l and the chunks of O, tile by tile. Returns the score bank of the tile that leaves."""
         out, told = self.result, tiles.told
         from_bank = Signal()
         with m.FSM():
@@ -457,7 +471,7 @@ class PamPu(wiring.Component):
 
     def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, from_bank):
         def flying(event, cycles, name):
-            """How many ``event`` were in the last ``cycles`` cycles, and whether one was that many cycles ago."""
+            """How often ``event`` was 1 in the last ``cycles`` cycles, and whether it was 1 ``cycles`` cycles ago."""
             history = Signal(cycles, name=name)
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
@@ -497,7 +511,7 @@ class PamPu(wiring.Component):
 
 
 def _maximum(running, score, first, fmt):
-    """The larger of two numbers (-0 below +0); NaN if either is NaN; ``score`` if it is the first."""
+    """The larger of two numbers (-0 below +0), or NaN if either is NaN. With ``first`` the result is ``score``."""
     def key(bits):
         return bits ^ Mux(bits[-1], (1 << fmt.width) - 1, fmt.sign_mask)
 

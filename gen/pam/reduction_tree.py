@@ -14,16 +14,16 @@ __all__ = ["PamReductionTree", "shared_ru"]
 
 
 def shared_ru(platform, config):
-    """A reduction unit of which there are many."""
+    """A reduction unit, and its instance of the Verilog module that equal units share."""
     unit = PamRu(config)
     return unit, shared(platform, unit, f"ru_{config.sources}_{config.source_lanes}")
 
 
 class PamReductionTree(wiring.Component):
-    """Merges the partial results of ``config.inputs`` streams into one, by units :class:`PamRu` level by level.
+    """Merges the partial results of ``config.inputs`` streams into one, level by level, with units :class:`PamRu`.
 
-    A step is started by one item on ``merge``, which goes to all units; the inner ones never normalise. Each source sends
-    its partial results as for :class:`PamRu`.
+    An item on ``merge`` starts a step and goes to all units. Only the last unit normalises. Each source sends its
+    partial results as for :class:`PamRu`.
 
     The functional model is ``bankside.models.pam.compositions.reduction_tree``, equal bit for bit.
 
@@ -51,7 +51,7 @@ class PamReductionTree(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles, of each unit."""
+        """Fixed latencies of each unit, in cycles."""
         return PamRu(self._config.unit).latency
 
     def elaborate(self, platform):

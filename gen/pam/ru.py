@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""PAM's reduction unit (RU): merges partial results of attention, streaming, and normalises without a divider."""
+"""PAM's reduction unit (RU): merges streams of partial results of attention, and normalises without a divider."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ __all__ = ["PamRu"]
 
 
 class _Queues(NamedTuple):
-    """The weight unit, and what waits for the lanes: beats of O, l, weights."""
+    """The weight unit, and queues of operands for the lanes: beats of O, l, weights."""
 
     unit: WeightUnit
     staging: StreamFIFO
@@ -30,16 +30,16 @@ class _Queues(NamedTuple):
 
 
 class _Turns(NamedTuple):
-    """Whose partial result it is.
+    """The source whose partial result is being merged.
 
     Attributes
     ----------
-    running, begun : a step; a partial result of it has begun
-    started, ahead : the m of the partial result whose turn it is, of the next one, is under way
-    turn, following, others : source whose turn it is, the next one, and whether there is another
-    asked : source whose weight would be made
-    done, finished : sources that have sent their last; with what this clock brings
-    flying : weights under way
+    running, begun : a step is in progress; a partial result of it has begun
+    started, ahead : the weight of the current partial result has been requested; the weight of the next one too
+    turn, following, others : source whose turn it is; the next source; whether any other source has not finished
+    asked : source whose weight would be requested next
+    done, finished : sources that have sent their final partial result, without and with this clock
+    flying : weights requested and not yet used up
     """
 
     running: Signal
@@ -56,8 +56,17 @@ class _Turns(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """A source's beat: it is accepted if there is one, it completes a beat of the lanes, it moves, it is the last of its
-    partial result; ``start``: a weight is asked for."""
+    """The next beat of the source whose turn it is.
+
+    Attributes
+    ----------
+    beat : the beat
+    accept : it would be accepted
+    whole : it completes a beat of the lanes
+    move : it is transferred
+    ends : it is transferred and is the last of its partial result
+    start : a weight is requested
+    """
 
     beat: data.View
     accept: Signal
@@ -68,14 +77,21 @@ class _Moves(NamedTuple):
 
 
 class _Merge(NamedTuple):
-    """A beat of O goes to the lanes, with its number."""
+    """Whether a beat of O goes to the lanes, and its number."""
 
     go: Signal
     chunk: Signal
 
 
 class _ReadOut(NamedTuple):
-    """A beat of the result is read, the last one; the clocks that are for it; its number."""
+    """Reading of the result.
+
+    Attributes
+    ----------
+    go, last : a beat of the result is read; it is the last beat
+    phase : 1 in the clocks in which a beat may be read
+    chunk : number of the beat
+    """
 
     go: Signal
     last: Signal
@@ -84,13 +100,14 @@ class _ReadOut(NamedTuple):
 
 
 class _Lanes(NamedTuple):
-    """Of the lanes.
+    """Signals of the lanes.
 
     Attributes
     ----------
-    factor, scalar : what the result is multiplied with; what the lanes multiply with now
-    valid_1 : a beat of O went in the clock before
-    sent, outputs : clocks since a beat of the result was read, a strobe each; the beat
+    factor, scalar : factor of the result; factor that the lanes use now
+    valid_1 : a beat of O went to the lanes in the previous clock
+    sent : strobes: entry n is 1 if a beat of the result was read n clocks ago
+    outputs : elements of the beat of the result
     """
 
     factor: Signal
@@ -101,8 +118,15 @@ class _Lanes(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """The queue of the result, its places that are neither taken nor reserved, whether there is one; m or l enters it; the
-    scale of the result."""
+    """The queue of the result.
+
+    Attributes
+    ----------
+    fifo : the queue
+    credits, places : number of its free places, neither taken nor reserved; whether one is free
+    header : m or l enters the queue
+    scale : scale of the result
+    """
 
     fifo: StreamFIFO
     credits: Signal
@@ -114,16 +138,20 @@ class _Result(NamedTuple):
 class PamRu(wiring.Component):
     """Merges the partial results of several sources into one.
 
-    A step is started by one item on ``command``. Each source sends its partial results on ``source_N``: MAXIMUM, SUM, then
-    the chunks of O, as :class:`PamPu` and this unit do; the last one of the step is marked ``final``. Sources take turns,
-    one partial result each, in the order of :meth:`PamRuConfig.order`, so that the result does not depend on timing.
-    After the last one the result leaves on ``result``: a partial result again, or, with ``normalise``, MAXIMUM, LOG_SUM
-    and O divided by l.
+    An item on ``command`` starts a step. Each source sends its partial results on ``source_N``: MAXIMUM, SUM, then the
+    chunks of O, in the format of :class:`PamPu` and of this unit. A source marks its last partial result of the step
+    ``final``. Sources take turns, one partial result each, in the order of :meth:`PamRuConfig.order`. So the result
+    does not depend on timing. After the last partial result, the result leaves on ``result``. It is a partial result
+    again, or, with ``normalise``, MAXIMUM, LOG_SUM and O divided by l.
 
-    Timing: one beat of O per clock, whatever the maxima, as long as another source's m and l are there (two sources or
-    more) or with two clocks for them in between (one source), and a partial result has at least ``LOOP`` beats of
-    ``lanes`` elements; a shorter one takes ``LOOP`` clocks. Between the last beat of a step and the first one of the next
-    the result is made and read out, a beat of O in two clocks.
+    Timing: one beat of O per clock, whatever the maxima, under these conditions:
+
+    - With two or more sources, m and l of the next source have arrived in time. With one source, two clocks for m and l
+      pass in between.
+    - A partial result has at least ``LOOP`` beats of ``lanes`` elements. A shorter one takes ``LOOP`` clocks.
+
+    After the last beat of a step, the unit computes the result and reads it out, one beat of O in two clocks. Then the
+    next step begins.
 
     The functional model is ``bankside.models.pam.ru.reduce_partials``, equal bit for bit.
 
@@ -139,7 +167,7 @@ class PamRu(wiring.Component):
         See :meth:`PamRuConfig.ports`.
     """
 
-    #: Partial results whose weight is under way: enough for one every ``LOOP`` clocks.
+    #: Largest number of weights in flight: enough for one partial result every ``LOOP`` clocks.
     WEIGHTS = 5
 
     def __init__(self, config):
@@ -148,9 +176,9 @@ class PamRu(wiring.Component):
         self._config = config
         self._lanes = [ReductionLane(config) for _ in range(config.lanes)]
         self._sum = SumUnit(config)
-        #: Clocks from reading an accumulator to reading it again with what was added.
+        #: Clocks from reading an accumulator to reading the updated accumulator.
         self.LOOP = self._lanes[0].SUM + 1
-        #: Places for beats of the result: as many as are on their way to it, one in two clocks, and those in the queue.
+        #: Places for beats of the result: beats in flight, one in two clocks, and beats in the queue.
         self.PLACES = self._lanes[0].OUT // 2 + 3
         self._names = [f"source_{n}" for n in range(config.sources)]
         super().__init__(members(config.ports()))
@@ -161,8 +189,10 @@ class PamRu(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles: from a partial result's turn to its weight, and from a beat of O that has its weight
-        to its place in the scratch."""
+        """Fixed latencies in cycles: from a partial result's turn to its weight, and from a beat of O to the scratch.
+
+        The second one begins when the beat has its weight.
+        """
         return {"turn_to_weight": WeightUnit.LATENCY, "beat_to_scratch": self.LOOP}
 
     def elaborate(self, platform):
@@ -194,7 +224,7 @@ class PamRu(wiring.Component):
             ports.append(port)
         return commands, ports
 
-    # ---- Dispatcher: whose turn it is; m to the weight unit, l and O into queues --------------------------------------
+    # ---- Dispatcher: gives sources their turn, sends m to the weight unit, l and O into queues -----------------------
 
     def _queues(self, m):
         config = self._config
@@ -220,7 +250,7 @@ class PamRu(wiring.Component):
         with m.Switch(turn):
             for n in range(sources):
                 with m.Case(n):
-                    # The next one after n that has not finished; n itself if there is no other.
+                    # The next source after n that has not finished, or n itself if all others have finished.
                     candidates = [(n + k) % sources for k in range(1, sources)]
                     chosen = n
                     for other in reversed(candidates):
@@ -229,8 +259,10 @@ class PamRu(wiring.Component):
         return _Turns(running, begun, started, ahead, turn, following, others, asked, done, finished, flying)
 
     def _dispatch(self, m, ports, queues, turns):
-        """A beat moves; or the weight of a partial result is asked for. While one partial result moves, the weight of the
-        next one can be made, if it is known whose that is."""
+        """Move beats, and request the weights of partial results.
+
+        While one partial result moves, the unit can compute the weight of the next one, if its source is known.
+        """
         unit, staging, sums, weights = queues
         turn, asked, started = turns.turn, turns.asked, turns.started
         beat = Signal(beat_layout(self._config))
@@ -264,7 +296,7 @@ class PamRu(wiring.Component):
         return _Moves(beat, accept, whole, move, ends, start)
 
     def _gather(self, m, queues, moves):
-        """Beats of a source are put together to a beat of the lanes."""
+        """Combine beats of a source into a beat of the lanes."""
         config, staging, beat, whole = self._config, queues.staging, moves.beat, moves.whole
         if config.gather == 1:
             m.d.comb += [whole.eq(1), staging.i.p.data.eq(beat.data)]
@@ -289,7 +321,7 @@ class PamRu(wiring.Component):
     # ---- Multiply-add: one beat of O at a time ------------------------------------------------------------------------
 
     def _merge(self, m, queues, turns, start):
-        """A beat of O goes on its way, if no accumulator is read before it has what was added last."""
+        """Send a beat of O to the lanes. The beat waits until the last addition to its accumulators is complete."""
         staging, sums, weights = queues.staging, queues.sums, queues.weights
         chunk, gap = Signal(range(max(self._config.max_chunks, 2))), Signal(range(self.LOOP))
         go, pop = Signal(), Signal()
@@ -310,7 +342,7 @@ class PamRu(wiring.Component):
         return _Merge(go, chunk)
 
     def _scratch(self, m):
-        """The accumulators of O: the memory's write port and its read port."""
+        """The memory of the accumulators of O. Returns its write port and its read port."""
         config = self._config
         memory = Memory(shape=config.lanes * config.acc.width, depth=max(config.max_chunks, 2), init=[])
         m.submodules.scratch = memory
@@ -318,7 +350,7 @@ class PamRu(wiring.Component):
         return write, read
 
     def _read_out(self, m, queues, merge, scratch):
-        """Reading the result out: an address and a place for the beat, in every other cycle."""
+        """Read out the result: in every other cycle an address, and a place for the beat."""
         last = queues.staging.o.p.last
         _, read = scratch
         out_go, out_last, phase = Signal(), Signal(), Signal()
@@ -329,7 +361,7 @@ class PamRu(wiring.Component):
         return _ReadOut(out_go, out_last, phase, out_chunk)
 
     def _multiply_add(self, m, platform, queues, merge, scratch, read_out):
-        """Lanes: a beat times its weight, added to the accumulators; or an accumulator times ``factor``, read out."""
+        """The lanes: they add a beat times its weight to the accumulators, or give an accumulator times ``factor``."""
         config, lanes = self._config, self._lanes
         io, acc = config.io, config.acc
         (write, read), go, entry, total = scratch, merge.go, queues.weights.o.p, self._sum
@@ -365,7 +397,7 @@ class PamRu(wiring.Component):
         return _Lanes(factor, scalar, valid_1, sent, outputs)
 
     def _sum_up(self, m, queues, merge, lanes):
-        """The sum of all l; returns the beats of O and of it that are under way, a bit each."""
+        """Connect the unit of the sum l. Returns the beats of O and additions to l in flight, one bit each."""
         m.submodules.sum_unit = total = self._sum
         entry = queues.weights.o.p
         m.d.comb += [
@@ -402,7 +434,7 @@ class PamRu(wiring.Component):
         return _Result(fifo, credits, places, header, scale)
 
     def _control(self, m, commands, queues, turns, moves, lanes, in_flight, read_out, result):
-        """A step: merging, then the scale of the result, its logarithm and factor if it is normalised, and reading out."""
+        """Control of a step: merge, compute the scale (to normalise, logarithm and factor too), then read out."""
         config, total, unit = self._config, self._sum, queues.unit
         io, normalise, factor = config.io, commands.o.p.normalise, lanes.factor
         fifo, header, places, scale = result.fifo, result.header, result.places, result.scale
@@ -419,7 +451,7 @@ class PamRu(wiring.Component):
                 with m.If((turns.flying == 0) & ~in_flight.any()):
                     m.next = "SCALE"
             with m.State("SCALE"):
-                # Not before: the lanes still multiply the last result while a short step is merged.
+                # Not earlier: while a short step is merged, the lanes may still multiply the previous result.
                 m.d.sync += [factor.eq(io.bias << io.fraction_bits),
                              scale.eq(unit.total_scale + (total.power << config.table.fraction_bits))]
                 with m.If(normalise):
@@ -433,7 +465,7 @@ class PamRu(wiring.Component):
                     m.d.sync += wait.eq(0)
                     m.next = "NORMALISE"
             with m.State("NORMALISE"):
-                # Beside the exponential: m + ln l.
+                # In parallel with the exponential: m + ln l.
                 m.d.comb += total.finish.eq(1)
                 m.d.sync += wait.eq(wait + 1)
                 with m.If(unit.normalised):

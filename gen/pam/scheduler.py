@@ -23,7 +23,7 @@ def _bits(size):
 
 
 def _port(size):
-    """The same for a port: at least one bit."""
+    """As :func:`_bits`, but at least one bit, for a port."""
     return max(1, _bits(size))
 
 
@@ -33,7 +33,7 @@ def place_fields(side, token_bytes):
 
 
 def location_layout(side):
-    """Where an access goes."""
+    """Layout of an access's location."""
     return payload(side.location_layout)
 
 
@@ -44,7 +44,7 @@ def access_layout(side, token_bytes, ref):
 
 
 class _Map:
-    """The map of a side as a choice of bits: which bit of a token's number or of an access each bit of an address is."""
+    """Address map of a side. Each bit of an address is one bit of a token's number or of an access's number."""
 
     def __init__(self, side, token_bytes):
         layout = side.layout
@@ -57,7 +57,7 @@ class _Map:
         self.bank_bits, self.group_bits, self._lock = _bits(side.banks), _bits(side.groups), _bits(side.lockstep)
         self._window_bits = _bits(side.windows)
         self.row_bits = self.region_bits + (self.parts == 2)
-        #: per region: what each bit of the access number within the region is, lowest first
+        #: per region: source of each bit of the access number within the region, lowest first
         self.sources = []
         for part in range(self.parts):
             run, tile = _bits(layout.run(part, token_bytes)), min(_bits(side.tile_tokens), self.index_bits)
@@ -85,16 +85,16 @@ class _Map:
         return Cat(linear[self.column_bits:], part), linear[:self.column_bits]
 
     def walk(self, part, step, access_bits):
-        """What is added to the number of a row's first access after ``step`` accesses."""
+        """Offset from the number of a row's first access, after ``step`` accesses."""
         counted = self.counted[part]
         return Cat(step[counted.index(bit)] if bit in counted else 0 for bit in range(access_bits))
 
     def upper(self, group):
-        """A group but for its number among those in lockstep."""
+        """A group's number, without the bits that tell groups in lockstep apart."""
         return group[self._lock:self.group_bits]
 
     def state(self, bank, group):
-        """Number of the bank among those with a row of their own."""
+        """Number of the bank among the banks that have a row of their own."""
         return Cat(bank[:self.bank_bits], self.upper(group))
 
     def window(self, state):
@@ -102,8 +102,11 @@ class _Map:
         return state[len(state) - self._window_bits:]
 
     def matches(self, part, first, index, row):
-        """Whether ``row`` is that of token ``index`` with the row-choosing bits of access ``first``: a pair of the part
-        that depends on the token and the part that depends on the access."""
+        """Whether access ``first`` of token ``index`` lies in ``row``.
+
+        Only the bits of ``first`` that select the row matter. Returns two conditions, which must both hold. One depends
+        on the token, the other on the access.
+        """
         by_token, by_access = Const(1), Const(1)
         for position, (name, bit) in enumerate(self.sources[part][self.column_bits:]):
             if name == "index":
@@ -116,7 +119,7 @@ class _Map:
 
 
 class _Lane:
-    """A row that is being accessed."""
+    """A row in access."""
 
     def __init__(self, number, access, index, step_bits):
         def signal(shape, name, **more):
@@ -131,15 +134,15 @@ class _Lane:
 
 
 class _Tokens(NamedTuple):
-    """The tokens that are held, by place.
+    """The tokens held, by place.
 
     Attributes
     ----------
-    group, bank, index, ref : of the token; ``index`` is its number in the bank
-    pending : rows still to be accessed; none: the place is free
-    older : tokens that came before
-    opened, row : a row of its bank is open, and which
-    valid : a bit for each place that is taken
+    group, bank, index, ref : group, bank, number in the bank, and reference of the token
+    pending : rows still to be accessed; if there is none, the place is free
+    older : tokens that arrived earlier
+    opened, row : whether a row of the token's bank is open; the open row
+    valid : one bit per place; 1 if the place is taken
     """
 
     group: list
@@ -154,8 +157,17 @@ class _Tokens(NamedTuple):
 
 
 class _Banks(NamedTuple):
-    """The banks: open rows, and timers for the next opening in a bank (``wait``), in a rank (``gaps``), and of four in a
-    rank (``windows``, if they are limited), with what each begins at."""
+    """The banks.
+
+    Attributes
+    ----------
+    open, row : whether a row is open; the open row
+    wait : per bank, timer until it may open a row
+    gaps : per rank, timer until it may open a row
+    windows : per rank, timers of its last four openings; empty if the number of openings is not limited
+    rest, recovery : initial values of ``wait`` after an opening and after a row's last access
+    gap, window_rest : initial values of ``gaps`` and ``windows``
+    """
 
     open: Array
     row: Array
@@ -169,15 +181,15 @@ class _Banks(NamedTuple):
 
 
 class _Ahead(NamedTuple):
-    """What was chosen and waits for its place among the rows accessed.
+    """A chosen row that waits for its lane.
 
     Attributes
     ----------
     waits, opens : there is such a choice; it opens a row
-    lane, left : its place; accesses of the row after the first
+    lane, left : its lane; accesses of the row after the first
     chosen, group, bank : its token
-    choice : its row, among those of the token
-    go : its place is free
+    choice : its row, among the rows of the token
+    go : its lane is free
     """
 
     waits: Signal
@@ -192,8 +204,13 @@ class _Ahead(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """The lane whose access is offered, the lane of the next choice; of each lane whether it will then be busy, and the
-    groups that it uses."""
+    """The turns of the lanes.
+
+    Attributes
+    ----------
+    shown, lane_next : lane whose access is offered; lane of the next choice
+    busy, groups : per lane at the time of that choice, whether it is busy and the groups that it uses
+    """
 
     shown: Signal
     lane_next: Signal
@@ -202,7 +219,7 @@ class _Turn(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """The row of a choice: its token's index, rows and reference, its first access, its number, its bank."""
+    """The row of a choice: its token's index, pending rows and reference, its first access, its number, its bank."""
 
     index: Signal
     pending: Signal
@@ -213,26 +230,32 @@ class _Row(NamedTuple):
 
 
 class AccessScheduler(wiring.Component):
-    """Takes tokens, gives their accesses in the order in which the memory should see them.
+    """Takes tokens, and gives their accesses in a good order for the memory.
 
-    Up to ``depth`` tokens are held. A token's accesses lie in one or more rows. Two rows are accessed at a time, one access
-    of each in turn, if there are two in different groups: a bank group takes accesses at half the rate of the bus.
-    Whenever a row's last access has left, the choice of the next, in a group without the other row, is: the oldest token
-    with something in a row that is open in its bank; else the oldest whose bank may open a row (its last opening is
-    ``bank_cycles`` ago, the last access of its row ``recovery_cycles``, and the rank's limits are kept), which opens that
-    of its rows that comes first. After ``hit_limit`` hits in succession, a token that may open a row goes first. "Open" is
-    what this unit has asked for last.
+    The scheduler holds up to ``depth`` tokens. A token's accesses lie in one or more rows. The scheduler accesses up to
+    two rows at a time and alternates between them access by access. The two rows lie in different groups, because a
+    bank group takes accesses at half the rate of the bus. When a row's last access has left, the next row comes from a
+    group without the other row. Two rules choose it:
 
-    A row is chosen ahead, while others are accessed: for the place of the one that will end first, so in a group without
-    the other. It takes two cycles. A choice does not see what the one before does in its second cycle, so it leaves out
-    that token, and after one that opens a row there is none for a cycle.
+    1. A row hit: the oldest token with an access to a row that is open in its bank. After ``hit_limit`` hits in
+       succession, a token that may open a row goes first.
+    2. Otherwise, the oldest token whose bank may open a row. It opens the first of its remaining rows.
 
-    Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 3. One access per
-    clock, also with one access to a row.
+    A bank may open a row if its last opening is ``bank_cycles`` ago, and the last access of its row is
+    ``recovery_cycles`` ago. The limits of its rank must also hold. The open row of a bank is the row that this unit has
+    requested last.
+
+    The scheduler chooses the next row ahead of time, while others are accessed. The next row takes the place of the row
+    that will end first, so its group differs from the group of the remaining row. A choice takes two cycles. It does
+    not see the effects of the previous choice in its second cycle. It therefore excludes the token of the previous
+    choice. In the cycle after a choice that opens a row, there is no choice.
+
+    Timing: a token accepted in cycle t can be chosen in t + 1, and its first access is offered in t + 3. The scheduler
+    offers one access per clock, even with one access per row.
 
     The functional model is ``bankside.models.pam.interface.SchedulerModel``, equal in every cycle.
 
-    Source: PAM (MICRO 2025) section 6.2 (command-reorder unit); the rule is this project's.
+    Source: PAM (MICRO 2025) section 6.2 (command-reorder unit). The rules are this project's.
 
     Parameters
     ----------
@@ -240,11 +263,11 @@ class AccessScheduler(wiring.Component):
     token_bytes : :class:`int`
     depth : :class:`int`
     ref : :class:`ShapeLike`
-        Shape of what accompanies a token.
+        Shape of the reference that accompanies a token.
     bank_cycles : :class:`int`
         Clocks between two openings in a bank.
     recovery_cycles : :class:`int`
-        Clocks from the last access of a row to the opening of another in its bank.
+        Clocks from the last access of a row to the opening of another row in its bank.
     hit_limit : :class:`int`
 
     Members
@@ -293,7 +316,7 @@ class AccessScheduler(wiring.Component):
         return m
 
     def _tokens(self, m, mapping):
-        """Places for the tokens that are held."""
+        """Places for tokens."""
         depth, count = range(self._depth), len(mapping.fragments)
         tokens = _Tokens(
             group=[Signal(max(1, mapping.group_bits), name=f"group_{n}", reset_less=True) for n in depth],
@@ -309,7 +332,7 @@ class AccessScheduler(wiring.Component):
         return tokens
 
     def _banks(self, m, mapping):
-        """Open rows, and timers at 0 when a choice may be made whose row opens a cycle later."""
+        """Open rows, and timers. A row may be chosen when its timers are 0; the row opens a cycle later."""
         side, states = self._side, self._side.bank_states
 
         def timer(most, name):
@@ -333,7 +356,7 @@ class AccessScheduler(wiring.Component):
     # ---- First cycle of a choice: which token -------------------------------------------------------------------------
 
     def _lanes(self, m, mapping, tokens):
-        """The rows that are accessed, one or two at a time, and the choice that waits for its place among them."""
+        """Lanes for one or two rows in access, and the choice that waits for its lane."""
         side, index = self._side, tokens.index[0]
         lanes = [_Lane(n, self.o.p.shape(), index, mapping.step_bits)
                  for n in range(1 if side.bank_states == side.banks else 2)]
@@ -352,15 +375,18 @@ class AccessScheduler(wiring.Component):
         return lanes, ahead
 
     def _turn(self, m, mapping, lanes, ahead):
-        """Which lane's access is offered, and which one the next choice is for. ``turn`` only changes when an access is
-        taken, or to what is offered, so that an offer stays."""
+        """The lane whose access is offered, and the lane of the next choice.
+
+        When an access is taken, ``turn`` changes to the other lane. Otherwise ``turn`` keeps the offered lane, so an
+        offer stays.
+        """
         turn, shown, lane_next = Signal(name="turn"), Signal(name="shown"), Signal(name="lane_next")
         if len(lanes) == 1:
             return _Turn(shown, lane_next, [], [])
         m.d.comb += shown.eq(Mux(turn, lanes[1].busy | ~lanes[0].busy, ~lanes[0].busy & lanes[1].busy))
         with m.If(self.o.valid):
             m.d.sync += turn.eq(shown ^ self.o.ready)
-        # The rows that are accessed when this choice's turn comes: the place is that of the one which ends first.
+        # Rows in access when the next choice takes effect. The next choice takes the lane of the row that ends first.
         coming = [ahead.waits & (ahead.lane == n) for n in range(2)]
         busy = [lane.busy | coming[n] for n, lane in enumerate(lanes)]
         left = [Mux(coming[n], ahead.left, lane.left) for n, lane in enumerate(lanes)]
@@ -370,8 +396,11 @@ class AccessScheduler(wiring.Component):
         return _Turn(shown, lane_next, busy, groups)
 
     def _candidates(self, m, mapping, tokens, banks, lanes, ahead, turn):
-        """Tokens with something in an open row (``hits``), tokens whose bank may open one (``misses``), and which of its
-        rows each would access."""
+        """Candidates of the next choice.
+
+        ``hits`` are tokens with an access to an open row. ``misses`` are tokens whose bank may open a row. ``choice``
+        is the row that each token would access.
+        """
         side, count = self._side, len(mapping.fragments)
         bank_free = Array(wait == 0 for wait in banks.wait)
         window_free = Array((banks.gaps[w] == 0) & (banks.windows[w][3] == 0 if banks.windows else 1)
@@ -403,12 +432,12 @@ class AccessScheduler(wiring.Component):
         return hits, misses, choice
 
     def _choose(self, m, tokens, ahead, turn, hits, misses, choice):
-        """The oldest of the hits, or of the misses if there is no hit or too many were before."""
+        """Choose the oldest hit. Choose the oldest miss if there is no hit, or if too many hits came before."""
         depth, older = self._depth, tokens.older
         run = Signal(range(self._hit_limit + 1), name="run")
         opens, oldest = Signal(name="opens"), Signal(depth, name="oldest")
         m.d.comb += opens.eq(~hits.any() | ((run == self._hit_limit) & misses.any()))
-        # The oldest of both kinds, side by side: which kind it is to be is known late.
+        # Find the oldest of both kinds in parallel, because ``opens`` is known late.
         m.d.comb += [oldest[n].eq(Mux(opens, misses[n] & ~(misses & older[n]).any(), hits[n] & ~(hits & older[n]).any()))
                      for n in range(depth)]
         with m.If(~ahead.waits | ahead.go):
@@ -427,7 +456,7 @@ class AccessScheduler(wiring.Component):
     # ---- Second cycle: the row ----------------------------------------------------------------------------------------
 
     def _row(self, m, mapping, tokens, ahead):
-        """What the choice that waits needs of its token, and its row."""
+        """The row of the waiting choice, with the data of its token."""
         count = len(mapping.fragments)
         found = _Row(
             index=Signal.like(tokens.index[0], name="the_index"), pending=Signal(count, name="the_pending"),
@@ -442,7 +471,7 @@ class AccessScheduler(wiring.Component):
         return found
 
     def _walk(self, m, mapping, n, lane, banks, ahead, turn, found):
-        """The accesses of a lane's row, in turns with those of the other lane; then the row that waits for its place."""
+        """Offer the accesses of a lane's row, in turn with the other lane. Then start the row that waits for it."""
         offset = mapping.walk(0, lane.step, len(lane.access))
         if mapping.parts == 2:
             offset = Mux(lane.first[mapping.count_bits], mapping.walk(1, lane.step, len(lane.access)), offset)
@@ -467,7 +496,7 @@ class AccessScheduler(wiring.Component):
                 self.o.p.location.column.eq(column_now),
             ]
 
-        # Its bank may open another row only when this one's last access is over.
+        # The bank may open another row only when the last access of this row is over.
         lane_state = mapping.state(lane.now.location.bank, lane.now.location.group)
         with m.If(lane.done):
             for s, wait in enumerate(banks.wait):
@@ -484,7 +513,10 @@ class AccessScheduler(wiring.Component):
             ]
 
     def _begin_row(self, m, mapping, tokens, banks, ahead, found):
-        """A choice takes its place: the token has one row less, and the bank's row and timers are those of a row opened."""
+        """Update tokens and banks when a choice enters its lane.
+
+        The token has one pending row less. If the choice opens a row, the bank has this open row and its timers start.
+        """
         with m.If(ahead.go):
             for n, pending in enumerate(tokens.pending):
                 with m.If(ahead.chosen[n]):
@@ -504,7 +536,7 @@ class AccessScheduler(wiring.Component):
                                 m.d.sync += older_one.eq(Mux(newer == 0, 0, newer - 1))
 
     def _new_token(self, m, mapping, tokens, banks, ahead, found):
-        """A token goes to the first free place, and is the youngest."""
+        """Put a new token into the first free place, as the youngest."""
         item = self.i.p
         in_group = Signal.like(tokens.group[0], name="in_group")
         in_bank = Signal(mapping.bank_bits)
@@ -514,7 +546,7 @@ class AccessScheduler(wiring.Component):
         m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + mapping.bank_bits:]))
         in_state = Signal(_bits(self._side.bank_states))
         m.d.comb += in_state.eq(mapping.state(in_bank, in_group))
-        same = ahead.go & ahead.opens & (found.state == in_state)  # its bank is given another row in this very cycle
+        same = ahead.go & ahead.opens & (found.state == in_state)  # its bank opens another row in this cycle
         place, free = lowest(m, ~tokens.valid, "place")
         m.d.comb += self.i.ready.eq(free)
         for n in range(self._depth):
@@ -531,6 +563,6 @@ class AccessScheduler(wiring.Component):
 
 
 def _pick(which, values):
-    """That of ``values`` whose bit in ``which`` is 1."""
+    """The one of ``values`` whose bit in ``which`` is 1."""
     return reduce(or_, [Mux(bit, value if isinstance(value, int) else Value.cast(value), 0)
                         for bit, value in zip(which, values, strict=True)])

@@ -1,4 +1,4 @@
-"""Tile sequencer: from steps to phases, each a run of K or of V beats."""
+"""Tile sequencer: divides steps into phases. A phase is all K beats or all V beats of a tile."""
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -18,21 +18,21 @@ def command_layout(config):
 def phase_layout(config):
     """One phase: all K beats or all V beats of a tile."""
     return data.StructLayout({
-        "value": 1,                                # 0: K, 1: V
+        "value": 1,                                # 0: K phase, 1: V phase
         "count": range(config.tile_tokens + 1),    # tokens of the tile; 0 only for a step without tokens
         "chunks": range(config.max_chunks + 1),
-        "bank": 1,                                 # which half of the score memory
+        "bank": 1,                                 # half of the score memory
         "final": 1,                                # last tile of its step
     })
 
 
 class TileSequencer(wiring.Component):
-    """Cuts steps into tiles and puts their phases into stream order (``PamPuConfig.phases``).
+    """Cuts steps into tiles, and puts the phases of the tiles into stream order (``PamPuConfig.phases``).
 
-    With two score banks the K phase of a tile precedes the V phase of the tile before it, so that the softmax of a
-    tile runs while the K of the next one streams.
+    With two score banks, the K phase of a tile comes before the V phase of the previous tile. So the softmax of a tile
+    runs while K of the next tile streams.
 
-    Timing: one phase per cycle; one further cycle per step.
+    Timing: one phase per cycle, and one more cycle per step.
 
     Members
     -------
@@ -42,7 +42,7 @@ class TileSequencer(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        # What a proof sees of the state; has no driver and no reader in any other netlist.
+        # State for a proof. In every other netlist these signals have no driver and no reader.
         self.probe = Signal(data.StructLayout({
             "keys": 1, "left": range(config.max_tokens + 1),  # tokens of the step whose K phases are still to come
             "held": range(3), "older": phase_layout(config), "newer": phase_layout(config),  # V phases that are due
@@ -64,7 +64,7 @@ class TileSequencer(wiring.Component):
         bank    = Signal()
         waiting = Signal(phase_layout(config))          # the tile whose V phase is due
         pending = Signal()
-        ends    = Signal()                              # its V phase comes before any further K
+        ends    = Signal()                              # its V phase comes before any other K phase
         final   = Signal()
         count   = Signal(range(tile + 1))
         o = self.o.p
@@ -96,7 +96,7 @@ class TileSequencer(wiring.Component):
                             m.next = "FLUSH"
                         with m.Elif(final):
                             m.next = "IDLE"
-                # The tile behind the one whose V phase comes next.
+                # The tile after the one whose V phase comes next.
                 newest = Signal(phase_layout(config))
                 with m.If(self.o.ready):
                     m.d.sync += [newest.eq(o), newest.value.eq(1)]

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Several of PAM's bank groups and the tree that merges their results: a channel of HBM, a DIMM."""
+"""Several bank groups of PAM and the tree that merges their results: an HBM channel or a DIMM."""
 
 from amaranth import *
 
@@ -13,9 +13,10 @@ __all__ = ["PamSlice", "connect_groups"]
 
 
 def connect_groups(m, platform, config, top):
-    """The bank groups and the tree behind the streams that all compositions have; the groups, for their ``kv_N``.
+    """Connect the bank groups and the tree to the streams that all compositions have.
 
-    Unit n of group g is unit ``g * sources + n`` of the composition.
+    Unit n of group g is unit ``g * sources + n`` of the composition. Returns the groups; the caller connects their
+    ``kv_N``.
     """
     each = config.reduction.sources
     groups = [PamBankGroup(config.group) for _ in range(config.groups)]
@@ -32,7 +33,7 @@ def connect_groups(m, platform, config, top):
             o = getattr(broadcast, f"o_{g}")
             link(m, o, getattr(group, name), Cat(o.payload[:width], o.payload[width + g * each:width + (g + 1) * each]))
 
-    # With one group it is the group that normalises, else the last unit of the tree.
+    # With one group, the group normalises. Otherwise the last unit of the tree does.
     m.submodules.tree = tree = PamReductionTree(config.tree)
     m.submodules.steps = steps = StreamBroadcast(1, config.groups + 1)
     link(m, top.merge, steps.i, Cat(top.merge.payload, Const((1 << config.groups + 1) - 1, config.groups + 1)))
@@ -47,12 +48,12 @@ def connect_groups(m, platform, config, top):
 class PamSlice(Composition):
     """``config.groups`` units :class:`PamBankGroup` and a :class:`PamReductionTree` for their results, on one clock.
 
-    Streams and steps are those of :class:`PamBankGroup` for all ``config.units`` processing units.
+    Streams and steps work as in :class:`PamBankGroup`, for all ``config.units`` processing units.
 
     The functional model is ``bankside.models.pam.compositions.slice_attention``, equal bit for bit.
 
-    Source: PAM (MICRO 2025) section 5.2: 64 processing and 16 reduction units beside the banks of a channel, others in the
-    logic die; one clock for both is this project's choice.
+    Source: PAM (MICRO 2025) section 5.2: 64 processing and 16 reduction units beside the banks of a channel, others in
+    the logic die. One clock for both is this project's choice.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Softmax of one tile of scores: probabilities back into the score memory, their sum to the output."""
+"""Softmax of one tile of scores: writes probabilities back to the score memory and sends their sum to the output."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -11,27 +11,27 @@ __all__ = ["SoftmaxUnit"]
 
 
 class SoftmaxUnit(wiring.Component):
-    """Reads the scores of a tile, one per clock, and writes ``exp(score - maximum)`` over them.
+    """Reads the scores of a tile, one per clock, and replaces each score by ``exp(score - maximum)``.
 
     Tiles follow each other without a gap. An empty tile takes one clock and has the sum 0.
 
-    Timing: the probability of the score read in cycle t is written in cycle t + ``LATENCY``; ``sum_valid`` comes
+    Timing: a score is read in cycle t, and its probability is written in cycle t + ``LATENCY``. ``sum_valid`` follows
     ``SUM_LATENCY`` cycles after the last read.
 
     Members
     -------
     start : ``In(1)``
-        A tile is ready in ``bank``; held until ``done``.
+        A tile is ready in ``bank``. The signal stays 1 until ``done``.
     bank, count : ``In``
-        Its bank and its number of scores (0 allowed).
+        Bank of the tile, and its number of scores (0 allowed).
     done : ``Out(1)``
-        Strobe: the last score is being read; ``start`` may show the next tile in the next cycle.
+        Strobe: the last score is being read. In the next cycle ``start`` may announce the next tile.
     read_index : ``Out``
-        Address of the score being read from ``bank`` (a synchronous memory), whose value comes on ``score``.
+        Address of the score that is read from ``bank``, a synchronous memory. The score follows on ``score``.
     score, maximum : ``In(score width)``
-        One cycle after the address; ``maximum`` is the tile's.
+        Score and the tile's maximum, one cycle after the address.
     write, write_bank, write_index, probability : ``Out``
-        A probability for the memory.
+        Strobe, bank, address and value of a probability to write.
     sum_valid, sum_bank, sum : ``Out``
         The sum of a tile's probabilities, in the accumulation format.
     """
@@ -92,7 +92,7 @@ class SoftmaxUnit(wiring.Component):
             self.probability.eq(exp.result),
         ]
 
-        # The sum is a fixed-point integer: probabilities are at most 1.
+        # The sum is a fixed-point integer, because probabilities are at most 1.
         p = unpack(m, exp.result, io, "p")
         left = window.fraction_bits - io.fraction_bits
         size = window.fraction_bits + 1

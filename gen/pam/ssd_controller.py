@@ -13,14 +13,14 @@ __all__ = ["PamSsdController"]
 
 
 class PamSsdController(Composition):
-    """A :class:`PageBuffer` before what :class:`PamSlice` is made of; each group of units has a flash channel.
+    """A :class:`PageBuffer` in front of the parts of a :class:`PamSlice`. Each group of units has a flash channel.
 
-    Steps are those of :class:`PamSlice`. The pages of a step come on the channels in the order of
+    Steps work as in :class:`PamSlice`. The pages of a step arrive on the channels in the order of
     :meth:`PamSsdControllerConfig.pages`.
 
     The functional model is ``bankside.models.pam.compositions.slice_attention``, equal bit for bit.
 
-    Source: PAM (MICRO 2025) section 5.2; what the buffer does is this project's choice.
+    Source: PAM (MICRO 2025) section 5.2. The function of the buffer is this project's choice.
 
     Parameters
     ----------

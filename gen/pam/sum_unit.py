@@ -1,4 +1,4 @@
-"""The sum l of the reduction unit: merged beside O, brought to 1 .. 2, and its logarithm."""
+"""The sum l of the reduction unit: merged beside O, scaled to 1 .. 2, and its logarithm."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -11,26 +11,27 @@ __all__ = ["SumUnit"]
 
 
 class SumUnit(wiring.Component):
-    """``l = weight * l_new + l * 2**-steps``, rounded to ``acc_format``, subnormal numbers as zeros; at the end of a step
-    its parts and m + ln l.
+    """Merges l: ``l = weight * l_new + l * 2**-steps``, rounded to ``acc_format``. Subnormal numbers count as zeros.
 
-    Timing: an operand in cycle t is in ``l`` from cycle t + ``LATENCY`` on; one every ``config.lane_depth + 3`` cycles at
-    most. While ``close`` is set, ``part``, ``power``, ``empty`` and ``bad`` follow l, one cycle behind. The logarithm takes
-    ``LOGARITHM`` cycles from there, and ``log_sum`` is there when ``finish``, with ``maximum`` and ``scale``, has been set
-    for ``FINISH`` cycles.
+    At the end of a step, the unit gives l as a part and a power of two, and m + ln l.
+
+    Timing: an operand of cycle t is part of l from cycle t + ``LATENCY`` on. The unit takes at most one operand every
+    ``config.lane_depth + 3`` cycles. While ``close`` is set, ``part``, ``power``, ``empty`` and ``bad`` follow l, one
+    cycle behind. ``log`` follows ``part`` by ``LOGARITHM`` cycles. ``log_sum`` is valid when ``finish``, with
+    ``maximum`` and ``scale``, has been set for ``FINISH`` cycles.
 
     Members
     -------
     valid, first, steps, l : ``In``
-        An operand; the first one of a step replaces the sum.
+        An operand. The first operand of a step replaces the sum.
     weight : ``In(width of factor_format)``
-        Its weight, in the next cycle.
+        The operand's weight, in the next cycle.
     close, finish : ``In(1)``
     part : ``Out(acc.width)``
-        l divided by ``2**power``: at least 1 and below 2; 0, NaN or infinity stay.
+        l divided by ``2**power``, at least 1 and below 2. If l is 0, NaN or infinite, ``part`` is the same.
     power : ``Out(signed)``
     empty, bad : ``Out(1)``
-        l is 0 (or a subnormal number); it is negative, NaN or infinite.
+        l is 0 or a subnormal number; l is negative, NaN or infinite.
     log : ``Out(score.width)``
         ln of ``part``.
     maximum, scale : ``In``
@@ -43,7 +44,7 @@ class SumUnit(wiring.Component):
     def __init__(self, config):
         self.config = config
         self._weight, self._normal = factor_format(config)
-        # Of the adder: as many registers as there is time for between two operands.
+        # Registers of the adder: as many as the time between two operands allows.
         self._adder = config.lane_depth + 1
         self.LATENCY = 4 + self._adder
         self.FINISH = 2 * (4 + self._adder)

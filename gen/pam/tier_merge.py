@@ -17,9 +17,9 @@ __all__ = ["PamTierMerge"]
 
 
 class PamTierMerge(wiring.Component):
-    """One :class:`PamRu` whose sources are the tiers' results, each with m in its tier's format.
+    """One :class:`PamRu` that merges the tiers' results, each with m in the format of its tier.
 
-    m is widened, which is exact, on its way to the unit; nothing else differs from :class:`PamRu`.
+    m is widened to the unit's format, which is exact. Everything else works as in :class:`PamRu`.
 
     The functional model is ``bankside.models.pam.compositions.tier_merge``, equal bit for bit.
 
@@ -32,7 +32,7 @@ class PamTierMerge(wiring.Component):
     Members
     -------
     merge, source_0, source_1, source_2, result
-        See :func:`merger_ports`. Sources are HBM, DDR and SSD; the scale lies above m as wide as the tier has it.
+        See :func:`merger_ports`. The sources are HBM, DDR and SSD. The scale lies above m, with m in the tier's width.
     """
 
     def __init__(self, config):
@@ -47,7 +47,7 @@ class PamTierMerge(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles, of the unit."""
+        """Fixed latencies of the unit, in cycles."""
         return PamRu(self._config.unit).latency
 
     def elaborate(self, platform):

@@ -1,4 +1,4 @@
-"""The vector unit: multipliers that serve both a dot product (Q K^T) and a lane-wise multiply-accumulate (P V)."""
+"""The vector unit: multipliers for both a dot product (Q K^T) and a lane-wise multiply-accumulate (P V)."""
 
 from typing import NamedTuple
 
@@ -13,18 +13,19 @@ from ..arith.bits import add_rows, booth_products, compress
 
 __all__ = ["VectorUnit"]
 
-#: Arrival that is not too late for the adder behind a product's compressor tree, in a stage of its own.
+#: Latest useful arrival for the adder behind a product's compressor tree: the adder has a stage of its own.
 LATE = 40
 
 
 class _Shapes(NamedTuple):
-    """Sizes.
+    """Sizes of exponents and shifts.
 
     Attributes
     ----------
-    place, offset : of a partial score, where its leading bit goes, and what that adds to its exponent
+    place, offset : left shift of a partial score's significand into the window; the resulting offset of its exponent
     score_exponent_max, lane_exponent_max : largest exponents of the accumulators
-    exponent, term_shift, lane_shift, score_shift : shapes of a score's exponent and of the shifts
+    exponent : shape of a score's exponent
+    term_shift, lane_shift, score_shift : shapes of the shifts
     """
 
     place: int
@@ -38,7 +39,7 @@ class _Shapes(NamedTuple):
 
 
 class _Beat(NamedTuple):
-    """The strobes of a beat in some cycle."""
+    """Strobes of a beat in one pipeline cycle."""
 
     valid: Signal
     value: Signal
@@ -46,14 +47,16 @@ class _Beat(NamedTuple):
     last: Signal
 
     def later(self, m, cycle):
-        """The same in the next cycle, which is ``cycle``."""
+        """The same strobes one cycle later, in cycle ``cycle``."""
         return _Beat(*(_register(m, signal, f"{name}_{cycle}", keep=name == "valid")
                        for name, signal in self._asdict().items()))
 
 
 class _Operands(NamedTuple):
-    """In cycle 2: significands, exponents and signs of the products by lane, and special values; ``partial`` is what an
-    accumulation begins with if it is ``started``."""
+    """Operands in cycle 2: per lane the significands, exponent and sign of the product, and its special values.
+
+    If ``started`` is 1, an accumulation begins with ``partial``.
+    """
 
     beat: _Beat
     slot: Signal
@@ -68,7 +71,10 @@ class _Operands(NamedTuple):
 
 
 class _Products(NamedTuple):
-    """In cycle 3: products by lane, the largest exponent, and NaN, infinity and minus infinity by lane and of any lane."""
+    """Products in cycle 3: products per lane, and the largest exponent.
+
+    The flags are NaN, infinity and minus infinity, per lane and of any lane.
+    """
 
     beat: _Beat
     slot: Signal
@@ -81,7 +87,7 @@ class _Products(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """In cycle 3: what an accumulation begins with: its value, exponent, and whether it is NaN or infinite."""
+    """Initial value of an accumulation in cycle 3: value, exponent, and whether it is NaN or infinite."""
 
     value: Signal
     exponent: Signal
@@ -89,7 +95,7 @@ class _Start(NamedTuple):
 
 
 class _Shifts(NamedTuple):
-    """In cycle 4: the new exponents of the accumulators, and by how much they and the terms are shifted."""
+    """New exponents of the accumulators in cycle 4, and shift distances of accumulators and terms."""
 
     score_grown: Signal
     score: Signal
@@ -99,7 +105,7 @@ class _Shifts(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """In cycle 5: aligned products, and carries that complete their negation."""
+    """Aligned products in cycle 5, and the carries that complete the negation of negative ones."""
 
     beat: _Beat
     terms: list
@@ -107,30 +113,31 @@ class _Terms(NamedTuple):
 
 
 class VectorUnit(wiring.Component):
-    """``lanes`` multipliers with aligned accumulation, in two modes that may change every clock.
+    """``lanes`` multipliers with aligned accumulation, in two modes. The mode may change in every clock.
 
-    *Key* beats (``value`` 0): the products of the query chunk and the key chunk are aligned to one exponent and added
-    to a scalar accumulator as integers; after the ``last`` beat the score is rounded once. *Value* beats: every lane
-    multiplies its element by the broadcast probability and adds to its own accumulator; after the ``last`` beat all
-    lanes are rounded to the input format.
+    *Key* beats (``value`` 0): products of the query chunk and the key chunk are aligned to one exponent. They are added
+    to a scalar accumulator as integers. After the ``last`` beat the score is rounded once.
 
-    The exponent loop and the significand loop are both closed within one clock, two stages apart, so any beat may
-    follow any other without a bubble and nothing ever stalls. The functional model is
+    *Value* beats: every lane multiplies its element by the broadcast probability, and adds the product to its own
+    accumulator. After the ``last`` beat all lanes are rounded to the input format.
+
+    The exponent loop and the significand loop both close within one clock, two stages apart. So any beat may follow any
+    other beat without a bubble, and the unit never stalls. The functional model is
     ``bankside.models.numerics.aligned_add``.
 
-    Timing: ``score`` is valid ``SCORE_LATENCY`` cycles after the last key beat's strobe, ``output``
-    ``OUTPUT_LATENCY`` cycles after the last value beat's.
+    Timing: ``score`` is valid ``SCORE_LATENCY`` cycles after the strobe of the last key beat. ``output`` is valid
+    ``OUTPUT_LATENCY`` cycles after the strobe of the last value beat.
 
     Parameters
     ----------
     config : :class:`PamPuConfig`
     score_tag, output_tag : shape-like
-        Travels with the last beat of an accumulation.
+        Shapes of tags that accompany the last beat of an accumulation.
 
     Members
     -------
     valid : ``In(1)``
-        A beat; ``value``, ``first``, ``last``, ``partial``, ``slot``, tags and ``data`` belong to the same cycle.
+        A beat. ``value``, ``first``, ``last``, ``partial``, ``slot``, tags and ``data`` belong to the same cycle.
     value : ``In(1)``
         0: key beat, 1: value beat.
     first, last : ``In(1)``
@@ -138,11 +145,11 @@ class VectorUnit(wiring.Component):
     partial : ``In(1)``
         With ``first``: start from ``partial_score`` instead of 0.
     slot : ``In(range(score_accumulators))``
-        Which scalar accumulator a key beat adds to.
+        Scalar accumulator that a key beat adds to.
     data : ``In(lanes * width)``
         Key or value elements, lane 0 lowest.
     query : ``In(lanes * width)``, probability : ``In(width)``, partial_score : ``In(score width)``
-        The other operands, one cycle after the strobe (they come from memories).
+        The other operands, one cycle after the strobe, because they come from memories.
     score_valid, score, score_tag : ``Out``
     output_valid, output, output_tag : ``Out``
         ``output`` has ``lanes`` elements, lane 0 lowest.
@@ -192,10 +199,10 @@ class VectorUnit(wiring.Component):
         return m
 
     def _shapes(self):
-        """Sizes of the exponents and of the shifts that they give."""
+        """Sizes of exponents, and of the resulting shifts."""
         io, score = self._config.io, self._config.score
         lane_window, score_window = self._lane_window, self._score_window
-        # A partial score's leading bit is where a product's would be.
+        # The leading bit of a partial score is at the place of a product's leading bit.
         place = score_window.magnitude_bits - score.precision
         offset = -score.bias - score.fraction_bits - place - score_window.unit
         score_exponent_max = max(2 * (io.exponent_max - 1), score.exponent_max - 1 + offset)
@@ -208,8 +215,11 @@ class VectorUnit(wiring.Component):
             score_shift=range(1 << (score_window.width - 1).bit_length()))
 
     def _unpack(self, m):
-        """Cycle 1: operands. A dead product (a factor is zero, infinite or NaN) has significand and exponent 0, so that it
-        neither adds nor sets the alignment."""
+        """Cycle 1: operands.
+
+        A product is dead if a factor is zero, infinite or NaN. A dead product has significand and exponent 0, so it
+        adds nothing and does not set the alignment.
+        """
         io, lanes = self._config.io, self._config.lanes
         beat = _Beat(
             valid=_register(m, self.valid, "valid_1", keep=True),
@@ -250,7 +260,7 @@ class VectorUnit(wiring.Component):
         return _Operands(after, slot_2, a_2, b_2, exponents_2, signs_2, infs_2, nans_2, started_2, partial_2)
 
     def _multiply(self, m, operands):
-        """Cycle 2: products, and the largest exponent of all lanes beside them."""
+        """Cycle 2: products, and the largest exponent of all lanes."""
         beat, slot_2, a_2, b_2, exponents_2, signs_2, infs_2, nans_2, _, _ = operands
         products_3 = [_register(m, _product(m, a, b, f"product_{n}"), f"product_3_{n}")
                       for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))]
@@ -269,7 +279,7 @@ class VectorUnit(wiring.Component):
         return _Products(after, slot_3, products_3, exponents_3, signs_3, top_3, lane_flags_3, any_3)
 
     def _start(self, m, operands, shape):
-        """Cycle 2: the partial score an accumulation starts from, or 0."""
+        """Cycle 2: initial value of an accumulation: a partial score or 0."""
         place, offset = shape.place, shape.offset
         start = unpack(m, operands.partial, self._config.score, "start")
         start_special = start.inf | start.nan
@@ -289,7 +299,7 @@ class VectorUnit(wiring.Component):
         return _Start(start_3, start_exponent_3, start_flags_3)
 
     def _exponents(self, m, products, start, shape):
-        """Cycle 3: the exponent loops. Exponents only grow within an accumulation; the differences are the shifts."""
+        """Cycle 3: the exponent loops. Exponents only grow within an accumulation. Their differences are the shifts."""
         beat, most = products.beat, shape.score_exponent_max
         grown, score_grown_4, score_shift_4 = self._score_exponent(m, products, start, shape)
         floor, lane_most = self._lane_window.floor, shape.lane_exponent_max
@@ -311,7 +321,10 @@ class VectorUnit(wiring.Component):
         return _Shifts(score_grown_4, score_shift_4, term_shifts_4, lane_shifts_4, lane_grown_4)
 
     def _score_exponent(self, m, products, start, shape):
-        """The exponent of the scalar accumulator: with this beat; it and the shift a cycle later."""
+        """Exponent of the scalar accumulator, this beat included.
+
+        Returns the exponent, then the exponent and the shift one cycle later.
+        """
         config, floor, most = self._config, self._score_window.floor, shape.score_exponent_max
         beat, slot, top = products.beat, products.slot, products.top
         score_exponents = [Signal(range(most + 1), name=f"score_exponent_{s}", reset_less=True)
@@ -329,7 +342,7 @@ class VectorUnit(wiring.Component):
         return grown, score_grown_4, score_shift_4
 
     def _align(self, m, products, shifts, shape):
-        """Cycle 4: align the products; from here on they are signed integers."""
+        """Cycle 4: align the products. From here on they are signed integers."""
         products_4 = [_register(m, p, f"product_4_{n}") for n, p in enumerate(products.products)]
         signs_4 = [_register(m, s, f"sign_4_{n}") for n, s in enumerate(products.signs)]
         beat = products.beat.later(m, 4)
@@ -339,7 +352,7 @@ class VectorUnit(wiring.Component):
         for lane, product in enumerate(products_4):
             aligned = Signal(term_bits, name=f"aligned_{lane}")
             m.d.comb += aligned.eq((product << left >> right) >> shifts.terms[lane])
-            # A negative term is complemented; the one that is missing comes in as a carry where it is added.
+            # A negative term is complemented. The missing one enters as a carry where the term is added.
             term = Signal(signed(term_bits + 1), name=f"term_{lane}")
             m.d.comb += term.eq(Cat(aligned, 0) ^ signs_4[lane].replicate(term_bits + 1))
             terms_5.append(_register(m, term, f"term_5_{lane}"))
@@ -347,7 +360,7 @@ class VectorUnit(wiring.Component):
         return _Terms(beat.later(m, 5), terms_5, carries_5)
 
     def _value_totals(self, m, products, shifts, terms, shape):
-        """Cycle 5: lane accumulators; after the last beat straight to the rounders."""
+        """Cycle 5: lane accumulators. After the last beat their values go straight to the rounders."""
         io, beat, window = self._config.io, terms.beat, self._lane_window
         output_valid = _register(m, _register(m, beat.valid & beat.value & beat.last, "done_6", keep=True), "done", 2,
                                  keep=True)
@@ -380,7 +393,7 @@ class VectorUnit(wiring.Component):
         return _register(m, _sum(m, sums_6, [], "beat"), "sum_7")
 
     def _key_totals(self, m, products, start, shifts, terms, sum_7, shape):
-        """Cycle 7: scalar accumulators; after the last beat to the rounder."""
+        """Cycle 7: scalar accumulators. After the last beat the value goes to the rounder."""
         score, window, beat = self._config.score, self._score_window, terms.beat
         slots, names = range(self._config.score_accumulators), ("nan", "positive", "negative")
         valid_7 = _register(m, beat.valid & ~beat.value, "key_valid", 2, keep=True)
@@ -416,7 +429,7 @@ class VectorUnit(wiring.Component):
 
 
 def _register(m, value, name, cycles=1, keep=False):
-    """``value`` some cycles later; registers of data need no reset, strobes do (``keep``)."""
+    """``value`` delayed by some cycles. Registers of data have no reset, registers of strobes do (``keep``)."""
     for cycle in range(cycles):
         r = Signal(value.shape(), name=f"{name}_{cycle + 1}" if cycles > 1 else name, reset_less=not keep)
         m.d.sync += r.eq(value)
@@ -425,7 +438,7 @@ def _register(m, value, name, cycles=1, keep=False):
 
 
 def _maximum(m, values, name):
-    """Largest of unsigned values, as a balanced tree."""
+    """Largest of several unsigned values, with a balanced tree."""
     level = 0
     while len(values) > 1:
         above = []

@@ -11,27 +11,28 @@ __all__ = ["WeightUnit"]
 
 
 class WeightUnit(wiring.Component):
-    """Weight of each partial result, and how far the accumulators move down before it is added.
+    """Computes the weight of each partial result, and the shift of the accumulators before it is added.
 
-    The accumulators stand for themselves times ``2**scale * exp(maximum)``. A larger maximum takes a power of two with a
-    fraction from them: the whole part moves their exponents, exactly, and the fraction stays in ``scale``. So one
-    exponential per partial result is enough, and nothing that was accumulated is multiplied or rounded again.
+    The accumulators represent their contents times ``2**scale * exp(maximum)``. A larger maximum divides them by a
+    power of two with a fractional exponent. The whole part of this exponent moves their exponents, exactly. The
+    fraction stays in ``scale``. So one exponential per partial result is enough, and no accumulated value is multiplied
+    or rounded again.
 
-    Timing: an operand in cycle t gives its weight in cycle t + ``LATENCY``; one in ``INTERVAL`` cycles, while ``free``.
-    The exponential units take turns.
+    Timing: an operand of cycle t gives its weight in cycle t + ``LATENCY``. The unit takes one operand in ``INTERVAL``
+    cycles, while ``free`` is 1. The exponential units take turns.
 
     Members
     -------
     start : ``In(1)``
-        A partial result, while ``free``: ``m``, ``scale``, ``first`` of a step.
+        Request for a partial result, only while ``free``: ``m``, ``scale``, and ``first`` for the first one of a step.
     normalise : ``In(1)``
-        Instead: a logarithm of 0 or more on ``m``, whose negative exponential is wanted. Not in one cycle with ``start``
-        nor in the one after it, and only while ``free``.
+        Request for the negative exponential of ``m``, a logarithm of at least 0. It is allowed only while ``free``, and
+        neither in the cycle of ``start`` nor in the next one.
     free : ``Out(1)``
     maximum, total_scale : ``Out``
-        Of everything started; valid ``LATENCY`` cycles after the last start.
+        Maximum and scale of all partial results started in the step; valid ``LATENCY`` cycles after the last start.
     valid : ``Out(1)``
-        A weight: ``weight``, ``steps`` (of the accumulators' exponents, downwards), ``first``.
+        A weight is ready: ``weight``, ``steps`` (the decrease of the accumulators' exponents), ``is_first``.
     normalised : ``Out(1)``
         ``weight`` is the negative exponential.
     """
@@ -40,7 +41,7 @@ class WeightUnit(wiring.Component):
     POWER = 1
     #: Cycles from one operand to the next.
     INTERVAL = 4
-    #: Comparator, difference, its sum with the scale, running scale, steps, exponential unit.
+    #: Stages: comparator, difference, its sum with the scale, running scale, steps, exponential unit.
     LATENCY = 1 + (DIFFERENCE + 1) + 3 + (1 + POWER)
 
     def __init__(self, config):
@@ -75,7 +76,7 @@ class WeightUnit(wiring.Component):
         with m.Elif(rest != 0):
             m.d.sync += rest.eq(rest - 1)
 
-        # Cycle 1: the comparator, around the running maximum.
+        # Cycle 1: the comparator and the running maximum.
         valid_1 = delayed(m, self.start, "valid", 1, reset=True)
         norm_1 = delayed(m, self.normalise, "norm", 1, reset=True)
         m_1, first_1 = delayed(m, self.m, "m", 1), delayed(m, self.first, "first", 1)
@@ -110,14 +111,14 @@ class WeightUnit(wiring.Component):
         greater_6, restart_6, none_6, bad_6, odd_6, first_6 = (
             delayed(m, value, f"{name}_6", cycles) for name, value in {
                 "greater": greater, "restart": restart, "none": none, "bad": bad, "odd": odd, "first": first_1}.items())
-        # The scale waits beside in registers that load once for each operand.
+        # Meanwhile the scale waits in registers that load once for each operand.
         scale_1, scale_5 = (Signal(signed(config.scale_bits), name=n, reset_less=True) for n in ("scale_1", "scale_5"))
         with m.If(taken):
             m.d.sync += scale_1.eq(Mux(self.normalise, 0, self.scale))
         with m.If(delayed(m, taken, "taken", self.INTERVAL, reset=True)):
             m.d.sync += scale_5.eq(scale_1)
 
-        # Cycle 7: what the scales differ by.
+        # Cycle 7: the scale of the partial result, plus or minus the scaled difference of the maxima.
         scaled = delayed(m, difference, "scaled", 1)
         valid_7, norm_7 = delayed(m, valid_6, "valid_7", 1, reset=True), delayed(m, norm_6, "norm_7", 1, reset=True)
         greater_7, first_7 = delayed(m, greater_6, "greater_7", 1), delayed(m, first_6, "first_7", 1)
@@ -129,7 +130,7 @@ class WeightUnit(wiring.Component):
         minus = ~greater_7
         m.d.comb += key.eq(scale_5 + (Cat(scaled, 0) ^ minus.replicate(len(scaled) + 1)).as_signed() + minus)
 
-        # Cycle 8: how far the scale of the accumulators lies below that.
+        # Cycle 8: the difference between the scale of the accumulators and that sum.
         key_8 = delayed(m, key, "key_8", 1)
         behind_8 = delayed(m, Mux(greater_7 | over_7, scale_5, key), "behind_8", 1)
         valid_8, norm_8 = delayed(m, valid_7, "valid_8", 1, reset=True), delayed(m, norm_7, "norm_8", 1, reset=True)
@@ -140,7 +141,7 @@ class WeightUnit(wiring.Component):
             kept.eq(Mux(norm_8, key_8, Mux(over_8, 0, Mux(below[-1], below[:fraction], below)))),
         ]
 
-        # Cycle 9: the running scale, and steps up to the next whole number.
+        # Cycle 9: the running scale, and the number of steps, rounded up to a whole number.
         kept_9, behind_9 = delayed(m, kept, "kept_9", 1), delayed(m, behind_8, "behind_9", 1)
         floor_9 = delayed(m, below[fraction:].as_signed(), "floor_9", 1)
         valid_9, norm_9 = delayed(m, valid_8, "valid_9", 1, reset=True), delayed(m, norm_8, "norm_9", 1, reset=True)

@@ -84,7 +84,7 @@ BAD_ARGUMENTS = {
     "huge batch": (f"{GPU} --batch {10**12}", r"batch must be .*not 1000000000000"),
     "output tokens beyond capacity": (f"{GPU} --output-tokens 1000000", r"plus 1000000 output tokens"),
     "missing record": (PIM, r"run `bankside sim pam-pu .*` and `bankside synth pam-pu .*`"),
-    "no published files": ("rtl --check -o nowhere", r"nowhere/manifest.json: not there; `make rtl` writes it"),
+    "no published files": ("rtl --check -o nowhere", r"nowhere/manifest.json: not found; `make rtl` writes it"),
 }
 
 

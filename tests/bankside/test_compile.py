@@ -96,7 +96,7 @@ def test_a_file_of_a_model(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("arguments,message", [
-    (("qwen1.5-7b", "--system", "gpu-gddr"), "gpu-gddr has no modules that programs are compiled for"),
+    (("qwen1.5-7b", "--system", "gpu-gddr"), "gpu-gddr has no modules to compile programs for"),
     (("qwen1.5-7b", "--operator", "qvk"), "did you mean 'qkv'"),
     (("qwen1.5-7b", "--system", "aimx-pim", "-o", "x.bin"), "aimx-pim has no dispatcher"),
     (("gpt2-xl",), "tensor parallelism of 8 does not divide the model's 25 attention heads"),
@@ -171,12 +171,12 @@ def test_compiled_words_are_timed(tmp_path, capsys):
     ("MAC_ABK opsize=8 mask=1 row=0 column=64", (), ":1: MAC_ABK: column must be 0 to 63, not 64"),
     ("MAC_ABK opsize=8 mask=1 row=0 register=2 slot=0\nRD_AF gpr=0 mask=1 function=0", (), ":2: RD_AF: unknown operand"),
     ("SOFTMAX opsize=8 gpr0=1\nRD_MAC gpr=0 mask=1", (), ":1: SOFTMAX: needs the operand gpr1"),
-    ("loop i0 < tokens/256\n  MAC_ABK opsize=8 mask=1 row=i0 slot=0", (), "counts by the tokens of a request"),
+    ("loop i0 < tokens/256\n  MAC_ABK opsize=8 mask=1 row=i0 slot=0", (), "depend on the tokens of a request"),
     ("loop i0 < tokens/4\n  MAC_ABK opsize=8 mask=1 row=i0 slot=0\nMAC_ABK opsize=8 mask=1 row=16000",
      ("--tokens", "4000"), "16001 rows and its request 1000; a bank has 16384"),
     ("RD bank_group=0 bank=0 row=1 column=0", ("--buffering", "single"), "for instructions of an AiM device"),
     ("RD_MAC gpr=0 mask=1", ("--buffering", "double"), "unknown --buffering 'double'"),
-    ("RD_MAC gpr=0 mask=1", ("--buffering", "ping-pong", "--timeline", "t.json"), "two sets of buffers have none"),
+    ("RD_MAC gpr=0 mask=1", ("--buffering", "ping-pong", "--timeline", "t.json"), "not available with two sets of buffers"),
     ("00010008 7fff8000 0 0 0 0 0 0", ("--format", "words"), ":1: a line of the command buffer is 8 words"),
     ("00010008 7fff8000 00000000 00000000 00000000 00000000 00000000 00000000", (), "line 1: program or body of a loop "),
 ])

@@ -21,6 +21,8 @@ from bankside.constraints.errors import BanksideError
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim import pam_pu as bench
 from bankside.cosim.streams import EpochLog, StreamRun
+from bankside.models.systems import calibration
+from bankside.models.systems.calibration import Calibration
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import select
@@ -253,6 +255,12 @@ def test_calibrate_keys_of_a_trace(capsys, tmp_path):
     assert result["sparsity"]["compression"] == pytest.approx(400 / 6) and result["sparsity"]["recent"] == 16
 
 
+def test_calibrate_keys(capsys, monkeypatch):
+    found = Calibration(240.5, 3.25, {"hbm": 283.1, "ddr": 5943.2, "ssd": 21565.0}, 7, False, "a made-up load")
+    monkeypatch.setattr(calibration, "calibrate", lambda *arguments, **options: found)
+    compare("calibrate", output(capsys, "calibrate", "pam", "--model", "llama-3-70b"))
+
+
 def test_time_keys(capsys):
     compare("time", output(capsys, "time", "pam-pu", "--tokens", "33"))
     compare("time", output(capsys, "time", "pam-pu", "--memory", "ddr4-3200", "--preset", "pam-ddr"),
@@ -473,6 +481,25 @@ def test_latencies_on_the_page_are_the_units():
     text = (DOCS / "pam-pu.md").read_text()
     for name, cycles in latency.items():
         assert re.search(rf"\(`{name}`\) \| {cycles} \|", text), name
+
+
+#: How a page states what the bench of a preset compares, with the defaults of its workload.
+COMPARED = re.compile(r"`bankside sim ([\w-]+) --preset ([\w-]+)` compares ([\d,]+) [\w, ]+; 0 mismatches\.")
+
+
+def test_counts_of_compared_results_are_those_of_the_records():
+    """A page says so in one form only, and the shipped record of the preset says the same."""
+    stated = {}
+    for page in dict.fromkeys(unit.page for unit in UNITS.values()):
+        text = (ROOT / page).read_text()
+        found = COMPARED.findall(text)
+        assert len(found) == text.count("0 mismatches"), page
+        stated |= {(unit, preset): int(count.replace(",", "")) for unit, preset, count in found}
+    assert len(stated) >= 9
+    records = RecordFolder("no such folder")
+    measured = {(unit, preset): records.look(measure.measurement_of("sim", select(unit, preset=preset))).record
+                for unit, preset in stated}
+    assert stated == {key: record and record.results["vectors"] for key, record in measured.items()}
 
 
 def test_order_of_the_examples():

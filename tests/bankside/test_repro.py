@@ -90,7 +90,7 @@ def test_a_paper_that_has_no_checks(capsys):
     ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
     (["--list", "--claims", "a"],
      "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
-    (["pam", "--figure", "9", "--list"], "--figure draws its own claims: it goes without --list"),
+    (["pam", "--figure", "9", "--list"], "--figure draws its own claims: it can't be combined with --list"),
 ])
 def test_errors(capsys, arguments, message):
     code, out, err = run(capsys, *arguments)

@@ -113,7 +113,7 @@ def test_a_workload_of_ones_own(cli, place):
     (("sharegpt", "--rate", "nan"), "--rate: must be a number of at least 0, not 'nan'"),
     (("sharegpt", "--slo", "0"), "--slo: must be a number above 0"),
     (("sharegpt", "--search", "batch"), "--search needs --slo"),
-    (("sharegpt", "--search", "rate", "--slo", "5", "--rate", "5"), "goes without --rate"),
+    (("sharegpt", "--search", "rate", "--slo", "5", "--rate", "5"), "can't be combined with --rate"),
     (("sharegpt", "--slo-percentile", "101"), "must be at most 100"),
     (("sharegpt", "--burstiness", "2"), "--burstiness needs --rate"),
     (("sharegpt", "--rate", "1", "--burstiness", "200"), "less than or equal to 100"),

@@ -100,7 +100,7 @@ def test_listing(cli, monkeypatch, pu_record, tmp_path):
     broken.write_text("{}")
     lines = cli("records", "pam-pu").out.splitlines()
     assert lines[0].startswith("refused  bankside sim pam-pu --preset pam-hbm  (") and str(broken) in lines[0]
-    assert lines[1] == "stale    bankside synth pam-pu --preset pam-hbm  (of other flow)"
+    assert lines[1] == "stale    bankside synth pam-pu --preset pam-hbm  (changed: flow)"
     assert lines[-1] == "6 measurements: 1 stale, 4 missing, 1 refused"
     cli("records", "pam-pv").failed(2, "did you mean 'pam-pu'")
     cli("records", "--make", "--check").failed(2, "not allowed with")

@@ -165,7 +165,7 @@ BAD = [
     (["pam-pu", "lanez=1"], "unknown key of pam-pu 'lanez'; did you mean 'lanes'"),
     (["pam-pu", "lanes"], "lanes: must be KEY=VALUE,VALUE"), (["pam-pu", "lanes=1,,2"], "must be KEY=VALUE"),
     (["pam-pu", "lanes=1,1"], "a value comes twice"), (["pam-pu", "lanes=1", "lanes=2"], "key 'lanes' comes twice"),
-    (["pam-pu", "tokens=1"], "tokens is part of what is simulated: it needs --sim"),
+    (["pam-pu", "tokens=1"], "tokens is a key of the workload: it needs --sim"),
     (["pam-pu", "lanes=1", "--context", "2"], "--context is for a system; pam-pu is a unit"),
     (["pam", "context=1"], "needs --model"), (["pam", "context=1", "--model", "m", "--sim"], "--sim is for a unit"),
     (["pam", "context=1", "--model", "m", "--context", "2"], "--context: 'context' changes in the sweep"),
