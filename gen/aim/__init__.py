@@ -1,4 +1,4 @@
-"""Units of AiM memories, which LoL-PIM and CENT share: a channel with its processing units, and the hub of a module."""
+"""Units of AiM memories: a channel with its processing units, and the hub of a module. LoL-PIM and CENT share them."""
 
 from .channel import AimChannel
 from .hub import PimHub

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""An AiM channel: processing units beside its banks, global buffers, and the control of both, with or without ping-pong."""
+"""An AiM channel: processing units beside its banks, global buffers and control, with or without ping-pong."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ class _Buffer(NamedTuple):
 
 
 class _Queues(NamedTuple):
-    """Commands that have come; those that are dispatched, of the host and products."""
+    """Queues of received commands, of dispatched host commands, and of dispatched products."""
 
     commands: StreamRegister
     host: StreamRegister
@@ -33,13 +33,14 @@ class _Queues(NamedTuple):
 
 
 class _UnderWay(NamedTuple):
-    """Commands that are dispatched and not done.
+    """Commands in progress: dispatched and not done.
 
     Attributes
     ----------
-    host_gb, host_set, product_gb, product_set : number on each buffer and each set of registers
-    alone : a command that goes alone is under way
-    settling : cycles until it has come through the pipelines
+    host_gb, host_set : host commands in progress, per global buffer and per set of registers
+    product_gb, product_set : products in progress, per global buffer and per set of registers
+    alone : a command that runs alone is in progress
+    settling : cycles until that command has left the pipelines
     """
 
     host_gb: list
@@ -54,14 +55,14 @@ class _UnderWay(NamedTuple):
 
 
 class _PingPong(NamedTuple):
-    """Which buffer and set of registers are whose; all 0 if there is one of each.
+    """The buffer and the set of registers that each kind of command uses. All fields are 0 if there is one of each.
 
     Attributes
     ----------
-    gb, bank_set : the products' now
-    filled, begun : the other buffer is filled, the other set is written: the next product goes on with it
-    other_gb, other_set : the next of WR_GB, WR_BIAS
-    product_from, product_on : the next of a product
+    gb, bank_set : buffer and set of the last dispatched product
+    filled, begun : the other buffer is filled; the other set is written; the next product switches to it
+    other_gb, other_set : buffer of the next WR_GB; set of the next WR_BIAS
+    product_from, product_on : buffer and set of the next product
     """
 
     gb: Signal
@@ -75,7 +76,14 @@ class _PingPong(NamedTuple):
 
 
 class _Goes(NamedTuple):
-    """A command is dispatched to the host's queue, to that of the products; what it is."""
+    """A dispatched command.
+
+    Attributes
+    ----------
+    host, product : it enters the host queue; it enters the product queue
+    is_fill, is_start, is_read : it is WR_GB; WR_BIAS; RD_MAC
+    alone : it runs alone
+    """
 
     host: Value
     product: Value
@@ -90,11 +98,11 @@ class _Products(NamedTuple):
 
     Attributes
     ----------
-    command : from the queue
-    beat, last : it is made; the last of the command
-    column : of the global buffer
-    enable : units that use it
-    ends, end_sets : by stage of the units, whether a command ends, and its set; the sum is in the register after the last
+    command : the command at the head of the product queue
+    beat, last : the access takes place; it is the command's last access
+    column : column of the global buffer
+    enable : processing units that use the access
+    ends, end_sets : per pipeline stage, whether a command ends, and its set; its sum is ready after the last stage
     """
 
     command: data.View
@@ -107,7 +115,7 @@ class _Products(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """Queues of results and of writes, and places in them that are neither taken nor reserved."""
+    """Queues of results and of writes, and the number of their free places: neither taken nor reserved."""
 
     results: StreamFIFO
     writes: StreamFIFO
@@ -116,15 +124,15 @@ class _Places(NamedTuple):
 
 
 class _Host(NamedTuple):
-    """A step of a command of the host.
+    """A step of a host command.
 
     Attributes
     ----------
-    command : from the queue
-    go, done : a step is made; the last one
-    fills, starts, waits : WR_GB, WR_BIAS, RD_MAC
+    command : the command at the head of the host queue
+    go, done : a step takes place; it is the last step
+    fills, starts, waits : the command is WR_GB; WR_BIAS; RD_MAC
     gives, stores, takes_bank : it gives a result; writes into the banks; takes a column access
-    column : of the global buffer
+    column : column of the global buffer
     """
 
     command: data.View
@@ -140,14 +148,14 @@ class _Host(NamedTuple):
 
 
 class AimChannel(wiring.Component):
-    """Executes the commands of an AiM channel on the data that its banks bring.
+    """Executes the commands of an AiM channel on data from its banks.
 
-    Commands are taken in order of the program. Those that use the banks take items of ``bank``, those that bring data
-    items of ``data``, each in order of the program too. With ``buffering`` ``ping-pong`` WR_GB, WR_BIAS and RD_MAC on one
-    set go on beside the products on the other (see the page of the unit for sets and hazards); all other commands wait
-    for everything before them, and what follows waits for them.
+    The unit takes commands in program order. Commands that use the banks take items of ``bank``. Commands with data
+    take items of ``data``. Both streams follow program order too. With ``buffering`` ``ping-pong``, WR_GB, WR_BIAS and
+    RD_MAC on one set overlap with products on the other set. The page of the unit defines sets and hazards. Every other
+    command waits for all earlier commands, and later commands wait for it.
 
-    Timing: a column access in every cycle within a command, and between products that wait for nothing.
+    Timing: one column access per cycle within a command, and between products that wait for nothing.
 
     The functional model is ``bankside.models.aim.channel.ChannelModel``, equal bit for bit.
 
@@ -161,13 +169,13 @@ class AimChannel(wiring.Component):
     -------
     command : ``In(stream.Signature(payload(config.command_layout)))``
     bank : ``In(stream.Signature(banks * word))``
-        A column access of all banks; of a bank that the command does not read the data do not matter.
+        A column access of all banks. The data of a bank that the command does not read do not matter.
     data : ``In(stream.Signature(word))``
     write : ``Out(stream.Signature(payload(config.write_layout)))``
     result : ``Out(stream.Signature(word))``
     """
 
-    #: Results that wait for the reader.
+    #: Places for results that wait for the reader.
     RESULTS = 4
 
     def __init__(self, config):
@@ -182,7 +190,7 @@ class AimChannel(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles: from a command's last column access to its rounded sum in the register, and of AF."""
+        """Fixed latencies in cycles: from a command's last column access to its sum in the register, and of AF."""
         pu = AimPu(self._config)
         return {"access_to_register": pu.LATENCY + 1, "activation": pu.ACTIVATION + 1}
 
@@ -211,7 +219,7 @@ class AimChannel(wiring.Component):
         return m
 
     def _units(self, m, platform):
-        """The processing units of the banks, and the multipliers of EWMUL."""
+        """Create the processing units of the banks and the multipliers of EWMUL."""
         config = self._config
         pus = []
         for n in range(config.banks):
@@ -232,10 +240,10 @@ class AimChannel(wiring.Component):
             buffers.append(_Buffer(memory.write_port(), memory.read_port()))
         return buffers
 
-    # ---- Dispatch: in order of the program, to the queue of the host's commands or to that of the products ------------
+    # ---- Dispatch in program order, to the host queue or to the product queue ----------------------------------------
 
     def _queues(self, m):
-        """Commands as they come, and those that are dispatched with their buffer and set of registers."""
+        """Queues of received commands, and of dispatched commands with their buffer and set of registers."""
         layout = payload(self._config.command_layout)
         m.submodules.commands = commands = StreamRegister(layout)
         m.submodules.host_queue = host_queue = StreamRegister(_queued_layout(self._config))
@@ -244,7 +252,7 @@ class AimChannel(wiring.Component):
         return _Queues(commands, host_queue, product_queue)
 
     def _under_way(self, settle):
-        """Counters of what is dispatched and not done."""
+        """Counters of commands in progress: dispatched and not done."""
         pending = range(self._config.depth + 8)
         host_gb, host_set, product_gb, product_set = (
             [Signal(pending, name=f"{name}_{s}") for s in range(self._config.sets)]
@@ -254,7 +262,7 @@ class AimChannel(wiring.Component):
         return _UnderWay(host_gb, host_set, product_gb, product_set, alone, settling)
 
     def _ping_pong(self, m):
-        """Which buffer and which set of registers the next command of each kind works on."""
+        """The buffer and the set of registers that the next command of each kind uses."""
         gb, filled, bank_set, begun = Signal(), Signal(), Signal(), Signal()
         other_gb, other_set, product_on = Signal(), Signal(), Signal()
         product_from = Signal()
@@ -264,7 +272,7 @@ class AimChannel(wiring.Component):
         return _PingPong(gb, filled, bank_set, begun, other_gb, other_set, product_from, product_on)
 
     def _dispatch(self, m, queues, under_way, ahead):
-        """A command goes when what is under way does not stand in its way."""
+        """Dispatch the next command as soon as no command in progress conflicts with it."""
         commands, host_queue, product_queue = queues
         command = commands.o.p
         is_fill, is_start, is_read = (_is_op(command, name) for name in ("WR_GB", "WR_BIAS", "RD_MAC"))
@@ -286,7 +294,7 @@ class AimChannel(wiring.Component):
             m.d.comb += free.eq(Array(product_gb)[other_gb] == 0)
         with m.Elif(is_start):
             m.d.comb += free.eq(Array(product_set)[other_set] == 0)
-        with m.Elif(is_read):       # waits in its queue
+        with m.Elif(is_read):       # it waits in the host queue
             m.d.comb += free.eq(1)
         with m.Elif(is_product):    # not before its buffer is filled and its registers are written and read
             m.d.comb += free.eq((Array(host_gb)[product_from] == 0) & (Array(host_set)[product_on] == 0))
@@ -318,7 +326,7 @@ class AimChannel(wiring.Component):
     # ---- Products -----------------------------------------------------------------------------------------------------
 
     def _products(self, m, queue, latency):
-        """Column accesses of the products, one a cycle, and when their sums are in the registers."""
+        """Column accesses of the products, one per cycle, and the time at which the registers have their sums."""
         config = self._config
         banks = config.banks
         product, at = queue.o.p, Signal(config.opsize_bits)
@@ -346,7 +354,7 @@ class AimChannel(wiring.Component):
         return _Products(product, beat, beat_last, column, enable, ends, end_sets)
 
     def _factors(self, m, product, buffers):
-        """The other factors, a cycle after the beat: the word of the global buffer, unless they are the neighbour's."""
+        """The second factors, a cycle after the beat: a word of the global buffer, or the neighbour's data."""
         used_gb, neighbours = Signal(), Signal()
         m.d.sync += [used_gb.eq(product.gb),
                      neighbours.eq(product.command.neighbour & _is_op(product.command, "MAC_ABK"))]
@@ -354,10 +362,10 @@ class AimChannel(wiring.Component):
         m.d.comb += factors.eq(Array(buffer.read.data for buffer in buffers)[used_gb])
         return factors, neighbours
 
-    # ---- Commands of the host -----------------------------------------------------------------------------------------
+    # ---- Host commands -----------------------------------------------------------------------------------------------
 
     def _places(self, m):
-        """Queues of results and of writes into the banks, and their places that are neither taken nor reserved."""
+        """Queues of results and of writes into the banks, with counters of their free places."""
         config = self._config
         m.submodules.results = results = StreamFIFO(config.word_bits, self.RESULTS)
         write_places = config.multiply_depth + 6
@@ -369,7 +377,7 @@ class AimChannel(wiring.Component):
         return _Places(results, writes, result_places, places)
 
     def _host(self, m, queue, under_way, product, places):
-        """The command at the head of the host's queue, step by step: each needs its data and a place for what it gives."""
+        """Execute the first command of the host queue. Each step waits for its data and a place for its output."""
         config = self._config
         host, step = queue.o.p, Signal(config.opsize_bits)
         op = host.command
@@ -390,7 +398,7 @@ class AimChannel(wiring.Component):
                   & (~takes_bank | self.bank.valid)
                   & (~gives | (result_places != 0))
                   & (~stores | (places != 0))
-                  & ~(starts & ends[-1])                                    # the registers are written by the products
+                  & ~(starts & ends[-1])                                    # a product writes the registers now
                   & ~(waits & (Array(product_set)[host.set] != 0))),
             single.eq(~many | (step == op.opsize - 1)),
             done.eq(go & single),
@@ -404,7 +412,7 @@ class AimChannel(wiring.Component):
         return _Host(host, go, done, fills, starts, waits, gives, stores, takes_bank, host_column)
 
     def _go_alone(self, m, under_way, goes, host, settle):
-        """A command that goes alone is done when all of it has come through the pipelines, after ``settle`` cycles."""
+        """A command that runs alone is done ``settle`` cycles after its last step, when it has left the pipelines."""
         alone, settling = under_way.alone, under_way.settling
         with m.If(goes.host & goes.alone):
             m.d.sync += alone.eq(1)
@@ -416,7 +424,7 @@ class AimChannel(wiring.Component):
                 m.d.sync += alone.eq(0)
 
     def _count(self, m, under_way, ahead, goes, product, host):
-        """What is dispatched counts up, what is done counts down."""
+        """Count commands in progress: a dispatched command counts up, a finished command counts down."""
         def count(counter, up, down):
             m.d.sync += counter.eq(counter + up - down)
 
@@ -432,7 +440,7 @@ class AimChannel(wiring.Component):
                   product.ends[-1] & (product.end_sets[-1] == s))
 
     def _global_buffers(self, m, buffers, product, host):
-        """Words into the buffers, and out of them for products and copies. Returns the word of the command's bank."""
+        """Write the buffers, and read them for products and copies. Returns the word of the command's bank."""
         config, op = self._config, host.command.command
         word = config.word_bits
         chosen = Signal(word)
@@ -447,7 +455,7 @@ class AimChannel(wiring.Component):
         return chosen
 
     def _registers(self, m, pus, product, host, factors, neighbours):
-        """What the processing units do with their registers."""
+        """Connect the processing units: products, and commands that write or read registers."""
         config, op = self._config, host.command.command
         word, width = config.word_bits, config.fmt.width
 
@@ -474,7 +482,7 @@ class AimChannel(wiring.Component):
             ]
 
     def _results(self, m, pus, places, host, chosen):
-        """Numbers come a cycle after they are asked for; returns that strobe."""
+        """Put results into their queue, a cycle after the step that asks for them. Returns the strobe of that cycle."""
         go, gives, results, result_places = host.go, host.gives, places.results, places.for_results
         gave, gave_number, gave_activation = Signal(), Signal(), Signal()
         kept = Signal(self._config.word_bits, reset_less=True)
@@ -489,8 +497,10 @@ class AimChannel(wiring.Component):
         return gave
 
     def _writes(self, m, products, places, host, buffers):
-        """Writes into the banks: products, or a word a cycle after it was taken. Returns the strobe of the word and those
-        of the products in the pipeline."""
+        """Writes into the banks: products, or a word one cycle after its step.
+
+        Returns the strobe of the word, and the strobes of the products in the pipeline.
+        """
         config, go, op = self._config, host.go, host.command.command
         banks, word, width = config.banks, config.word_bits, config.fmt.width
         writes = places.writes
@@ -523,13 +533,13 @@ class AimChannel(wiring.Component):
             m.d.comb += [writes.i.p.data.eq(Cat(part.product for part in products)),
                          writes.i.p.banks.eq(sum(1 << (GROUP * n + 2) for n in range(config.groups)))]
         with m.Else():
-            # The word of a single bank stands in the place of its group; that of all banks in the lowest.
+            # A word for one bank stands in the place of its group. A word for all banks stands in the lowest place.
             m.d.comb += [writes.i.payload.eq(direct), writes.i.p.data.eq(own.replicate(config.groups))]
         return stored, multiplied
 
     def _check(self, m, queues, under_way, product, places, host, buffers, gave, stored, multiplied):
         def entries(queue):
-            """Valid bits and contents of the places of a queue."""
+            """Valid bit and content of each place of a queue."""
             m.d.comb += queue.probe.index.eq(1)
             return [(queue.o.valid, queue.o.p),
                     (queue.probe.level == 2, data.View(_queued_layout(self._config), queue.probe.item))]
@@ -574,7 +584,7 @@ class AimChannel(wiring.Component):
 
 
 def _queued_layout(config):
-    """A command that is dispatched, with its buffer and set of registers."""
+    """A dispatched command with its buffer and set of registers."""
     return data.StructLayout({"command": payload(config.command_layout), "gb": 1, "set": 1})
 
 

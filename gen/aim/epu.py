@@ -33,18 +33,18 @@ def _delayed(m, value, name, cycles, *, reset=False):
 
 
 class EpuLane(wiring.Component):
-    """One element a clock: ``e * b + c`` in FP32 with e the element or ``exp(element - top)``.
+    """Computes ``e * b + c`` in FP32 for one element per clock; e is the element or ``exp(element - top)``.
 
-    ``LATENCY`` cycles later the result is there, rounded to ``format`` and to the inner format; 0 with ``off``.
+    The result is ready ``LATENCY`` cycles later, rounded to ``format`` and to the inner format. With ``off`` it is 0.
 
     Members
     -------
     x, y : ``In(width)``
     off, exp : ``In(1)``
     add, multiply : ``In(1)``
-        y is the addend c (and b is ``factor``), or the factor b (and c is ``addend``).
+        With ``add``, y is the addend c, and b is ``factor``. With ``multiply``, y is the factor b, and c is ``addend``.
     top : ``In(width)``; factor, addend : ``In(32)``
-        Steady while elements are under way.
+        They must not change while elements are in the pipeline.
     result : ``Out(width)``; inner : ``Out(INNER.width)``
     """
 
@@ -84,25 +84,25 @@ class EpuLane(wiring.Component):
 
 
 class Epu(wiring.Component):
-    """Executes a command on vectors of registers: passes over the words, one word a clock, and scalar steps between them.
+    """Executes a command on vectors in registers: passes over the words, one word per clock, with scalar steps between.
 
-    =========  =====================================================================================================
-    SOFTMAX    maximum; sum of exp(x - maximum); exp(x - maximum) / sum
-    LAYERNORM  sum; sum of (x - mean)**2; (x - mean) / sqrt(variance + epsilon), as one multiply-add
-    RMSNORM    sum of x**2; x / sqrt(mean square + epsilon)
-    EWADD      x + y, two clocks a word
-    GPR_MUL    x * y, two clocks a word
-    =========  =====================================================================================================
+    Passes of each command:
+
+    - SOFTMAX: maximum; sum of exp(x - maximum); exp(x - maximum) / sum
+    - LAYERNORM: sum; sum of (x - mean)**2; (x - mean) / sqrt(variance + epsilon), as one multiply-add
+    - RMSNORM: sum of x**2; x / sqrt(mean square + epsilon)
+    - EWADD: x + y, two clocks per word
+    - GPR_MUL: x * y, two clocks per word
 
     Members
     -------
     start : ``In(1)``; op, opsize, gpr, gpr1 : ``In``
-        A command, while ``ready``. ``opsize`` counts words of EWADD and GPR_MUL, elements of the others.
+        A command; only while ``ready`` is 1. ``opsize`` counts words for EWADD and GPR_MUL, elements for all others.
     ready : ``Out(1)``
     read, read_address : ``Out``; grant : ``In(1)``; read_data : ``In(word)``
-        A read that is granted gives its word in the next cycle.
+        A granted read gives its word in the next cycle.
     write, write_address, write_data : ``Out``
-        Always taken.
+        A write is always accepted.
     """
 
     def __init__(self, config):
@@ -122,12 +122,12 @@ class Epu(wiring.Component):
         lanes, width = config.lanes, fmt.width
         low = (lanes - 1).bit_length()
 
-        # The command, and the pass that goes on.
+        # The command, and the pass in progress.
         op = Signal.like(self.op)
         source, second, target = (Signal.like(self.gpr, name=n) for n in ("source", "second", "target"))
         length = Signal.like(self.opsize)
         words = Signal(range(max(config.beats, 1 << len(self.opsize)) + 1))
-        tail = Signal(lanes)                       # elements of the last word that are there
+        tail = Signal(lanes)                       # elements of the last word that exist
         softmax, layer, rms, adds = (op == CODES[n] for n in ("SOFTMAX", "LAYERNORM", "RMSNORM", "EWADD"))
         pairs = adds | (op == CODES["GPR_MUL"])
         by_words = (self.op == CODES["EWADD"]) | (self.op == CODES["GPR_MUL"])
@@ -136,7 +136,7 @@ class Epu(wiring.Component):
         top = Signal(width, reset_less=True)
         factor, addend = Signal(32, reset_less=True), Signal(32, reset_less=True)
 
-        # ---- Words: read, with two reads for pairs --------------------------------------------------------------------
+        # ---- Words: one read each, or two for pairs ------------------------------------------------------------------
         at, half, issued = Signal.like(words), Signal(), Signal()
         go, whole, last = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -213,7 +213,7 @@ class Epu(wiring.Component):
             Value.cast(sums.i.p.b).eq(Cat(Mux(squares, lane.inner, inner_one) for lane in parts)),
         ]
 
-        # ---- Scalar steps: operands stand still until the result is there ----------------------------------------------
+        # ---- Scalar steps: operands do not change until the result is ready ------------------------------------------
         a, b, c, one = (Signal(32, name=f"scalar_{n}", reset_less=True) for n in ("a", "b", "c", "operand"))
         product = fma(m, a, b, c, fmt=FP32, depth=config.lane_depth, name="scalar_fma_")
         inverse = reciprocal(m, one, fmt=FP32, depth=config.scalar_depth, name="reciprocal_")

@@ -16,17 +16,17 @@ __all__ = ["PimHub"]
 
 
 class PimHub(wiring.Component):
-    """Executes the hub's part of the commands of a module, on a file of registers of ``lanes`` elements.
+    """Executes the hub's part of each command of a module. Its registers hold ``lanes`` elements each.
 
-    Commands begin in order. Transfers (to and from channels and host) and the EPU are one engine each: a command begins
-    when both are free, and with ``overlap`` when its own is. The engines share the registers' two ports: the EPU writes
-    first, transfers read first.
+    Commands begin in order. Transfers (to and from channels and host) use one engine, and the EPU is another. A command
+    begins when both engines are free. With ``overlap`` it begins when its own engine is free. The engines share the
+    registers' write port and read port. The EPU has priority for writes, transfers have priority for reads.
 
-    Timing: a register sent, received or passed through the EPU in every cycle; see :class:`Epu` for its passes.
+    Timing: one register per cycle is sent, received or passed through the EPU. :class:`Epu` lists the passes.
 
     The functional model is ``bankside.models.aim.hub.HubModel``, equal bit for bit.
 
-    Source: LoL-PIM section 2.2 and Table 5; the rest is this project's.
+    Source: LoL-PIM section 2.2 and Table 5. Everything else is this project's choice.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PimHub(wiring.Component):
     data_0 ... : ``Out(stream.Signature(word))``
     """
 
-    #: Registers on their way to the channels or to the host.
+    #: Places for registers on their way to the channels, and as many for registers on their way to the host.
     PLACES = 4
 
     def __init__(self, config):
@@ -56,7 +56,7 @@ class PimHub(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles: an element through a lane of the EPU, and a scalar step."""
+        """Fixed latencies in cycles: of a lane of the EPU, and of a scalar step."""
         config = self._config
         return {"lane": EpuLane(config).LATENCY, "scalar_step": max(config.lane_depth, config.scalar_depth) + 2}
 
@@ -106,7 +106,7 @@ class PimHub(wiring.Component):
         host_places = Signal(range(self.PLACES + 1), init=self.PLACES)
 
         results = [getattr(self, f"result_{n}") for n in range(channels)]
-        left = Signal(channels)       # channels whose result has not come
+        left = Signal(channels)       # channels whose result has not arrived
         lowest = left & -left
         got, got_word, last = Signal(), Signal(word), Signal()
         reads, takes, moves = Signal(), Signal(), Signal()
@@ -128,7 +128,7 @@ class PimHub(wiring.Component):
             m.d.sync += left.eq(command_mask)
         with m.If(moves):
             m.d.sync += [step.eq(step + 1), left.eq(left & ~lowest[:channels])]
-        with m.If(busy & (moves & last | receives & (left == 0))):     # a mask of no channels is done at once
+        with m.If(busy & (moves & last | receives & (left == 0))):     # a command without channels is done at once
             m.d.sync += busy.eq(0)
 
         # ---- Registers ------------------------------------------------------------------------------------------------

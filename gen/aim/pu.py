@@ -13,31 +13,32 @@ __all__ = ["AimPu", "ElementwiseMultiplier"]
 
 
 class AimPu(wiring.Component):
-    """Products of a bank's data and another operand, summed up in one of several registers.
+    """Adds products of a bank's data and a second operand to one of several registers.
 
-    A register is two things: the aligned sum, and a number of ``format``, which is the sum rounded after each command
-    (``last``) or what was written. A sum begins with the number that was written since the last command on the register.
+    A register holds the aligned sum and a number of ``format``. The number is the sum, rounded after each command
+    (``last``), or a number that was written. After a write, the next command on the register begins a new sum with the
+    written number.
 
-    Timing: a beat in every cycle, of any register. The rounded sum is in its register ``LATENCY`` cycles after the
-    ``last`` beat's strobe; no number may be written in that cycle.
+    Timing: one beat per cycle, on any register. The rounded sum is in its register ``LATENCY`` cycles after the strobe
+    of the ``last`` beat. No number may be written in that cycle.
 
     Members
     -------
     valid, last : ``In(1)``
-        A beat; the last one of a command.
+        Strobe of a beat; it is the command's last beat.
     add_register : ``In(...)``
         Register of the beat.
     data, operand : ``In(word)``
-        Elements of the bank with the strobe; the other factors one cycle later (they come from a memory). Lane 0 lowest.
+        Elements of the bank, with the strobe; the second factors, one cycle later, from a memory. Lane 0 is lowest.
     write, number, write_register : ``In``
-        A number for a register.
+        Strobe, number and register of a write.
     read, read_register : ``In``
-        ``result`` has the register's number in the next cycle.
+        ``result`` gives the register's number in the next cycle.
     activate, chosen : ``In``
-        With ``read``: the function of the number goes to the activation register, ``ACTIVATION`` cycles later.
+        With ``read``: the activation register gets function ``chosen`` of the number, ``ACTIVATION`` cycles later.
     result, activation : ``Out(width)``
     held : ``Out(word)``
-        ``data`` of the cycle before.
+        ``data`` of the previous cycle.
     """
 
     def __init__(self, config):
@@ -67,7 +68,7 @@ class AimPu(wiring.Component):
         m.d.comb += [start.addr.eq(self.add_register), read.addr.eq(self.read_register), read.en.eq(self.read),
                      self.result.eq(read.data)]
 
-        # Cycle 1: all operands. The sum begins with the number as one more product; later beats have -0 in its place.
+        # Cycle 1: all operands. A sum begins with the written number as one more product, later beats have -0 instead.
         written = Signal(count)
         valid, last, first = Signal(), Signal(), Signal()
         register, word = Signal.like(self.add_register, name="register"), Signal(config.word_bits, reset_less=True)
@@ -106,7 +107,7 @@ class AimPu(wiring.Component):
 
 
 class ElementwiseMultiplier(wiring.Component):
-    """A product, rounded to ``format``, ``config.multiply_depth`` cycles later."""
+    """Multiplies two numbers. The product follows ``config.multiply_depth`` cycles later, rounded to ``format``."""
 
     def __init__(self, config):
         self.config = config

@@ -1,4 +1,4 @@
-"""Arithmetic on binary floating-point formats: shapes, operators as functions of signals, and as stream components."""
+"""Arithmetic on binary floating-point formats: shapes, and operators as functions of signals and stream components."""
 
 from .activation import interpolate
 from .add import add

@@ -13,11 +13,11 @@ __all__ = ["interpolate"]
 
 @operator
 def interpolate(p, a, *, table):
-    """An activation function: a chord of a table (:class:`~bankside.constraints.activation.TableInterpolation`).
+    """An activation function from chords of a table (:class:`~bankside.constraints.activation.TableInterpolation`).
 
-    The operand in fixed point chooses a chord and a place on it; the value is rounded once, to nearest even. Beyond the
-    table's range its rules hold, for infinities too. NaN gives the canonical one, and a result of 0 is +0. The table is
-    logic.
+    The operand in fixed point selects a chord and a place on it. The value is rounded once, to nearest even. Beyond the
+    table's range, and for infinities, the rules of the table hold. NaN gives the canonical NaN, and a result of 0 is
+    +0. The table is logic.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def interpolate(p, a, *, table):
     fraction, exponent = a[:f], a[f:f + e]
     normal = wire(m, exponent.any(), "normal")
     nan = wire(m, exponent.all() & fraction.any(), "nan")
-    first = fmt.bias + table.limit_bits  # exponent of limit
+    first = fmt.bias + table.limit_bits  # exponent of the limit
     lowest = a == (fmt.sign_mask | first << f)
     p.sign = a[-1]
     outside = wire(m, (exponent >= first) & ~lowest, "outside")
-    # NaN, and operands that are their own result, pass by.
+    # NaN, and operands that equal their result, bypass the table.
     by = [outside & side for rule, side in ((table.below, a[-1]), (table.above, ~a[-1])) if rule is None]
     p.passes = nan | Cat(by).any() if by else nan
     p.passing = Mux(nan, fmt.nan, a)
@@ -83,7 +83,7 @@ def interpolate(p, a, *, table):
     p.value = value
     p.cut(8)
 
-    # To the format: no value but 0 is below its normal range.
+    # To the format. No value except 0 is below its normal range.
     negative = wire(m, p.value[-1] if start.shape().signed else Const(0, 1), "negative")
     p.negative = negative
     p.magnitude = wire(m, Mux(negative, -p.value, p.value)[:len(p.value)], "size")

@@ -1,4 +1,4 @@
-"""Addition and subtraction: one aligned sum; what is rounded is not shifted far, and what is shifted far is not rounded."""
+"""Addition and subtraction with one aligned sum. The sum needs rounding or a long shift, but never both."""
 
 from amaranth import *
 
@@ -16,8 +16,8 @@ def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     Special values follow IEEE 754: a difference of infinities is NaN, and every NaN is the canonical quiet one. An exact
     sum of 0 is +0 unless both terms are -0. Sums in the subnormal range are exact.
 
-    Combinational at depth 0. It has five places for registers, the last one behind the result, so that a depth of up
-    to five shortens the longest path; one sum per cycle.
+    At depth 0 it is combinational. It has five places for registers, the last one behind the result. So a depth of up
+    to five shortens the longest path. Throughput is one sum per cycle.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     subtract : bool, or value of 1 bit
         Whether ``b`` is subtracted: fixed, or chosen with the operands.
     flush_to_zero : bool
-        Subnormal operands count as zeros of their sign, and a sum below the normal range becomes the zero of its sign.
+        Subnormal operands count as zeros of their sign. A sum below the normal range becomes the zero of its sign.
 
     Returns
     -------
@@ -51,15 +51,16 @@ def add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     return _select(p, fmt, flush_to_zero)
 
 
-# The larger magnitude comes first, so that no sum is negative. The sum of the significands, with the smaller one shifted
-# right by the difference of the exponents, has two digits below the last place of the larger one, and a flag for what
-# is below those. From there two ways lead to the result:
+# The larger magnitude comes first, so no sum is negative. The smaller significand is shifted right by the difference of
+# the exponents. The sum of the significands has two digits below the last place of the larger one, and a flag for all
+# lower digits. From there two paths lead to the result:
 #
-# - The sum leads at the place of the larger significand, one above or one below: it is rounded where it is.
-# - It leads further down. Then the exponents differ by 1 at most, the sum has one digit below the last place, and after
-#   a shift to the left by 2 or more nothing is left to round.
+# - The leading one of the sum is at the place of the leading one of the larger significand, or one place above or
+#   below. The sum is rounded without a shift.
+# - The leading one is further down. Then the exponents differ by at most 1, and the sum has one digit below the last
+#   place. After a left shift by 2 or more, nothing is left to round.
 #
-# The second way does not wait for rounding, nor the first one for the leading one.
+# The second path does not wait for rounding. The first path does not wait for the position of the leading one.
 
 
 def _order(p, a, b, subtract, fmt, flush_to_zero):
@@ -79,7 +80,7 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
         equal |= ~x.normal & ~y.normal
     p.cancel = effective & equal
 
-    # Both differences of the exponents by their borrows; the order says which of them counts.
+    # Both differences of the exponents, from their borrows. The order of the operands selects one of them.
     late = 2.0 + e.bit_length()
     borrows = []
     for big, small, name in ((x.biased, y.biased, "down"), (y.biased, x.biased, "up")):
@@ -92,7 +93,7 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
     size = fmt.precision + 2
     k = size.bit_length()
     far = distance[k:].any() if e > k else Const(0, 1)
-    # Beyond reach it is shifted by at least the size: the bits of that number are set.
+    # A larger distance becomes a shift by at least `size`: all bits of `size` are set.
     amount = Cat(bit | far if size >> n & 1 else bit for n, bit in enumerate(distance[:k]))
     p.amount = amount
 
@@ -102,7 +103,7 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
     p.exponent = Mux(swap, y.biased, x.biased)
     p.special = x.top | y.top
     p.nan = p.special & (big.any() | p.cancel)
-    # The larger one is normal if any is, the smaller one if both are.
+    # The larger operand is normal if any operand is normal. The smaller one is normal if both are.
     any_normal, both_normal = wire(m, x.normal | y.normal, "any_normal"), wire(m, x.normal & y.normal, "both_normal")
     if flush_to_zero:
         big, small = gated(big, any_normal), gated(small, both_normal)
@@ -111,10 +112,10 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
 
 
 def _sum(p, fmt):
-    """``sum``: the significands, and two digits below; a one below those too is worth a borrow."""
+    """Compute ``sum``: the sum of the significands, with two digits below. A one below these digits is a borrow."""
     m, size = p.module, fmt.precision
     low, middle = p.moved[0], p.moved[1]
-    # Minus is complement and one: the one goes up through all that is 0 below.
+    # Minus is complement plus one. The one carries up through all lower digits that are 0.
     below = wire(m, low | p.sticky, "below")
     carry = wire(m, p.subtract & ~(middle | below), "carry_in")
     flipped = wire(m, p.moved[2:] ^ p.subtract.replicate(size), "flipped")
@@ -125,9 +126,9 @@ def _sum(p, fmt):
 
 
 def _normalise(p, fmt):
-    """``far``, ``far_exponent``: the sum moved up by 2 and as many places as it has zeros below the top two."""
+    """Compute ``far`` and ``far_exponent``: the sum shifted left by 2, and by the zeros below its top two bits."""
     m, near, exponent = p.module, fmt.precision - 1, p.exponent
-    # A one where the exponent would become 1: no further does it go.
+    # A one at the place where the exponent would become 1 limits the shift.
     floor = Cat(exponent == near + 2 - k if near + 2 - k <= fmt.exponent_max else Const(0, 1) for k in range(near))
     p.zeros, _ = leading_zero_count(m, p.sum[1:1 + near] | wire(m, floor, "floor"))
     p.less_2 = (exponent - 2)[:len(exponent)]
@@ -139,14 +140,14 @@ def _normalise(p, fmt):
 
 
 def _round(p, fmt):
-    """``rounded``, ``near_exponent``: the sum rounded above, at, or below the place of the larger significand."""
+    """Compute ``rounded`` and ``near_exponent``: the sum rounded above, at or below the larger significand's place."""
     m, f, total, exponent = p.module, fmt.fraction_bits, p.sum, p.exponent
     over = total[-1]
     level = wire(m, ~over & (total[-2] | (exponent == 1)), "level")
     under = wire(m, ~over & ~level, "under")
 
     def choose(bits):
-        """The word that starts at the last place in each of the three cases."""
+        """The bits from the last place on, in each of the three cases."""
         return gated(bits[2:], over) | gated(bits[1:-1], level) | gated(bits[:-2], under)
 
     kept = wire(m, choose(total[1:f + 3]), "kept")
@@ -156,13 +157,14 @@ def _round(p, fmt):
     p.cut(9)
     exponent = p.exponent
     p.rounded, carry = incremented(m, p.kept, p.up)
-    # A carry out of rounding raises the exponent by 1; above the place of the larger significand there is none.
+    # A carry out of rounding raises the exponent by 1. A sum above the place of the larger significand has no such
+    # carry.
     plus = wire(m, p.over | (p.middle & carry), "plus")
     same = wire(m, ~p.over & (p.middle ^ carry), "same")
     p.infinite = plus & (exponent == fmt.exponent_max - 1)
     p.near_exponent = (gated((exponent + 1)[:len(exponent)], plus) | gated(exponent, same)
                        | gated((exponent - 1)[:len(exponent)], ~plus & ~same))
-    # With the smallest exponent the field becomes 0 below the larger significand's place (exact: there is no carry).
+    # With the smallest exponent, the field becomes 0 below the larger significand's place. This is exact: no carry.
     p.near_normal = p.leads & ~((exponent == 1) & ~p.over & ~p.middle)
 
 

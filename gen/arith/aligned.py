@@ -1,4 +1,4 @@
-"""Pieces of aligned accumulation: taking numbers apart, and the one rounding at the end."""
+"""Parts of aligned accumulation: unpacking numbers, and the one rounding at the end."""
 
 from dataclasses import dataclass
 
@@ -24,8 +24,8 @@ class Unpacked:
 def unpack(m, bits, fmt, name):
     """Take a number apart, combinationally.
 
-    The exponent is biased, 1 for subnormals and zeros; the significand has its implicit bit. ``zero``, ``inf`` and
-    ``nan`` are exclusive.
+    The exponent is biased; it is 1 for subnormals and zeros. The significand includes its implicit bit. At most one of
+    ``zero``, ``inf`` and ``nan`` is 1.
     """
     fraction = bits[:fmt.fraction_bits]
     exponent = bits[fmt.fraction_bits:fmt.width - 1]
@@ -50,9 +50,9 @@ def unpack(m, bits, fmt, name):
 
 
 def leading_zeros(value):
-    """Number of zeros above the highest one, as a value; the width for 0.
+    """Number of zeros above the highest one, as a value. For 0 it is the width.
 
-    A tree over the width and a one below it, padded to a power of two.
+    A tree counts over the width and a one below it, padded to a power of two.
     """
     size = 1 << max(len(value), 1).bit_length()
     padded = Cat(Const(0, size - len(value) - 1), Const(1, 1), value)
@@ -72,8 +72,8 @@ class Rounder(wiring.Component):
     """Round an integer times a power of two to a format: to nearest, ties to even.
 
     The value is ``value * 2**(exponent + unit)``. Its top bit must never weigh less than the smallest normal number of
-    the format (``AlignedWindow.floor`` sees to that), so normalising only ever shifts left; results below the normal
-    range are rounded on the subnormal grid all the same. Too large becomes infinity. 0 is +0.
+    the format. ``AlignedWindow.floor`` ensures this. So normalising only shifts left, and results below the normal
+    range are still rounded on the subnormal grid. A value that is too large becomes an infinity. 0 becomes +0.
 
     Timing: latency ``LATENCY`` cycles, one value per cycle, never stalls.
 
@@ -93,9 +93,9 @@ class Rounder(wiring.Component):
     value : ``In(signed(width))``
     exponent : ``In(range(exponent_max + 1))``
     nan, positive, negative : ``In(1)``
-        Flags that override the value: NaN; an infinity was added. Both infinities make NaN.
+        Flags that override the value: a NaN, +infinity or -infinity was added. Both infinities together give NaN.
     bits : ``Out(fmt.width)``
-        ``LATENCY`` cycles later.
+        The result, ``LATENCY`` cycles later.
 
     Raises
     ------
@@ -124,16 +124,16 @@ class Rounder(wiring.Component):
         m = Module()
         fmt, size = self._fmt, self._width - 1
 
-        # A negative value is complemented, not negated: what is missing is a one in the last place, and rounding the
-        # complement with ones shifted in below it comes to the same (see the condition for `up`).
-        # Cycle 1: how far it can go left: to its leading bit, or to exponent 1.
+        # A negative value is complemented, not negated, so a one in the last place is missing. Rounding the complement
+        # with ones shifted in below it gives the same result (see the condition for `up`).
+        # Cycle 1: distance of the left shift, to the leading bit or to exponent 1.
         negative = self.value[-1]
         magnitude = Signal(size)
         zeros = Signal(range(size + 1))
         m.d.comb += magnitude.eq(self.value[:size] ^ negative.replicate(size))
         m.d.comb += zeros.eq(leading_zeros(magnitude))
         top_max = size - 1 + self._exponent_max + self._unit + fmt.bias
-        # Biased exponent, were the top bit the leading one.
+        # Biased exponent if the top bit is the leading one.
         top = Signal(range(max(top_max, fmt.exponent_max, size) + 1))
         shift = Signal(range(size + 1))
         m.d.comb += top.eq(self.exponent + (size - 1 + self._unit + fmt.bias))
@@ -165,7 +165,7 @@ class Rounder(wiring.Component):
         low = size + pad - fmt.precision
         guard, rest, even = normal[low - 1], normal[:low - 1], normal[low]
         up = Signal()
-        # With the missing one added, a remainder of all ones carries, and 0111... is the tie.
+        # With the missing one added, a remainder of all ones carries, and the tie is 0111...
         m.d.comb += up.eq(Mux(r_fill, guard | (rest.all() & even), guard & (rest.any() | even)))
         field = Signal(top.shape())
         m.d.comb += field.eq(Mux(normal[-1], r_field, 0))

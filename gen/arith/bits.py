@@ -1,6 +1,6 @@
-"""Adders, compressor trees and counters bit by bit: structures that synthesis would otherwise choose, and choose slower.
+"""Adders, compressor trees and counters, described bit by bit, because synthesis would choose slower structures.
 
-Arrival times steer all of them. They are in gate delays (about a NAND of two inputs) and only rank alternatives.
+Arrival times control all of them. Their unit is a gate delay (about a NAND of two inputs). They only rank alternatives.
 """
 
 from amaranth import *
@@ -12,7 +12,7 @@ AND, XOR, AND_OR = 1.0, 2.0, 1.5
 
 
 def wire(m, value, name):
-    """A named signal for a value, so that what several places use is there once."""
+    """A named signal for a value, so that a value used in several places exists only once."""
     signal = Signal(Value.cast(value).shape(), name=name)
     m.d.comb += signal.eq(value)
     return signal
@@ -24,7 +24,7 @@ def wire(m, value, name):
 def partial_products(m, a, b, *, arrivals=None, name="product"):
     """Columns of the unsigned product ``a * b`` for :func:`compress`: column k holds the bits of weight 2**k.
 
-    ``arrivals``: times of the bits of ``a`` and of ``b``, as two lists; 0 if not given.
+    ``arrivals``: arrival times of the bits of ``a`` and of ``b``, as two lists; 0 if not given.
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
     columns = [[] for _ in range(len(a) + len(b))]
@@ -36,10 +36,10 @@ def partial_products(m, a, b, *, arrivals=None, name="product"):
 
 
 def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
-    """The same columns with half as many rows: ``b`` in digits -2 .. 2 (radix-4 recoding after Booth and MacSorley).
+    """Columns of the product ``a * b`` with half as many rows: ``b`` is recoded into digits -2 .. 2.
 
-    There are ``total`` columns, ``len(a) + len(b)`` by default. They add up to ``a * b`` modulo ``2**total``; carries out
-    of the last column mean nothing.
+    This is radix-4 recoding after Booth and MacSorley. There are ``total`` columns, ``len(a) + len(b)`` by default.
+    They add up to ``a * b`` modulo ``2**total``. Carries out of the last column mean nothing.
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
     width, total = len(a), len(a) + len(b) if total is None else total
@@ -54,7 +54,7 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
         label = f"{name}_{low}"
         one = wire(m, here ^ below, f"{label}_one")
         two = wire(m, (above ^ here) & ~one, f"{label}_two")
-        if low >= len(b):  # below alone: 0 or 1
+        if low >= len(b):  # only `below`: the digit is 0 or 1
             for k in range(width):
                 columns[low + k].append((wire(m, a[k] & below, f"{label}_{k}"), max(times_a[k], ready) + AND))
             break
@@ -73,10 +73,10 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
             bit = wire(m, bit, f"{label}_{k}")
             columns[low + k].append((bit, late))
             if signed and not k and low + 1 < total:
-                # Minus is complement and one: of the lowest bit that leaves the bit itself, and a carry where it is 0.
+                # Minus is complement plus one: the lowest bit stays the same, and there is a carry if it is 0.
                 columns[low + 1].append((wire(m, above & ~bit, f"{label}_minus"), late + AND))
         if signed:
-            # The sign bit weighs minus what the next place would: its complement, and a constant.
+            # The sign bit has minus the weight of the next place. Its complement and a constant replace it.
             if low + width + 1 < total:
                 columns[low + width + 1].append((wire(m, ~above, f"{label}_positive"), ready + AND))
                 constant -= 1 << (low + width + 1)
@@ -87,10 +87,10 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
 
 
 def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
-    """Reduce columns of bits to at most two bits each, by full adders and few half adders.
+    """Reduce columns of bits to at most two bits each, with full adders and few half adders.
 
-    Every adder takes the earliest bits of its column, and the latest of them enters where the way through is shortest
-    (Oklobdzija, Villeger and Liu 1996), so that no column waits for bits it could leave for later.
+    Every adder takes the earliest bits of its column. The latest of these bits enters at the input with the shortest
+    path (Oklobdzija, Villeger and Liu 1996). So no column waits for bits that a later adder could take.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     name : str
         Prefix of the signals.
     step : float or None
-        Cut the pipeline into equal parts of about so many gate delays, from ``cut_from`` on; there is no cut at the
-        end. None: no cuts.
+        Cut the pipeline into equal parts of about this number of gate delays, from ``cut_from`` on. There is no cut at
+        the end. None: no cuts.
 
     Returns
     -------
-    list of list of ``(bit, arrival)``, as long as ``columns``. What is carried out of the last column is dropped.
+    list of list of ``(bit, arrival)``, as long as ``columns``. Carries out of the last column are dropped.
     """
     adders, values, times = [], {}, []
     work = []
@@ -137,7 +137,7 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
             column[:len(inputs)] = [outputs[0]]
             carried.append(outputs[1])
 
-    # Adders in order of time; what is still needed behind a cut goes through the pipeline as one word.
+    # Adders in order of time. All bits that are needed behind a cut go through the pipeline as one word.
     def build(inputs, outputs):
         index = outputs[0]
         a, b, *c = (values[bit] for bit in inputs)
@@ -173,20 +173,20 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
 
 
 def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
-    """Carries out of bit positions, by a prefix network as small as the time allows.
+    """Carries out of bit positions, with a prefix network that is as small as the time allows.
 
-    A network is built for the time ``limit``: carries ripple as long as they may, and where they would be late a group
-    of bits is formed ahead. The earlier ``limit`` is, the more groups there are (at the earliest: a Ladner-Fischer
-    adder); without one it is as early as possible.
+    Carries ripple as long as they meet the time ``limit``. Where they would be late, groups of bits are combined ahead.
+    An earlier ``limit`` needs more groups. The earliest one gives a Ladner-Fischer adder. Without ``limit``, the
+    carries come as early as possible.
 
     Parameters
     ----------
     generate, propagate : list of ``(bit, arrival)``
-        Of each position, the least significant first. A generate bit is None where it is 0.
+        Bits of each position, the least significant first. A generate bit that is always 0 is None.
     wanted : iterable of int
         Positions whose carry out is wanted; all by default.
     limit : float or None
-        Time at which the carries should be there.
+        Time at which the carries should be ready.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
     earliest = {}
 
     def soonest(high, low):
-        """Earliest time of the group, and where it splits."""
+        """Earliest time of the group from ``low`` to ``high``, and the position where it splits."""
         if (high, low) not in earliest:
             if high == low:
                 earliest[high, low] = max(generate[high][1] if generate[high] else 0, propagate[high][1]), None
@@ -208,10 +208,10 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
 
     bound = max(soonest(k, 0)[0] for k in wanted)
     limit = bound if limit is None else max(limit, bound)
-    groups = {(k, k): (soonest(k, k)[0], None) for k in range(size)}  # what there will be: time, where it splits
+    groups = {(k, k): (soonest(k, k)[0], None) for k in range(size)}  # planned groups: time, position of the split
 
     def plan(high, low, required):
-        """Decide on a group in time; its arrival."""
+        """Plan a group for the time ``required``. Returns its arrival."""
         if (high, low) in groups and groups[high, low][0] <= required:
             return groups[high, low][0]
         inner = required - AND_OR
@@ -219,7 +219,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
             if soonest(high, k)[0] <= inner and soonest(k - 1, low)[0] <= inner:
                 known = groups.get((k - 1, low))
                 if known is None or known[0] > inner:
-                    # Only a carry that is there already, or the plain ripple, so that high bits share low groups.
+                    # Use only a carry that exists already, or the plain ripple, so that high bits share low groups.
                     if low == 0 and k - 1 in done and done[k - 1] > inner:
                         continue
                 time = max(plan(high, k, inner), plan(k - 1, low, inner)) + AND_OR
@@ -256,7 +256,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
 
 
 def add_rows(m, columns, *, carry=None, limit=None, name="sum"):
-    """Sum of two rows, given as columns of at most two bits as :func:`compress` returns them.
+    """Sum of two rows, given as columns of at most two bits, as :func:`compress` returns them.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def add_rows(m, columns, *, carry=None, limit=None, name="sum"):
 
     Returns
     -------
-    list of bit, one for each column; the carry out of the last one is dropped.
+    list of bit, one for each column. The carry out of the last column is dropped.
     """
     generate, propagate, half = [], [], []
     for k, column in enumerate(columns):
@@ -300,9 +300,9 @@ def add_rows(m, columns, *, carry=None, limit=None, name="sum"):
 
 
 def leading_zero_count(m, bits, *, name="zeros"):
-    """Zeros above the highest one, and whether there is a one.
+    """Number of zeros above the highest one of the value ``bits``, and whether there is a one.
 
-    The count of a value that is 0 is all ones.  ``bits``: value; returns ``(count, any)``.
+    Returns ``(count, any)``. For a value of 0 the count is all ones.
     """
     size = 1 << max(len(bits) - 1, 1).bit_length()
     padded = Cat(Const(0, size - len(bits)), bits)

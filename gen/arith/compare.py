@@ -9,10 +9,10 @@ __all__ = ["compare", "maximum", "minimum"]
 
 @operator
 def compare(p, a, b, *, fmt, flush_to_zero=False):
-    """How two numbers compare: exactly one of four bits is 1.
+    """Compare two numbers: exactly one of four bits is 1.
 
-    As IEEE 754 orders them: -0 equals +0, infinities are the largest, a NaN is unordered with everything, itself
-    included. Nothing is rounded.
+    The order follows IEEE 754: -0 equals +0, infinities are the largest, and a NaN is unordered with every number and
+    with itself. Nothing is rounded.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def compare(p, a, b, *, fmt, flush_to_zero=False):
     a, b : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : :class:`bool`
-        Take subnormal operands for zeros.
+        Subnormal operands count as zeros.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def compare(p, a, b, *, fmt, flush_to_zero=False):
 def maximum(p, a, b, *, fmt, flush_to_zero=False):
     """The larger of two numbers: maximumNumber of IEEE 754-2019.
 
-    A NaN operand is ignored; of two NaNs the result is the canonical quiet NaN. -0 is less than +0. Exact.
+    One NaN operand is ignored. Two NaNs give the canonical quiet NaN. -0 is less than +0. The result is exact.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def maximum(p, a, b, *, fmt, flush_to_zero=False):
     a, b : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : :class:`bool`
-        Take subnormal operands for zeros of their sign.
+        Subnormal operands count as zeros of their sign.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def maximum(p, a, b, *, fmt, flush_to_zero=False):
 
 @operator
 def minimum(p, a, b, *, fmt, flush_to_zero=False):
-    """The smaller of two numbers: minimumNumber of IEEE 754-2019; otherwise as :func:`maximum`."""
+    """The smaller of two numbers: minimumNumber of IEEE 754-2019. Otherwise it works as :func:`maximum`."""
     return _extreme(p, a, b, fmt, flush_to_zero, largest=0)
 
 
@@ -76,7 +76,7 @@ def _extreme(p, a, b, fmt, flush_to_zero, *, largest):
     a, b = _operands(a, b, fmt, flush_to_zero)
     p.keep(a=a, b=b, a_nan=_nan(a, fmt), b_nan=_nan(b, fmt))
     _order(p, a, b)
-    # Of two equal ones either will do.
+    # If the operands are equal, either one is right.
     less = Mux(p.a[-1] ^ p.b[-1], p.a[-1], p.a[-1] ^ p.below)
     second = (p.a_nan | ~(less ^ largest)) & ~p.b_nan
     chosen = Mux(second, p.b, p.a)
@@ -100,9 +100,9 @@ def _nan(bits, fmt):
 
 
 def _order(p, a, b):
-    """Put ``below`` and ``same`` into the pipeline: whether the magnitude of ``a`` is less than that of ``b``, or equal.
+    """Put ``below`` and ``same`` into the pipeline: the magnitude of ``a`` is smaller than ``b``'s, or equal to it.
 
-    A tree over the bits: the upper half decides unless it is equal.
+    A tree over the bits compares them: the upper half decides unless it is equal.
     """
     ranks = [(~a[i] & b[i], ~(a[i] ^ b[i])) for i in range(len(a) - 1)]
     while len(ranks) > 4:

@@ -16,9 +16,10 @@ __all__ = ["convert", "from_integer", "round_to_integral", "to_integer"]
 def convert(p, a, *, source, target, flush_to_zero=False):
     """A number in another format, rounded to nearest, ties to even, as IEEE 754 says.
 
-    Exact where ``target`` has the larger exponent and fraction. Too large becomes an infinity, every NaN the canonical
-    quiet one; signs are kept. Only what two formats need is built: a shift to the right if ``target`` has the smaller
-    exponent, to the left if it has the larger one, and neither if they are equally wide or with ``flush_to_zero``.
+    The result is exact if ``target`` has the larger exponent and fraction. A number that is too large becomes an
+    infinity. Every NaN becomes the canonical quiet NaN. Signs are kept. The hardware contains only the shift that the
+    two formats need. It shifts right if ``target`` has the smaller exponent, and left if it has the larger one. There
+    is no shifter if the exponents are equally wide, or with ``flush_to_zero``.
 
     Parameters
     ----------
@@ -26,8 +27,8 @@ def convert(p, a, *, source, target, flush_to_zero=False):
     a : value of ``source.width`` bits
     source, target : :class:`FloatFormat`
     flush_to_zero : :class:`bool`
-        A subnormal operand counts as a zero of its sign, and a result below the smallest normal number of ``target``,
-        before it is rounded, is a zero of its sign.
+        A subnormal operand counts as a zero of its sign. A result that is below the smallest normal number of
+        ``target`` before rounding becomes a zero of its sign.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def convert(p, a, *, source, target, flush_to_zero=False):
     Raises
     ------
     :exc:`TypeError`
-        If one of the two is not a format.
+        If one of the two formats is not a :class:`FloatFormat`.
     :exc:`ValueError`
         If the operand is not as wide as its format.
     """
@@ -50,11 +51,11 @@ def convert(p, a, *, source, target, flush_to_zero=False):
                           if highest >= target.exponent_max else 0)
     exponent = x.exponent + offset
     significand, lost = x.significand, Const(0, 1)
-    # Room for a guard bit.
+    # Add room for a guard bit.
     low = max(source.precision - target.precision, 1 if lowest < 1 and not flush_to_zero else 0)
     pad = low + target.precision - source.precision
     if lowest < 1:
-        # The subnormal range of the target begins above that of the source: shift right.
+        # The subnormal range of the target begins above the subnormal range of the source: shift right.
         p.tiny = exponent < 1
         p.field = exponent[:target.exponent_bits] & (~p.tiny).replicate(target.exponent_bits)
         if flush_to_zero:
@@ -72,7 +73,7 @@ def convert(p, a, *, source, target, flush_to_zero=False):
     elif offset == 0 or flush_to_zero:
         p.field = exponent[:target.exponent_bits] & significand[-1].replicate(target.exponent_bits)
     else:
-        # The source's subnormal numbers are normal ones in the target, down to the target's own subnormal range.
+        # Subnormal numbers of the source are normal in the target, down to the target's own subnormal range.
         p.biased = exponent
         if offset >= source.fraction_bits:
             p.significand, p.zeros = normalise(p.module, significand)
@@ -101,8 +102,9 @@ def convert(p, a, *, source, target, flush_to_zero=False):
 def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     """A number rounded to an integer: to nearest, ties to even.
 
-    What does not fit becomes the nearest integer that does: numbers that round to less than the smallest one, negative
-    ones of unsigned integers among them, that one; infinities likewise. NaN becomes the largest integer.
+    A number that does not fit becomes the nearest integer that does. Numbers that round to less than the smallest
+    integer become the smallest integer. For unsigned integers these are negative numbers. Infinities follow the same
+    rule. NaN becomes the largest integer.
 
     Parameters
     ----------
@@ -112,9 +114,9 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     width : :class:`int`
         Bits of the integer, 2..64, its sign included.
     signed : :class:`bool`
-        Two's complement; else unsigned.
+        Whether the integer is signed (two's complement) or unsigned.
     flush_to_zero : :class:`bool`
-        Subnormal numbers count as zeros. Only with 2 exponent bits does that change a result.
+        Subnormal numbers count as zeros. This changes a result only in formats with 2 exponent bits.
 
     Returns
     -------
@@ -123,23 +125,23 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     Raises
     ------
     :exc:`TypeError`
-        If ``fmt`` is not a format or ``width`` not an integer.
+        If ``fmt`` is not a format or ``width`` is not an integer.
     :exc:`ValueError`
-        If the operand is not as wide as the format, or the integer's width out of range.
+        If the operand is not as wide as the format, or the integer's width is out of range.
     """
     x = take_apart(a, fmt)
     width = index(width)
     if width not in range(2, 65):
         raise ValueError(f"Width must be 2 to 64 bits, not {width!r}")
     if flush_to_zero and fmt.bias == 1:
-        # Only here a subnormal number can be as large as to become 1.
+        # Only in this case a subnormal number can be large enough to become 1.
         a = Cat(a[:fmt.fraction_bits] & a[fmt.fraction_bits:-1].any().replicate(fmt.fraction_bits),
                 a[fmt.fraction_bits:])
         x = take_apart(a, fmt)
-    # Bits before the point: all that the integer has, or all that the format can have.
+    # Number of bits before the point: all bits of the integer, or as many as the format can have.
     size = min(width, fmt.bias + 1)
     p.keep(sign=x.sign, nan=x.nan, large=x.exponent > fmt.bias + size - 1)
-    # From the top of that down to the place below the guard bit.
+    # Shift distance: from the top of these bits down to the place below the guard bit.
     count = (size + 1).bit_length()
     shift = (fmt.bias + size - 1 - x.exponent)[:count]
     p.shift = Mux(x.exponent < fmt.bias - 1, size + 1, shift) if fmt.bias > 1 else shift
@@ -152,7 +154,7 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     up = p.word[low - 1] & (nonzero(p.word[:low - 1]) | p.lost | p.word[low])
     p.up, p.whole = up, p.word[low:]
     p.cut(4)
-    # Of a negative number the complement, and one more unless it is rounded up.
+    # A negative number becomes its complement, plus one unless its magnitude is rounded up.
     minus = p.sign if signed else Const(0, 1)
     total = increment(p.module, p.whole ^ minus.replicate(size), p.up ^ minus)
     p.total = total
@@ -175,7 +177,7 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
 def from_integer(p, a, *, fmt, signed):
     """An integer as a number, rounded to nearest, ties to even.
 
-    Too large becomes an infinity; 0 is +0. No result is subnormal.
+    An integer that is too large becomes an infinity. 0 becomes +0. No result is subnormal.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ def from_integer(p, a, *, fmt, signed):
     a : value of 2..64 bits
     fmt : :class:`FloatFormat`
     signed : :class:`bool`
-        Take its bits for two's complement; else for unsigned.
+        Whether the integer is signed (two's complement) or unsigned.
 
     Returns
     -------
@@ -201,12 +203,12 @@ def from_integer(p, a, *, fmt, signed):
     width = len(a)
     if width not in range(2, 65):
         raise ValueError(f"Integer must have 2 to 64 bits, not {width}")
-    # A negative integer is complemented, not negated. The one that is missing in the last place is put right by
-    # shifting in ones below it and by another condition for rounding up.
+    # A negative integer is complemented, not negated, so a one in the last place is missing. Ones shifted in below it,
+    # and another condition for rounding up, correct this.
     size = width - 1 if signed else width
     p.sign = a[width - 1] if signed else Const(0, 1)
     word = a[:size] ^ p.sign.replicate(size)
-    # The complement of -1 is 0: it is normalised by its whole size, which a power of two is beyond.
+    # The complement of -1 is 0, which is shifted by its whole size. `normalise` can't do this for a power of two.
     while signed and size & (size - 1) == 0:
         word, size = Cat(word, 0), size + 1
     p.word = word
@@ -231,10 +233,10 @@ def from_integer(p, a, *, fmt, signed):
 
 @operator
 def round_to_integral(p, a, *, fmt, flush_to_zero=False):
-    """A number rounded to a whole one of the same format: to nearest, ties to even.
+    """A number rounded to a whole number in the same format: to nearest, ties to even.
 
-    Signs are kept, also of zeros; infinities are whole; every NaN becomes the canonical quiet one. A format with
-    ``fmt.bias < fmt.fraction_bits`` may have to round up to infinity.
+    Signs are kept, for zeros too. Infinities count as whole. Every NaN becomes the canonical quiet NaN. In a format
+    with ``fmt.bias < fmt.fraction_bits``, a number may round up to infinity.
 
     Parameters
     ----------
@@ -242,7 +244,7 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     a : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : :class:`bool`
-        Subnormal numbers count as zeros. Only with 2 exponent bits does that change a result.
+        Subnormal numbers count as zeros. This changes a result only in formats with 2 exponent bits.
 
     Returns
     -------
@@ -261,7 +263,7 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     fraction, exponent = a[:size], a[size:-1]
     p.special = exponent.all()
     p.nan = p.special & fraction.any()
-    # Below 1: only what is over a half becomes 1. With bias 1 that is a subnormal number.
+    # Below 1: only a number above one half becomes 1. With bias 1 such a number is subnormal.
     p.small = exponent < bias
     if bias > 1:
         p.one = (exponent == bias - 1) & fraction.any()
@@ -278,7 +280,7 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     odd = (bits[1:size + 1] & mask[:size] & ~mask[1:]).any()
     p.up = guard & (rest | odd)
     p.cut(8)
-    # With ones below the point, the carry goes to the last place before it; and they are cleared.
+    # With ones below the point, the carry reaches the last place before the point. Then the ones are cleared.
     bits = Cat(p.bits[:size] | p.mask, p.bits[size:-1])
     total = increment(p.module, bits, p.up)
     kept = Cat(total[:size] & ~p.mask, total[size:-1])

@@ -1,4 +1,4 @@
-"""Division: unrolled into a pipeline, and some bits of the quotient per cycle in the same few rows of gates."""
+"""Division: unrolled into a pipeline, or iterative with a few rows of gates that give some quotient bits per cycle."""
 
 from operator import index
 
@@ -17,12 +17,12 @@ __all__ = ["IterativeDivider", "divide"]
 def divide(p, a, b, *, fmt, flush_to_zero=False):
     """Quotient ``a / b``, rounded to nearest, ties to even, as IEEE 754 says.
 
-    Restoring division, one row of gates for each bit of the quotient; the first finds its leading one. Subnormal operands
-    are normalised before, subnormal results shifted back after the rows. x / 0 is an infinity, 0 / 0 and infinity by
-    infinity are NaN; every NaN is the canonical quiet one.
+    This is restoring division with one row of gates for each bit of the quotient. The first row finds the leading one.
+    Subnormal operands are normalised before the rows. Subnormal results are shifted back after the rows. x / 0 is an
+    infinity. 0 / 0 and infinity / infinity are NaN. Every NaN is the canonical quiet NaN.
 
-    Depth: places for ``fmt.precision + 5`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
-    of them.
+    Depth: there are places for ``fmt.precision + 5`` registers (``fmt.precision + 2`` with ``flush_to_zero``). Each row
+    lies between two places.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         Dividend and divisor.
     fmt : :class:`FloatFormat`
     flush_to_zero : :class:`bool`
-        Subnormal operands count as zeros of their sign, and a quotient below the smallest normal number, before it is
-        rounded, is a zero of its sign. Saves both shifters.
+        Subnormal operands count as zeros of their sign. A quotient that is below the smallest normal number before
+        rounding becomes a zero of its sign. This saves both shifters.
 
     Returns
     -------
@@ -70,14 +70,14 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     row = 5 + 2 * size.bit_length()
     p.cut(row)
 
-    # Each further row gives a bit: fraction and guard.
+    # Each further row gives one bit: fraction bits and the guard bit.
     digits = []
     for number in range(size):
         rest, fits = difference(p.module, Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)), f"row_{number}")
         p[f"digit_{number}"] = fits
         p.remainder = Mux(fits, rest[:size], Cat(Const(0, 1), p.remainder[:size - 1]))
         digits.insert(0, f"digit_{number}")
-        # The exponent has time: what it decides is needed behind the rows.
+        # The exponent is not urgent: its results are needed only behind the rows.
         if number == 0:
             p.exponent = p.lower + p.large
         elif number == 1:
@@ -89,8 +89,8 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
                 p.shift = Mux(p.exponent < -size, size + 1, 1 - p.exponent)[:bits] & p.tiny.replicate(bits)
         p.cut(row)
 
-    # A quotient of two significands is never half-way between two others, and never rounds up to a power of two; one on
-    # the grid of the subnormal numbers may do both.
+    # A quotient of two significands is never half-way between two numbers, and never rounds up to a power of two. On
+    # the grid of the subnormal numbers, both can happen.
     quotient = Cat(*(p[name] for name in digits), Const(1, 1))
     if flush_to_zero:
         p.quotient, p.up = quotient, quotient[0]
@@ -107,29 +107,32 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
 
 
 class IterativeDivider(wiring.Component):
-    """Divider that works at one quotient at a time, some bits of it in each clock cycle.
+    """Divider that computes one quotient at a time, some of its bits in each clock cycle.
 
-    The results are those of :func:`divide`. Each cycle appends ``bits_per_cycle`` bits by as many rows of restoring
-    division, until the quotient's leading one has come to its place, or the weight of its last bit is that of the
-    smallest subnormal number: neither a subnormal dividend nor a subnormal result needs a shifter. A subnormal divisor is
-    shifted by one place per cycle.
+    The results equal the results of :func:`divide`. Each cycle appends ``bits_per_cycle`` bits, with as many rows of
+    restoring division. The division ends when the quotient's leading one has reached its place. It also ends when the
+    last bit has the weight of the smallest subnormal number. So neither a subnormal dividend nor a subnormal result
+    needs a shifter. A subnormal divisor is shifted by one place per cycle.
 
-    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle`` the result is valid
+    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle``, the result is valid
 
-    - one cycle after the operands were taken, if they alone decide (NaN, infinite and zero operands);
-    - after 1 + ceil((p + 1) / k) cycles for normal operands and quotient if the significand of ``a`` is not below that of
-      ``b``, else after 1 + ceil((p + 2) / k): at most ``latency``;
-    - sooner for subnormal quotients; later by one cycle for each leading zero of a subnormal divisor, and by one step for
-      each of a subnormal dividend: never after more than p + ceil((2 p + 1) / k).
+    - one cycle after the operands were taken, if an operand is NaN, infinite or zero;
+    - for normal operands and quotient, after ``1 + ceil((p + 1) / k)`` cycles if the significand of ``a`` is at least
+      the significand of ``b``;
+    - for other normal operands and quotients, after ``1 + ceil((p + 2) / k)`` cycles, which is ``latency``;
+    - sooner for subnormal quotients;
+    - later by one cycle for each leading zero of a subnormal divisor;
+    - later by one step for each leading zero of a subnormal dividend;
+    - never after more than ``p + ceil((2 p + 1) / k)`` cycles.
 
-    The next operands are taken in the cycle in which the result is, so that ``i.ready`` depends on ``o.ready``
-    combinationally. ``o.valid`` and ``o.payload`` depend on registers only; the rounding lies behind them.
+    The divider takes the next operands in the cycle in which its result is taken. So ``i.ready`` depends on ``o.ready``
+    combinationally. ``o.valid`` and ``o.payload`` depend on registers only. The rounding lies behind these registers.
 
     Parameters
     ----------
     fmt : :class:`FloatFormat`
     bits_per_cycle : :class:`int`
-        1 or more; what exceeds ``fmt.precision + 2`` has no effect.
+        1 or more. Bits in excess of ``fmt.precision + 2`` have no effect.
     flush_to_zero : :class:`bool`
         See :func:`divide`.
 
@@ -142,7 +145,7 @@ class IterativeDivider(wiring.Component):
     Raises
     ------
     :exc:`TypeError`
-        If ``fmt`` is not a format or ``bits_per_cycle`` not an integer.
+        If ``fmt`` is not a format or ``bits_per_cycle`` is not an integer.
     :exc:`ValueError`
         If ``bits_per_cycle`` is less than 1.
     """
@@ -158,7 +161,7 @@ class IterativeDivider(wiring.Component):
 
     @property
     def latency(self):
-        """Clock cycles from the operands to their quotient, at most, if all three are normal numbers."""
+        """Largest number of clock cycles from operands to quotient, if all three are normal numbers."""
         return {"result": 1 - -(self._fmt.precision + 2) // self._bits}
 
     def elaborate(self, platform):
@@ -167,9 +170,9 @@ class IterativeDivider(wiring.Component):
         payload = Value.cast(self.i.payload)
         x, y = (take_apart(v, fmt, flush_to_zero=ftz) for v in (payload[:fmt.width], payload[fmt.width:]))
 
-        # Digits are shifted into the quotient until its leading one is at its place or the exponent has come down to that
-        # of the subnormal numbers: so a subnormal dividend need not be normalised, nor a subnormal result denormalised.
-        # `exponent` is that of the result if the recurrence ended now.
+        # Digits are shifted into the quotient until its leading one is at its place, or until the exponent has fallen
+        # to the exponent of subnormal numbers. So a subnormal dividend need not be normalised, and a subnormal result
+        # needs no shift back. `exponent` is the result's exponent if the recurrence ends now.
         lowest = 1 - (fmt.exponent_max - 1) + fmt.bias + size + 1
         highest = fmt.exponent_max - 2 + fmt.bias + size + 1 + size
         busy = Signal()
@@ -228,7 +231,7 @@ class IterativeDivider(wiring.Component):
 
 
 def bits_of_cycle(bits, most):
-    """``bits`` per cycle, but not more than there are; :exc:`TypeError` or :exc:`ValueError` if they are no number."""
+    """``bits`` per cycle, at most ``most``. Raises :exc:`TypeError` or :exc:`ValueError` for an invalid number."""
     try:
         bits = index(bits)
     except TypeError:

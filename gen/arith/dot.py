@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""Fused dot products: exact products, aligned to the largest, added as integers and rounded once.
+"""Fused dot products: exact products, aligned to the largest product, added as integers and rounded once.
 
-What they compute is defined in ``docs/numerics.md``; the functional models are in ``bankside.models.numerics``.
+``docs/numerics.md`` defines their results. The functional models are in ``bankside.models.numerics``.
 """
 
 import operator as operators
@@ -28,9 +28,9 @@ __all__ = ["DotAccumulator", "DotRegisters", "dot"]
 SUM_LEVELS = 28
 #: Gate delays between two cuts inside a compressor tree: two full adders.
 STEP = 8
-#: Columns of a block of a wide adder.
+#: Columns of one block of a wide adder.
 BLOCK = 64
-#: Arrival that is never too late: adders become as small as they can be.
+#: A time limit that is never too early: adders become as small as possible.
 LATE = 40
 
 
@@ -38,13 +38,13 @@ LATE = 40
 def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False):
     """Fused dot product ``a[0] * b[0] + ... + a[n-1] * b[n-1] + acc``, rounded once, to nearest even.
 
-    Products are exact. Every term (the products and ``acc``) is aligned to the largest one, its magnitude cut towards
-    zero where it leaves the window; the terms are added as integers. So the result does not depend on the order of the
-    lanes, and negating every term negates it. With ``window="exact"`` nothing is ever cut: the result is the correctly
-    rounded sum. With n = 1 that is a fused multiply-add.
+    Products are exact. Every term (the products and ``acc``) is aligned to the largest term. Its magnitude is cut
+    towards zero where it leaves the window. The terms are added as integers. So the result does not depend on the order
+    of the lanes, and negating every term negates it. With ``window="exact"`` nothing is cut: the result is the
+    correctly rounded sum. With n = 1 this is a fused multiply-add.
 
-    NaN in any operand, zero times infinity, and infinities of both signs among the terms make the canonical NaN. A sum
-    of 0 is +0, or -0 if every term is negative (with nothing cut: if every term is -0).
+    The result is the canonical NaN for a NaN in any operand, for zero times infinity, and for infinities of both signs
+    among the terms. A sum of 0 is +0, or -0 if every term is negative (with nothing cut: if every term is -0).
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
         n is 1 or more.
     acc : ``result.width`` bits, or None
     fmt, result : :class:`FloatFormat`
-        Of the factors; of ``acc`` and the result.
+        Format of the factors; format of ``acc`` and the result.
     window : int, None or ``"exact"``
-        Bits kept of the largest term, counted from where the leading bit of a product can be. None: the precision of
-        ``result`` and three more.
+        Bits kept of the largest term, counted from the highest possible place of a product's leading bit. None: the
+        precision of ``result`` plus three.
     flush_to_zero : bool
-        Subnormal operands count as zero; a sum below the normal range before rounding becomes zero, of its sign.
+        Subnormal operands count as zero. A sum below the normal range before rounding becomes a zero of its sign.
 
     Returns
     -------
@@ -91,13 +91,13 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
 
 
 class _Accumulation(wiring.Component):
-    """What accumulates beats of products: the datapath, and where its registers go."""
+    """Base of units that accumulate beats of products: the datapath, and the places of its registers."""
 
-    #: Sums that are kept.
+    #: Number of sums held.
     _registers = 1
 
     def _plan(self):
-        """Which cuts before and after the sum hold registers."""
+        """Choose the cuts before and after the sum that hold registers."""
         m = Module()
         m._MustUse__silence = True  # thrown away: it only counts the cuts
         geometry = self._geometry
@@ -125,10 +125,11 @@ class _Accumulation(wiring.Component):
         return best[1:]
 
     def _accumulate(self, p, a, b, first, last, valid, register=None):
-        """From the operands to the registers of the sum, which are returned by name with their exponent and flags.
+        """The datapath from the operands to the registers of the sum.
 
-        ``valid(stage)`` says whether there is a beat in a stage, ``register(stage)`` which register it adds to if there are
-        several. ``done``: the sum is wanted.
+        ``valid(stage)`` is 1 if a stage has a beat. ``register(stage)`` is the register to which this beat adds, if
+        there are several. Returns the registers of the sum by name, with exponent and flags. ``done`` means that the
+        sum is wanted.
         """
         m, geometry = p.module, self._geometry
         p.keep(first=first, last=last)
@@ -138,7 +139,7 @@ class _Accumulation(wiring.Component):
             _multiply(p, lanes, lanes)
             columns = _fixed_terms(p, lanes, None, geometry)
         else:
-            # The largest exponent so far has a loop of its own, some stages before that of the sum.
+            # The largest exponent so far has a loop of its own, some stages before the loop of the sum.
             def exponents(p):
                 _largest(p, lanes)
                 p.cut(6)
@@ -190,7 +191,7 @@ class _Accumulation(wiring.Component):
         return state
 
     def _register_file(self, p, name, width, register, init=0):
-        """What the register of the beat in this stage holds: read a stage before, if there is one."""
+        """Content of the register of this stage's beat. It is read one stage before, if there is one."""
         if getattr(p.module, "_MustUse__silence", False):
             return Signal(width)  # only the cuts are counted
         memory = Memory(shape=width, depth=self._registers, init=[init] * self._registers)
@@ -213,33 +214,34 @@ class _Accumulation(wiring.Component):
 class DotAccumulator(_Accumulation):
     """Dot products of any length: beats of n products, added up as integers and rounded once.
 
-    Products are aligned to the largest one so far, as in :func:`dot`; when a larger one comes, the sum is shifted right
-    (towards minus infinity). Within a beat the order of the lanes makes no difference. With ``window="exact"`` the sum
-    is a fixed-point number that no product ever leaves: the result is the correctly rounded sum, in any order.
+    Products are aligned to the largest product so far, as in :func:`dot`. When a larger product comes, the sum is
+    shifted right (towards minus infinity). Within a beat the order of the lanes makes no difference. With
+    ``window="exact"`` the sum is a fixed-point number wide enough for every product. The result is the correctly
+    rounded sum, in any order.
 
-    A sum begins with a beat marked ``first`` and is given out, rounded, after every beat marked ``last``. The beats after
-    a ``last`` one belong to the same sum until the next ``first``. The very first beat must be ``first``.
+    A sum begins with a beat marked ``first``. The rounded sum leaves after every beat marked ``last``. Beats after a
+    ``last`` beat belong to the same sum until the next ``first``. The very first beat must be ``first``.
 
-    Timing: one beat in every clock cycle, whatever its marks; the result is offered ``depth`` cycles and those of the
-    output queue after the last beat (see ``latency``). The datapath never stalls: a beat is accepted while there is a
-    place in the queue for the results of all beats before it.
+    Timing: one beat in every clock cycle, whatever its marks. The result is offered ``depth`` cycles after the last
+    beat, plus the cycles of the output queue (see ``latency``). The datapath never stalls: a beat is accepted while the
+    queue has a place for the results of all earlier beats.
 
     Parameters
     ----------
     fmt, result : :class:`FloatFormat`
-        Of the factors; of the result.
+        Format of the factors; format of the result.
     lanes : int
         Products of a beat, 1 or more.
     window : int, None or ``"exact"``
         As in :func:`dot`.
     beats : int
-        Most beats of a sum. The sum of more can overflow.
+        Largest number of beats of a sum. A sum of more beats can overflow.
     depth : int
-        Registers from the operands to the queue, 1 or more; one of them holds the sum. They go where they shorten the
-        longest path most; those that find no place follow the result.
+        Registers from the operands to the queue, 1 or more. One of them holds the sum. Registers go where they shorten
+        the longest path most. Registers without a place follow the result.
     places : int or None
-        Results that the queue holds. None: as many as there can be on their way, so that a beat is accepted in every
-        cycle even if each one is ``last``. Sums of k beats need a k-th of them.
+        Results that the queue holds. None: as many as can be in flight, so that a beat is accepted in every cycle even
+        if each beat is ``last``. Sums of k beats need only this number divided by k.
     flush_to_zero : bool
         As in :func:`dot`.
 
@@ -301,7 +303,7 @@ class DotAccumulator(_Accumulation):
             queue.o.ready.eq(self.o.ready),
         ]
 
-        # Results wanted and not yet delivered: for each there is a place.
+        # Results wanted and not yet delivered. The queue has a place for each of them.
         owed = Signal(range(self._places + 1))
         accepted = Signal()
         m.d.comb += [
@@ -326,28 +328,27 @@ class DotAccumulator(_Accumulation):
 
 
 class DotRegisters(_Accumulation):
-    """Dot products accumulated in several registers, as those of a :class:`DotAccumulator`: beats of n products, added up
-    as integers and rounded once.
+    """Dot products accumulated in several registers. The sums work as in :class:`DotAccumulator`.
 
-    Every register keeps the sum itself, so that a sum can go on after beats of others, and after its result was given out.
-    A register that never had a ``first`` beat holds 0.
+    Every register holds the sum itself. So a sum can continue after beats of other registers, and after its result has
+    left. A register that never had a ``first`` beat holds 0.
 
-    Timing: a beat in every clock cycle, of any register; ``o_valid`` is set ``depth`` cycles after a ``last`` beat.
+    Timing: one beat in every clock cycle, on any register. ``o_valid`` is set ``depth`` cycles after a ``last`` beat.
 
     Parameters
     ----------
     registers : int
         2 or more.
     fmt, lanes, result, window, beats, depth, flush_to_zero
-        As of :class:`DotAccumulator`; ``depth`` 2 or more.
+        As in :class:`DotAccumulator`, but ``depth`` is 2 or more.
 
     Members
     -------
     valid : ``In(1)``
-        A beat: all other inputs belong to it.
+        A beat. All other inputs belong to it.
     register : ``In(range(registers))``
     first, last : ``In(1)``
-        The sum begins with this beat; it is wanted after it.
+        The sum begins with this beat; the sum is wanted after this beat.
     a, b : ``In(lanes * width)``
         Lane 0 lowest.
     o_valid : ``Out(1)``
@@ -405,7 +406,7 @@ class DotRegisters(_Accumulation):
 
 
 def _follow(m, value, count, name, **options):
-    """The value, and what it was 1 .. count cycles before."""
+    """The value, and its values 1 .. ``count`` cycles before."""
     stages = [value]
     for stage in range(count):
         stages.append(Signal.like(value, name=f"{name}_s{stage + 1}", **options))
@@ -417,7 +418,7 @@ def _follow(m, value, count, name, **options):
 
 
 def _unpack(p, bits, fmt, flush_to_zero):
-    """Put the fields of a number into ``p``; its exponent is 1 for subnormals and zeros."""
+    """Put the fields of a number into ``p``. The exponent is 1 for subnormals and zeros."""
     p.bits = bits
     fraction, exponent = p.bits[:fmt.fraction_bits], p.bits[fmt.fraction_bits:fmt.width - 1]
     p.normal = exponent.any()
@@ -431,7 +432,7 @@ def _unpack(p, bits, fmt, flush_to_zero):
 
 
 def _factors(p, a, b, fmt, flush_to_zero):
-    """Parts of the pipeline, one for each lane, with the factors and all of the product but its magnitude."""
+    """Parts of the pipeline, one per lane, with the factors and all fields of the product except its magnitude."""
     lanes = [p.part(f"lane_{number}") for number in range(len(a))]
     for lane, *operands in zip(lanes, a, b, strict=True):
         x, y = lane.part("x"), lane.part("y")
@@ -440,7 +441,7 @@ def _factors(p, a, b, fmt, flush_to_zero):
         lane.keep(x=x.significand, y=y.significand, sign=x.sign ^ y.sign, live=~(x.zero | y.zero))
         columns = [[(one, 0), (other, 0)] for one, other in zip(x.exponent, y.exponent, strict=True)]
         lane.exponent = Cat(*add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}"))
-        # A NaN overrides an infinity, so what is both need not be told apart.
+        # A NaN overrides an infinity, so `infinite` may also be 1 for a NaN.
         lane.infinite = x.special | y.special
         lane.nan = x.nan | y.nan | x.special & y.zero | y.special & x.zero
     return lanes
@@ -462,7 +463,7 @@ def _flags(p, lanes, addend):
 
 
 def _multiply(p, lanes, counted, beside=None):
-    """Products of the significands; beside them the number of negative parts and what ``beside`` does."""
+    """Products of the significands. In parallel, the number of negative parts, and the function ``beside``."""
 
     def products(p):
         def multiply(_, number):
@@ -483,14 +484,14 @@ def _multiply(p, lanes, counted, beside=None):
 
 
 def _sum(p, columns, name, cut=0):
-    """Sum of columns of bits, modulo their number."""
+    """Sum of columns of bits, modulo 2 to the power of their number."""
     rows = compress(p, columns, name=name, step=STEP, cut_from=cut)
     late = max((time for column in rows for _, time in column), default=0)
     return _add(p.module, rows, late + LATE, f"{name}_cpa")
 
 
 def _add(m, rows, limit, name):
-    """Sum of two rows; of wide ones in blocks, each with a carry from the one below."""
+    """Sum of two rows. Wide rows are added in blocks, each with a carry from the block below."""
     size = len(rows) if len(rows) <= 2 * BLOCK else BLOCK
     bits, carry = [], None
     time = max((time for column in rows for _, time in column), default=0) + 14
@@ -508,7 +509,7 @@ def _add(m, rows, limit, name):
 
 
 def _largest(p, lanes):
-    """Largest exponent of a product that is not zero; 0 if all are. From the highest bit down, lanes drop out."""
+    """Largest exponent of all products that are not zero, or 0. From the highest bit down, smaller lanes drop out."""
     p.alive = Cat(lane.live for lane in lanes)
     size = len(lanes[0].exponent)
     for k in reversed(range(size)):
@@ -521,8 +522,11 @@ def _largest(p, lanes):
 
 
 def _top(p, lanes, addend, geometry):
-    """Where the window is: ``exponent``, as far as a product's shift depends on it, and ``top``, the biased exponent of
-    the window's top bit in the format of the result."""
+    """Compute the position of the window: ``exponent`` and ``top``.
+
+    ``exponent`` is exact as far as a product's shift depends on it. ``top`` is the biased exponent of the window's top
+    bit in the format of the result.
+    """
     _largest(p, lanes)
     p.cut(6)
     floor, offset = max(geometry.floor, 0), 1 - geometry.floor
@@ -534,21 +538,21 @@ def _top(p, lanes, addend, geometry):
         p.module.d.comb += product.eq(Mux(p.largest.any(), p.largest + offset, 0))
         p.top = Mux(product > addend.exponent, product[:-1], addend.exponent)
         p.cut(8)
-        # Where it is that far above the largest product that all are shifted out, how far does not matter.
+        # If the window is so far above the largest product that all products are shifted out, its distance may be cut.
         gone = geometry.largest + geometry.magnitude_bits
         size = min(bits_for(gone), bits_for(max(geometry.largest, geometry.result.exponent_max - offset)))
         p.exponent = _clipped(p, p.top - offset, size, "exponent")
 
 
 def _clipped(p, value, size, name):
-    """A value that is not negative where it matters, or ``size`` ones if it has more bits."""
+    """A value, or ``size`` ones if it needs more bits. The value is not negative where it matters."""
     whole = Signal(max(len(value) - value.shape().signed, size), name=f"{p._prefix}{name}_whole")
     p.module.d.comb += whole.eq(value)
     return whole[:size] | whole[size:].any().replicate(size)
 
 
 def _shift_right(p, value, distance, width, name):
-    """Top ``width`` bits of an unsigned value, then shifted right by 0 .. 2**n - 1; stages of 1, 2, 4 ... places."""
+    """Top ``width`` bits of an unsigned value, shifted right by 0 .. 2**n - 1 in stages of 1, 2, 4 ... places."""
     value = Cat(Const(0, max(width - len(value), 0)), value)[-width:]
     for k in range(len(distance)):
         stage = Signal(width, name=f"{p._prefix}{name}_{k}")
@@ -558,7 +562,7 @@ def _shift_right(p, value, distance, width, name):
 
 
 def _shift_left(p, value, distance, name):
-    """An unsigned value shifted left by 0 .. 2**n - 1, as wide as it can become."""
+    """An unsigned value shifted left by 0 .. 2**n - 1. The result has room for the largest shift."""
     for k in range(len(distance)):
         stage = Signal(len(value) + (1 << k), name=f"{p._prefix}{name}_{k}")
         p.module.d.comb += stage.eq(Mux(distance[k], Cat(Const(0, 1 << k), value), value))
@@ -590,7 +594,7 @@ def _fixed_terms(p, lanes, addend, geometry):
     """Columns of all terms in the exact window."""
     terms = []
     for lane in lanes:
-        # No exponent is below 2: those places stay empty. What is above the largest belongs to specials.
+        # No exponent is below 2, so the lowest places stay empty. Places above the largest exponent belong to specials.
         term = _shift_left(lane, lane.product, lane.exponent, "fixed")[2:geometry.largest + 2 * geometry.fmt.precision]
         terms.append((term, geometry.left - geometry.top + 2))
     if addend is not None:
@@ -601,7 +605,7 @@ def _fixed_terms(p, lanes, addend, geometry):
 
 
 def _columns(p, parts, terms, geometry):
-    """Columns of ``(magnitude, weight)`` terms with the signs of their parts, for a sum of two's complement."""
+    """Columns of ``(magnitude, weight)`` terms with the signs of their parts, for a sum in two's complement."""
     for part, (magnitude, _) in zip(parts, terms, strict=True):
         part.term = magnitude ^ part.sign.replicate(len(magnitude))
     p.cut(16)
@@ -609,8 +613,8 @@ def _columns(p, parts, terms, geometry):
     for part, (_, weight) in zip(parts, terms, strict=True):
         for k, bit in enumerate(part.term):
             columns[weight + k].append((bit, 0))
-    # A negative term of n bits is its complement, and one, and -2**n. Terms of equal place share these corrections:
-    # the number of negative ones is added below and subtracted above.
+    # A negative term of n bits is its complement, plus one, minus 2**n. Terms at the same place share these
+    # corrections: the number of negative terms is added below and subtracted above.
     groups = {}
     for part, (magnitude, weight) in zip(parts, terms, strict=True):
         groups.setdefault((weight, weight + len(magnitude)), []).append(part)
@@ -634,11 +638,11 @@ def _columns(p, parts, terms, geometry):
 def _rounded(p, geometry, flush_to_zero):
     """The sum ``p.value`` in the format of the result.
 
-    A negative sum is complemented, not negated: what is missing is a one in the last place, and rounding the complement
-    with ones shifted in below it comes to the same (see the condition for ``up``).
+    A negative sum is complemented, not negated, so a one in the last place is missing. Rounding the complement with
+    ones shifted in below it gives the same result (see the condition for ``up``).
     """
     fmt, size = geometry.result, geometry.width - 1
-    # Biased exponent of the magnitude's top bit, and its bounds (for a sum that is not zero).
+    # Biased exponent of the magnitude's top bit, and its bounds for a sum that is not zero.
     above = size - geometry.magnitude_bits
     offset = above + 1 - geometry.floor
     if geometry.exact:
@@ -657,7 +661,7 @@ def _rounded(p, geometry, flush_to_zero):
     p.cut(12)
     if least > size:
         p.shift = p.zeros
-    else:  # not beyond exponent 1
+    else:  # not below exponent 1
         p.shift = Mux(p.zeros < p.highest, p.zeros, p.highest - 1)[:len(p.zeros)]
         p.cut(10)
     field = (p.highest - p.shift)[:bits_for(most + 1)]
@@ -676,7 +680,7 @@ def _rounded(p, geometry, flush_to_zero):
     p.field = Mux(normal[-1], field, 0)
     p.cut(14)
 
-    # With the missing one added, a remainder of all ones carries, and 0111... is the tie.
+    # With the missing one added, a remainder of all ones carries, and the tie is 0111...
     up = Mux(p.fill, p.guard | p.ones & p.kept[0], p.guard & (p.some | p.kept[0]))
     # A carry out of the fraction steps into the exponent.
     bits = [*p.kept[:-1], *p.field]

@@ -27,18 +27,24 @@ def _check_format(fmt, name="Format"):
 def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False, flush_to_zero=False):
     """e**a: less than a unit in the last place from the exact exponential, monotonic, exactly 1 for zeros.
 
-    That is the variant ``"faithful"``: a times log2 e becomes fixed point: multiples of log2 e by parts of the significand
-    come from tables, and the exponent places their sum. The whole part is the exponent of the result; the fraction's
-    power of two comes from chords or, above 12 bits of precision, parabolas
-    (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). One rounding to nearest, also below the normal
-    range. e**-inf is +0, e**+inf is +inf, NaN gives the canonical one.
+    These properties belong to the variant ``"faithful"``. It converts a times log2 e to fixed point. Tables give
+    multiples of log2 e for parts of the significand, and the exponent shifts their sum. The whole part is the exponent
+    of the result. Chords give the power of two of the fraction, or parabolas above 12 bits of precision
+    (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). The result is rounded once to nearest, also below
+    the normal range. e**-inf is +0, e**+inf is +inf, and NaN gives the canonical NaN.
 
-    Variant ``"taylor"``: Taylor's series about 0 by Horner's rule, a chain of ``order`` fused multiply-adds, each rounded
-    to the format, with the coefficients 1 / k! rounded to it; order 10 is CENT's, whose publication leaves open whether
-    operands are reduced. By itself it is the value of a polynomial: within 2 units in the last place for -1 .. 1, within
-    31 for -2.5 .. 4 (FP16, BF16), useless beyond; of -inf it is +inf. With ``range_reduced`` the multiple of ln 2 next to
-    a is taken off before (three more fused multiply-adds) and the result scaled by a power of two: less than a unit in
-    the last place from the exact exponential in FP16 and BF16, but not monotonic; infinities as above.
+    The variant ``"taylor"`` is Taylor's series about 0, computed by Horner's rule. It is a chain of ``order`` fused
+    multiply-adds, each rounded to the format. The coefficients 1 / k! are rounded to the format. CENT uses order 10;
+    its publication does not say whether operands are reduced. Without reduction the result is the value of the
+    polynomial:
+
+    - within 2 units in the last place for -1 .. 1;
+    - within 31 units in the last place for -2.5 .. 4 (FP16, BF16);
+    - useless beyond; for -inf it is +inf.
+
+    With ``range_reduced``, the nearest multiple of ln 2 is first subtracted from a. This takes three more fused
+    multiply-adds. The result is then scaled by a power of two. In FP16 and BF16 it is less than a unit in the last
+    place from the exact exponential, but not monotonic. Infinities give the results of the variant ``"faithful"``.
 
     Parameters
     ----------
@@ -47,9 +53,9 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     variant : "faithful" or "taylor"
     order : :class:`int`
     range_reduced : :class:`bool`
-        Of the series.
+        Options of the series.
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range become zero.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero.
 
     Returns
     -------
@@ -84,7 +90,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
         exponent = Cat(exponent[0] | ~normal, exponent[1:])
     p.exponent = exponent
 
-    # log2 e times the significand.
+    # Multiply the significand by log2 e.
     columns = [[] for _ in range(tables.product_width)]
     place = 0
     for n, (length, table) in enumerate(zip(tables.chunks, tables.multiples, strict=True)):
@@ -95,17 +101,17 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
         _put(columns, [normal if tables.implicit >> k & 1 else None for k in range(tables.implicit.bit_length())], 0, 2)
     p.product = _sum(p, columns, "product", len(tables.chunks))
 
-    # Into fixed point.
+    # Convert to fixed point.
     size = tables.whole_bits + tables.fraction_bits
     word = place_by_exponent(m, p.product, p.exponent, range(tables.lowest, tables.highest + 1), tables.shift, size)
     p.word = word ^ p.sign.replicate(size)
     p.cut(12)
 
-    # The exponent of the result. Below the normal range it is that of the subnormals, and the significand moves right.
+    # The exponent of the result. Below the normal range it is the subnormal exponent, and the significand moves right.
     part, whole = p.word[:tables.fraction_bits], p.word[tables.fraction_bits:]
     magnitude = wire(m, whole ^ p.sign.replicate(len(whole)), "magnitude")
     field = (Cat(whole, p.sign).as_signed() + fmt.bias)[:e]
-    steps = wire(m, magnitude + 3, "steps")  # 2**(e - 1) more than the distance to the right
+    steps = wire(m, magnitude + 3, "steps")  # distance of the right shift plus 2**(e - 1)
     p.low = p.sign & steps[e - 1:].any()
     p.field = field & ~p.low.replicate(e)
     reach = fmt.precision.bit_length()
@@ -114,10 +120,11 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     p.infinite = ~p.sign & (p.large | magnitude[e - 1:].any())
     value = _power(p, part, tables)
 
-    # One rounding.
+    # Round once.
     guard = tables.value_bits - f
     if flush_to_zero:
-        # What is not flushed but just below the normal range for the tables is the smallest normal number.
+        # The tables may give a value just below the normal range although it is not flushed. It becomes the smallest
+        # normal number.
         below = wire(m, p.right.any(), "below")
         p.kept, p.up = value[guard:] & ~below.replicate(f), value[guard - 1] & ~below
         p.result_field = Cat(p.field[0] | p.low, p.field[1:])
@@ -136,13 +143,13 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
 
 
 def _power(p, word, tables):
-    """``2**x - 1`` of a fraction, ``tables.value_bits`` long."""
+    """``2**x - 1`` of a fraction x, with ``tables.value_bits`` bits."""
     chords = tables.power
     if not isinstance(chords, Chords):
         return piecewise(p.part("power"), word, table=chords)[:tables.value_bits]
     m, size, top = p.module, chords.value_bits, chords.slope_bits - 1
     rest = chords.fraction_bits - chords.index_bits
-    # The uppermost bit of a slope counts negative: its row is inverted, which adds a constant.
+    # The top bit of a slope has a negative weight. Its row is inverted, which adds a constant.
     kept = range(max(chords.drop - top, 0), chords.factor_bits)
     constant = sum(1 << (j + top - chords.drop) for j in kept)
     starts = [(start - constant) % (1 << size) for start in chords.starts]
@@ -187,20 +194,20 @@ def _taylor(p, a, fmt, constants, range_reduced, flush_to_zero):
 
 
 def _negated(m, integer, fmt, name):
-    """A signed integer, but not the lowest of its width, as a number with the other sign."""
+    """A signed integer as a number with the other sign. The integer must not be the lowest one of its width."""
     size = len(integer) - 1
     magnitude = ((integer[:size] ^ integer[-1].replicate(size)) + integer[-1])[:size]
     return Cat(from_integer(m, magnitude, fmt=fmt, signed=False, name=name)[:-1], ~integer[-1])
 
 
 def _kind(m, a, fmt, constants):
-    """Of an operand: NaN; too large for a reduction; negative."""
+    """Kind of an operand, one bit each: NaN; too large for a reduction; negative."""
     exponent = a[fmt.fraction_bits:-1]
     return Cat(exponent.all() & a[:fmt.fraction_bits].any(), exponent > constants.highest, a[-1])
 
 
 def _scale(m, a, quotient, kind, fmt, flush_to_zero):
-    """A positive normal number, about 1, times ``2**quotient``, rounded to nearest even below the normal range."""
+    """A positive normal number near 1, times ``2**quotient``. Below the normal range it is rounded to nearest even."""
     f, e, size = fmt.fraction_bits, fmt.exponent_bits, fmt.precision
     exponent = wire(m, a[f:f + e] + quotient, "scaled_exponent")
     below = wire(m, 1 - exponent, "below")
@@ -219,13 +226,13 @@ def _scale(m, a, quotient, kind, fmt, flush_to_zero):
 
 
 class IterativeExponential(wiring.Component):
-    """Taylor's series with a single fused multiply-add, as CENT's exponent unit: one coefficient per clock cycle.
+    """Taylor's series with a single fused multiply-add, like CENT's exponent unit: one coefficient per clock cycle.
 
-    The results are those of :func:`exponential` with ``variant="taylor"``.
+    The results equal the results of :func:`exponential` with ``variant="taylor"``.
 
-    Timing: a result is valid ``order + 1`` cycles after its operand was taken (11 for order 10), with ``range_reduced``
-    after ``order + 5``. The next operand is taken in the cycle in which the result is, so that ``i.ready`` depends on
-    ``o.ready`` combinationally; ``o`` depends on registers only.
+    Timing: a result is valid ``order + 1`` cycles after its operand was taken (11 for order 10). With ``range_reduced``
+    it is valid after ``order + 5`` cycles. The unit takes the next operand in the cycle in which its result is taken.
+    So ``i.ready`` depends on ``o.ready`` combinationally. ``o`` depends on registers only.
 
     Parameters
     ----------
@@ -318,12 +325,12 @@ class IterativeExponential(wiring.Component):
 
 @operator
 def softmax_exp(p, maximum, value, *, score, table):
-    """``exp(value - maximum)`` of two numbers with ``maximum >= value``; result in 0..1.
+    """``exp(value - maximum)`` of two numbers with ``maximum >= value``; the result is in 0..1.
 
-    The difference is taken exactly and truncated to fixed point; the power of two of its multiple of log2 e comes from
-    a table of chords (:class:`~bankside.constraints.arithmetic.ExpTable`); the result is rounded once, to nearest even.
-    Error at most 1 ulp, never increasing with the difference, exactly 1 at 0. ``value`` -infinity gives 0; NaN, and
-    +infinity minus +infinity, give NaN.
+    The difference is exact, then truncated to fixed point and multiplied by log2 e. A table of chords gives the power
+    of two (:class:`~bankside.constraints.arithmetic.ExpTable`). The result is rounded once, to nearest even. Its error
+    is at most 1 ulp. The result never increases with the difference, and is exactly 1 at 0. A ``value`` of -infinity
+    gives 0. NaN gives NaN, and so does +infinity minus +infinity.
 
     Parameters
     ----------
@@ -340,7 +347,7 @@ def softmax_exp(p, maximum, value, *, score, table):
     Raises
     ------
     :exc:`TypeError`
-        If ``score`` is not a format or ``table`` not an :class:`ExpTable`.
+        If ``score`` is not a format or ``table`` is not an :class:`ExpTable`.
     """
     _check_format(score, "Format of the scores")
     if not isinstance(table, ExpTable):
@@ -355,7 +362,7 @@ def softmax_exp(p, maximum, value, *, score, table):
 def scaled_difference(p, maximum, value, *, score, table):
     """``(maximum - value) * log2 e`` of two finite numbers with ``maximum >= value``, truncated to fixed point.
 
-    The first half of :func:`softmax_exp`, for sums of exponents that are rounded to a power of two only later.
+    This is the first half of :func:`softmax_exp`. It serves sums of exponents that become a power of two only later.
 
     Parameters
     ----------
@@ -363,8 +370,8 @@ def scaled_difference(p, maximum, value, *, score, table):
 
     Returns
     -------
-    scaled, far : unsigned fixed point with ``table.fraction_bits``; and whether the difference did not fit. Both mean
-        nothing if an operand is infinite or NaN.
+    scaled, far : unsigned fixed point with ``table.fraction_bits``; and whether the difference did not fit
+        Both are meaningless if an operand is infinite or NaN.
     """
     _check_format(score, "Format of the scores")
     _difference(p, maximum, value, score, table)
@@ -373,8 +380,10 @@ def scaled_difference(p, maximum, value, *, score, table):
 
 @operator
 def negative_power(p, scaled, *, table):
-    """``2**-scaled`` of unsigned fixed point with ``table.fraction_bits``, in ``table.io``: the other half of
-    :func:`softmax_exp`. Error at most 1 ulp, exactly 1 at 0, never increasing.
+    """``2**-scaled`` of unsigned fixed point with ``table.fraction_bits``, in the format ``table.io``.
+
+    This is the second half of :func:`softmax_exp`. The error is at most 1 ulp. The result is exactly 1 at 0, and never
+    increases.
 
     Returns
     -------
@@ -387,7 +396,7 @@ def negative_power(p, scaled, *, table):
 def _difference(p, maximum, value, score, table):
     m, fmt = p.module, score
 
-    # Which exponent is larger, and by how much.
+    # Find the larger exponent and the difference.
     a, b = unpack(m, maximum, fmt, "maximum"), unpack(m, value, fmt, "value")
     masked = b.inf & b.sign
     p.nan = a.nan | b.nan | (a.inf & b.inf & ~masked)
@@ -404,7 +413,7 @@ def _difference(p, maximum, value, score, table):
     p.large, p.small = Mux(p.swap, b.significand, a.significand), Mux(p.swap, a.significand, b.significand)
     p.cut(14)
 
-    # Align; what is shifted out of the smaller one stays visible as its last bit. Subtract.
+    # Align, then subtract. The last bit of the smaller number shows whether ones were shifted out.
     small = Cat(Const(0, guard), p.small)
     lost = Const(0, 1)
     for k in reversed(range(limit)):
@@ -413,8 +422,9 @@ def _difference(p, maximum, value, score, table):
     p.small_aligned = Cat(small[0] | lost, small[1:])
     p.cut(12)
     large = Cat(Const(0, guard), p.large)
-    # Never negative: large - small, negated if the larger one is a positive value or a negative maximum; it never is
-    # with equal signs and different exponents, so only equal exponents may have to be exchanged. Different signs: add.
+    # The result is never negative: large - small, negated if the larger one is a positive value or a negative maximum.
+    # With equal signs and different exponents it is never negated, so only equal exponents may need an exchange.
+    # Different signs: add.
     apart = wire(m, p.sign_a ^ p.sign_b, "apart")
     exchange = wire(m, p.sign_a ^ p.swap, "exchange")
     minuend = Mux(exchange, p.small_aligned, large)
@@ -423,11 +433,11 @@ def _difference(p, maximum, value, score, table):
     p.difference = total[1:size + 2]
     p.cut(10)
 
-    # To fixed point, saturating.
+    # Convert to fixed point, with saturation.
     bits = table.integer_bits + table.fraction_bits
-    left = table.fraction_bits - fmt.bias - fmt.fraction_bits - guard  # + exponent: left shift
+    left = table.fraction_bits - fmt.bias - fmt.fraction_bits - guard  # plus the exponent: left shift
     most = bits + size + 1
-    # A right shift of the difference placed `bits` to the left: there any difference but 0 saturates.
+    # The difference is placed `bits` places to the left, where any value except 0 saturates. Then it is shifted right.
     above = wire(m, (bits - left) - p.top, "above")
     right = wire(m, Mux(above[-1], 0, Mux(above[:-1] > most, most, above[:-1]))[:most.bit_length()], "right")
     placed = Cat(Const(0, bits), p.difference)
@@ -436,9 +446,8 @@ def _difference(p, maximum, value, score, table):
     p.x = placed[:bits] | placed[bits:].any().replicate(bits)
     p.cut(18)
 
-    # Times log2 e.
-    # As sums of shifted words, half of them before a cut; synthesis makes carry-save adders of them. Written bit by bit the
-    # unit would be smaller by a tenth, but its simulation ten times as long.
+    # Multiply by log2 e, as sums of shifted words. Half of them come before a cut. Synthesis turns them into carry-save
+    # adders. Written bit by bit, the unit would be smaller by a tenth, but its simulation would take ten times as long.
     digits = _signed_digits(table.constant)
     half = len(digits) // 2
     p.scaled_low, p.scaled_high = _shifted_sum(p.x, digits[:half]), _shifted_sum(p.x, digits[half:])
@@ -461,7 +470,7 @@ def _negative_power(p, table):
     p.power = (p.start - p.fall)[:table.value_bits + 1]
     p.cut(8)
 
-    # To the result's grid (below the normal range it stops following the exponent), and round.
+    # Shift to the result's grid and round. Below the normal range the grid does not follow the exponent any more.
     normal = io.bias - 2
     reach = (table.value_bits + 1).bit_length()
     distance = wire(m, p.whole - normal, "distance")
@@ -512,7 +521,7 @@ class SoftmaxExp(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # The last register is the result's own.
+        # The last register is the register of the result.
         result = softmax_exp(m, self.maximum, self.value, score=self._score, table=self._table, depth=self.LATENCY - 1)
         m.d.sync += self.result.eq(result)
         return m
@@ -522,10 +531,11 @@ class SoftmaxExp(wiring.Component):
 
 
 def place_by_exponent(m, value, exponent, exponents, shift, size):
-    """``value`` shifted left (negative: right) by ``shift(exponent)``, the lower ``size`` bits of that.
+    """The lower ``size`` bits of ``value`` shifted left by ``shift(exponent)``; a negative shift goes right.
 
-    ``exponents``: range of exponents, with ``shift`` growing by 1 from each to the next; 0 for those well below,
-    unspecified for those above. The lower bits of the exponent shift, the upper ones then choose among a few places.
+    ``exponents`` is a range of exponents; ``shift`` grows by 1 from each to the next. The result is 0 for exponents
+    well below the range, and unspecified for exponents above it. The lower bits of the exponent shift the value. Then
+    the upper bits select one of a few places.
     """
     fine = 2 if len(value) <= 20 else 3
     for k in range(fine):
@@ -540,7 +550,7 @@ def place_by_exponent(m, value, exponent, exponents, shift, size):
 
 
 def _look_up(m, index, columns, name):
-    """The row of a table that ``index`` chooses: one value for each column."""
+    """The row of a table that ``index`` selects: one value for each column."""
     signals = [Signal(max(max(column).bit_length(), 1), name=f"{name}_{n}") for n, column in enumerate(columns)]
     with m.Switch(index):
         for number, row in enumerate(zip(*columns, strict=True)):
@@ -550,7 +560,7 @@ def _look_up(m, index, columns, name):
 
 
 def _put(columns, bits, place, arrival):
-    """Add bits to the columns of a sum, the first one at ``place``; those beyond the last column are dropped."""
+    """Add bits to the columns of a sum, the first bit at ``place``. Bits beyond the last column are dropped."""
     for k, bit in enumerate(bits, place):
         if bit is not None and k < len(columns):
             columns[k].append((bit, arrival))
@@ -570,7 +580,7 @@ def _sum(p, columns, name, rows):
 
 
 def _shift_right(m, value, amount, width):
-    """``value`` shifted right, without what lies below; at least ``width`` bits long."""
+    """``value`` shifted right, without the bits shifted out; at least ``width`` bits long."""
     for k in reversed(range(len(amount))):
         value = wire(m, Mux(amount[k], value[1 << k:], value), f"shifted_{k}")
     return Cat(value, Const(0, max(width - len(value), 0)))
@@ -590,7 +600,7 @@ def _signed_digits(number):
 
 
 def _shifted_sum(x, digits):
-    """``x`` times the number that ``digits`` stand for; signed."""
+    """``x`` times the number that ``digits`` represent, signed."""
     total = Const(0, 1)
     for sign, place in digits:
         term = Cat(Const(0, place), x) if place else x

@@ -12,7 +12,7 @@ __all__ = ["FloatLayout", "FloatShape", "FloatView"]
 
 
 class _TaggedWidth(int):
-    """A width that equals another one only if no two different formats meet: what `wiring.connect` compares."""
+    """A width that differs from an equal width of another format. `wiring.connect` compares widths."""
 
     def __new__(cls, width, tag):
         self = super().__new__(cls, width)
@@ -50,10 +50,10 @@ class FloatView(data.View):
 class FloatShape(data.StructLayout):
     """Layout ``{fraction, exponent, sign}``, least significant first, of a :class:`FloatFormat`.
 
-    A Python number is accepted wherever an initial value is and must be exact in the format. Amaranth's simulator writes
-    such signals into waveforms as numbers. Assigning or connecting a signal of another format is an error, even if it is
-    as wide. There are deliberately no arithmetic operators: rounding and special values are decisions of a unit, not of
-    a shape.
+    A Python number is accepted as an initial value. It must be exact in the format. Amaranth's simulator writes such
+    signals into waveforms as numbers. Assigning or connecting a signal of another format is an error, even if it has
+    the same width. There are deliberately no arithmetic operators, because a unit must decide on rounding and special
+    values.
     """
 
     def __init__(self, fmt):
@@ -86,8 +86,10 @@ class FloatShape(data.StructLayout):
 
 
 class FloatLayout(data.StructLayout):
-    """A structure with numbers in it: as :class:`data.StructLayout`, but waveforms show the numbers, and connecting a
-    structure of other formats to it is an error."""
+    """A structure of numbers, like :class:`data.StructLayout`, but waveforms show the numbers.
+
+    Connecting it to a structure of other formats is an error.
+    """
 
     def __call__(self, target):
         _decoded(target, lambda bits: " ".join(
@@ -117,7 +119,7 @@ class FloatLayout(data.StructLayout):
 
 
 def _number_text(bits, fmt):
-    """A bit pattern as people write it: exact and shortest for a double."""
+    """A bit pattern as readable text: the shortest text that is exact for a double."""
     exponent, fraction = bits >> fmt.fraction_bits & fmt.exponent_max, bits & ((1 << fmt.fraction_bits) - 1)
     sign = "-" if bits & fmt.sign_mask else ""
     if exponent == fmt.exponent_max:

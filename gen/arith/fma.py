@@ -11,7 +11,7 @@ from .pipeline import operator
 
 __all__ = ["add_product", "addend_distance", "exact_product", "fma", "product_layout"]
 
-#: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
+#: Significands of at least this many bits are multiplied with Booth's recoding, which is then smaller (measured).
 BOOTH_PRECISION = 10
 
 
@@ -22,7 +22,7 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
     Special values follow IEEE 754: 0 times an infinity and a difference of infinities are NaN, and every NaN is the
     canonical quiet one. An exact sum of 0 is +0 unless product and addend are both negative.
 
-    Combinational at depth 0. It has about a dozen places for registers, so that a depth up to that shortens the
+    At depth 0 it is combinational. It has about a dozen places for registers. So a depth up to this number shortens the
     longest path.
 
     Parameters
@@ -34,9 +34,9 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
     fmt : :class:`FloatFormat`
         Format of the factors.
     acc : :class:`FloatFormat` or None
-        Format of addend and result: any, wider or narrower than that of the factors in either field. None: ``fmt``.
+        Format of addend and result. Each of its fields may be wider or narrower than in ``fmt``. None: ``fmt``.
     flush_to_zero : bool
-        Subnormal operands count as zeros of their sign, and a result below the normal range of ``acc`` before rounding
+        Subnormal operands count as zeros of their sign. A result below the normal range of ``acc`` before rounding
         becomes the zero of its sign.
 
     Returns
@@ -48,7 +48,7 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
     :exc:`TypeError`
         If a format is not a :class:`FloatFormat`.
     :exc:`ValueError`
-        If an operand has not the width of its format.
+        If an operand does not have the width of its format.
     """
     acc = fmt if acc is None else acc
     for what, value in (("Format", fmt), ("Format of the accumulator", acc)):
@@ -67,7 +67,7 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
 
 
 def product_layout(fmt, acc):
-    """What :func:`exact_product` hands to :func:`add_product`."""
+    """Layout of a product that :func:`exact_product` gives to :func:`add_product`."""
     return data.StructLayout({
         "significand": 2 * fmt.precision,
         "exponent": _Window.of(fmt, acc, False).distance_bits,
@@ -80,14 +80,14 @@ def product_layout(fmt, acc):
 
 @operator
 def exact_product(p, a, b, *, fmt, acc, flush_to_zero=False):
-    """``a * b``, exact: the first part of :func:`fma`, for an addend that comes later.
+    """``a * b``, exact. This is the first part of :func:`fma`, for an addend that comes later.
 
     Parameters
     ----------
     a, b : value of ``fmt.width`` bits
-        ``b`` is recoded (Booth): of many products with one factor in common, that one should be ``b``.
+        ``b`` is recoded (Booth). If many products have one factor in common, it should be ``b``.
     fmt, acc : :class:`FloatFormat`
-        Formats of the factors, and of the addend.
+        Format of the factors; format of the addend.
     flush_to_zero : bool
         Subnormal factors count as zeros.
 
@@ -109,9 +109,9 @@ def exact_product(p, a, b, *, fmt, acc, flush_to_zero=False):
 
 
 def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, name=""):
-    """A product for :func:`add_product`: the distance of its addend in the place of the exponent.
+    """A product for :func:`add_product`, with the distance of its addend in place of the exponent.
 
-    ``c_exponent`` : biased exponent field of the addend, 0 for zeros. It may come a cycle before the addend does.
+    ``c_exponent`` is the biased exponent field of the addend, 0 for zeros. It may come a cycle before the addend.
     """
     layout = product_layout(fmt, acc)
     view = data.View(layout, product)
@@ -125,7 +125,7 @@ def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, na
 
 @operator
 def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
-    """``product + c``, rounded once: the last part of :func:`fma`.
+    """``product + c``, rounded once. This is the last part of :func:`fma`.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
         From :func:`addend_distance`.
     c : value of ``acc.width`` bits
     fmt, acc : :class:`FloatFormat`
-        Formats of the factors, and of addend and result.
+        Format of the factors; format of addend and result.
     flush_to_zero : bool
-        As of :func:`fma`.
+        As in :func:`fma`.
 
     Returns
     -------
@@ -158,25 +158,25 @@ def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
 
 @dataclass(frozen=True)
 class _Window:
-    """Where everything lies: product and addend meet in one word of fixed-point.
+    """Geometry of the sum: product and addend meet in one fixed-point word.
 
-    The product does not move. Its last bit has place ``guard``; above its 2 p bits are two more and then room for the
-    whole addend, which starts at the top and is shifted right by the difference of the exponents. An addend that would
-    be further up stays at the top: the product is then less than half of a last place either way, even if the
-    difference has one leading digit less. What is shifted out below the word only says that the sum is inexact:
+    The product does not move. Its last bit has place ``guard``. Above its 2 p bits are two more bits, and then room for
+    the whole addend. The addend starts at the top and is shifted right by the difference of the exponents. An addend
+    that would be further up stays at the top. The product is then less than half of a last place, whether added or
+    subtracted. This holds even if the difference has one leading digit less. Bits that are shifted out below the word
+    only show that the sum is inexact:
 
-    - Let the product be at least 2**t times its last place. The last digit of a sum not much smaller is P - 1 places
-      below t, its rounding digit one more, and another one if the difference loses a digit: P + 1 - t guard bits below
-      the product's last place hold them. With normal factors t = 2 p - 2.
+    - Let the product be at least 2**t times its last place, and the sum not much smaller. The last digit of the sum is
+      P - 1 places below t, and its rounding digit is one place lower. If the difference loses a digit, one more place
+      is needed. P + 1 - t guard bits below the product's last place hold these digits. With normal factors t = 2 p - 2.
     - One subnormal factor: t = p - 1.
-    - Two subnormal factors: t = 0. But there the addend has no digits below the grid of the result, which may lie above
-      the product's last place or not much below.
+    - Two subnormal factors: t = 0. But there the addend has no digits below the grid of the result. This grid may lie
+      above the product's last place or not much below it.
     - So an addend that loses bits is smaller than the product, and a negative difference is exact.
 
-    An addend that is shifted by more than its precision (``apart`` in the datapath) leaves the sum below the product's
-    two extra places; one shifted less leaves it there or above. The one leading digit is therefore looked for in
-    ``near`` bits only: those from the bottom, or those from the top, of which nothing that is dropped can be a kept
-    or a rounding digit.
+    An addend may be shifted by more than its precision (``apart`` in the datapath). The leading digit of the sum is
+    then below the product's two extra places, and otherwise there or above. So only ``near`` bits are searched for it,
+    either the lowest or the highest ones. The dropped bits can't contain a kept digit or a rounding digit.
     """
 
     fmt: FloatFormat
@@ -191,16 +191,16 @@ class _Window:
         factor, result = fmt.precision, acc.precision
         guard = max(0, result + 1 - (2 * factor - 2))
         if not flush:
-            floor = acc.lsb_exponent - 2 * fmt.lsb_exponent  # of the result's grid: above the product's last place
+            floor = acc.lsb_exponent - 2 * fmt.lsb_exponent  # of the result's grid above the product's last place
             guard = max(guard, result + 1 - (factor - 1), min(result + 1, -floor))
-        # Where the addend is not apart, the sum leads at place 2 p or above. Below its last place and the product's
-        # there is nothing.
+        # If the addend is not apart, the sum's leading digit is at place 2 p or above. There is no bit below the last
+        # places of the sum and of the product.
         lowest = max(2 * factor - result, min(0, 2 * factor + 2 - result))
         return cls(fmt, acc, flush, guard, max(0, min(result, lowest + guard)), early)
 
     @property
     def low(self):
-        """Places of the product and below: where there is something to add."""
+        """Number of places of the product and below, where the addition happens."""
         return self.guard + 2 * self.fmt.precision
 
     @property
@@ -213,11 +213,11 @@ class _Window:
 
     @property
     def bias(self):
-        """What to add to the biased exponents of the factors for the biased exponent of the top place."""
+        """Biased exponent of the top place, minus the biased exponents of the factors."""
         return (self.acc.bias - 2 * self.fmt.bias - 2 * self.fmt.fraction_bits
                 + 2 * self.fmt.precision + 1 + self.acc.precision)
 
-    # How far the addend's first digit is below the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
+    # Distance of the addend's first digit from the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
 
     @property
     def distance_constant(self):
@@ -242,7 +242,7 @@ def _fields(p, window, **operands):
         special = wire(m, exponent.all(), f"{name}_special")
         p.keep(**{
             f"{name}_sign": bits[-1],
-            # Subnormals have the exponent of the smallest normal numbers. (Exponents of zeros do not matter.)
+            # Subnormals have the exponent of the smallest normal numbers. Exponents of zeros do not matter.
             f"{name}_exponent": exponent if flush else Cat(exponent[0] | ~normal, exponent[1:]),
             f"{name}_significand": Cat(fraction & normal.replicate(len(fraction)) if flush else fraction, normal),
             f"{name}_zero": ~normal if flush else ~normal & empty,
@@ -266,7 +266,7 @@ def _unpack(p, window, **operands):
 
 
 def _multiply(p, window):
-    """The product as two rows of ``2 p + 1`` bits, equal to it modulo two to that power."""
+    """The product as two rows of ``2 p + 1`` bits. Their sum equals the product modulo ``2**(2 p + 1)``."""
     if window.fmt.precision >= BOOTH_PRECISION:
         columns = booth_products(p.module, p.a_significand, p.b_significand,
                                  total=2 * window.fmt.precision + 1)
@@ -278,7 +278,7 @@ def _multiply(p, window):
 
 
 def _align(p, window):
-    """How far the addend is below the top of the window, and the addend there."""
+    """Distance of the addend from the top of the window, and the addend shifted by it."""
     columns = []
     for k in range(window.distance_bits):
         late = 0.0 if k else XOR
@@ -293,11 +293,11 @@ def _align(p, window):
 
 
 def _shift_addend(p, window):
-    """The addend shifted to its place in the window; biased exponent of the highest of the ``near`` places."""
+    """Shift the addend to its place in the window. Compute ``reach``, from its exponent to the top ``near`` place."""
     m = p.module
     precision = window.acc.precision
 
-    # By short distances first, while the word is short; then by all longer ones at once.
+    # Shift by short distances first, while the word is short. Then shift by all longer distances at once.
     step = 0
     p.shifted = p.c_significand
     while 1 << step < precision - 1:
@@ -334,9 +334,10 @@ def _any(terms):
 
 
 def _prefix(size):
-    """Pairs (position, position below) to join, level by level, for groups from position 0 to each other.
+    """Pairs (position, position below) to join, level by level, for groups from position 0 to every other position.
 
-    Pairs of positions, every second position by a Ladner-Fischer network of least depth, and the others from those.
+    First neighbouring positions are joined. A Ladner-Fischer network of least depth then serves every second position.
+    The other positions follow from these.
     """
     levels = [[(k, k - 1) for k in range(1, size, 2)]]
     step = 2
@@ -348,7 +349,7 @@ def _prefix(size):
 
 
 def _ripples(m, bits, name):
-    """For each position, whether it and all below are 1."""
+    """For each position, whether it and all positions below are 1."""
     ones = list(bits)
     for number, level in enumerate(_prefix(len(ones))):
         for k, below in level:
@@ -359,10 +360,10 @@ def _ripples(m, bits, name):
 def _add(p, window):
     """Magnitude of the sum, as the bits of ``near`` places and a sticky bit.
 
-    Subtracting adds the complement of the addend to the product. If that carries out, the product is larger, and the
-    difference lacks one: the carry goes around (unless bits of the addend were lost, which were worth a part of that
-    one). If not, the addend is larger, and the complement of the sum is the difference. Above the product there are only
-    bits of the addend, to which a carry is added or from which a borrow is taken.
+    Subtraction adds the complement of the addend to the product. If this carries out, the product is larger, and the
+    difference lacks a one. The carry then goes around, unless the addend lost bits, which were worth a part of that
+    one. Without a carry out, the addend is larger, and the difference is the complement of the sum. Above the product
+    there are only bits of the addend. A carry is added to them, or a borrow is subtracted from them.
     """
     m, low = p.module, window.low
     p.first = p.c_exponent + p.reach
@@ -371,7 +372,7 @@ def _add(p, window):
     for k in range(window.guard, low + 1):
         columns[k] += [(row[k - window.guard], 0.0) for row in rows]
     high = p.aligned[low:]
-    # A carry ripples up through ones, a borrow through zeros.
+    # A carry ripples up through ones, and a borrow through zeros.
     p.ripple = _ripples(m, high ^ p.subtract.replicate(len(high)), "ripple")
     p.high_zero = ~high.any()
     rows = [[bit for bit, _ in column] for column in compress(p, columns, name="sum")]
@@ -379,7 +380,7 @@ def _add(p, window):
     p.propagate = Cat(row[0] ^ row[1] if len(row) == 2 else row[0] for row in rows)
     p.cut(9)
 
-    # Of the groups from place 0 to each: whether it carries out, whether it is all ones.
+    # For each group from place 0 up: whether it carries out, and whether it is all ones.
     p.carries, p.all_ones = p.generate[:low], p.propagate[:low]
     network = _prefix(low)
     for number, level in enumerate(network):
@@ -397,7 +398,7 @@ def _add(p, window):
     p.limit = (p.first - 1)[:len(p.first)]
     p.cut(4 + AND_OR * ((len(network) - 1) % 3 + 1))
 
-    # Digits change where the carry goes around, up to the first 0, and where the sum is complemented.
+    # Digits change where the sum is complemented, and where the carry goes around, up to the first 0.
     p.negative = p.large | (p.small & ~p.carry)
     around = wire(m, p.small & p.carry & ~p.lost, "around")
     change = p.negative.replicate(low) | (Cat(Const(1, 1), p.all_ones[:-1]) & around.replicate(low))
@@ -411,7 +412,7 @@ def _add(p, window):
 
 
 def _normalise(p, window):
-    """Shift left to the leading digit, or to the place of the smallest normal number if that is reached before."""
+    """Shift left to the leading digit, or to the place of the smallest normal number if that comes first."""
     m = p.module
     zeros, _ = leading_zero_count(m, p.near, name="zeros")
     p.zeros = zeros
@@ -420,8 +421,8 @@ def _normalise(p, window):
     if window.flush:
         p.shift = p.zeros
     else:
-        # The smaller of two numbers from the top digit on, as the shifter wants them.
-        below = wire(m, p.limit[count:].any(), "zeros_less")  # the zeros are fewer: known so far
+        # The smaller of two numbers, from the top digit down, in the order in which the shifter needs the digits.
+        below = wire(m, p.limit[count:].any(), "zeros_less")  # known so far: there are fewer zeros
         above = Const(0, 1)
         digits = []
         for k in reversed(range(count)):
@@ -437,10 +438,10 @@ def _normalise(p, window):
         word, moved, step = p.normal, p.shift[k], 1 << k
         bits = []
         for place in range(len(word)):
-            # The places that the shift empties at the top hold zeros before it.
+            # The top places that the shift moves out hold zeros before the shift.
             here = word[place] if place >= len(word) - step else word[place] & ~moved
             bits.append(here | (word[place - step] & moved) if place >= step else here)
-        # What can't get as far as the rounding digit any more.
+        # Bits that can't reach the rounding digit any more.
         tail = max(0, len(word) - (window.acc.precision + step))
         p.rest = p.rest | _any(bits[:tail])
         p.normal = Cat(bits[tail:])
@@ -462,7 +463,7 @@ def _round(p, window):
     p.sign = Mux(p.inf, p.inf_sign, (p.product_sign ^ p.negative) & ~p.equal) & ~p.nan
     p.cut(7)
 
-    # A carry out of the fraction steps into the exponent, up to infinity.
+    # A carry out of the fraction steps into the exponent, and may reach infinity.
     rounded = p.packed ^ (Cat(Const(1, 1), p.ripple[:-1]) & p.up.replicate(len(p.packed)))
     fraction, exponent = rounded[:fraction_bits], rounded[fraction_bits:]
     fraction = (fraction & ~(p.force | p.tiny).replicate(fraction_bits)) | Cat(Const(0, fraction_bits - 1), p.nan)

@@ -1,4 +1,4 @@
-"""Natural logarithm: multiples of ln 2, and the distance from 1 times a tabulated quotient."""
+"""Natural logarithm: a multiple of ln 2, plus the distance from 1 times a quotient from a table."""
 
 from amaranth import *
 
@@ -15,21 +15,21 @@ __all__ = ["logarithm"]
 def logarithm(p, a, *, fmt, flush_to_zero=False):
     """Natural logarithm: faithful and monotonic.
 
-    ln 1 is +0, any other result is one of the two numbers next to the exact one: the error is below one unit in the
-    last place, however close to 1 the operand is. ln ±0 is -∞, ln +∞ is +∞, of negative numbers and NaN it is the
+    ln 1 is +0. Any other result is one of the two numbers next to the exact value. So the error is below one unit in
+    the last place, however close to 1 the operand is. ln ±0 is -∞, and ln +∞ is +∞. Negative numbers and NaN give the
     canonical NaN.
 
-    From 1/2 to 2 the distance from 1 is normalised and multiplied by ``ln(x) / (x - 1)``, which a table gives
-    (:class:`~bankside.constraints.elementary.LogarithmTables`); elsewhere the fraction takes the place of that distance
-    and a multiple of ln 2 is added. Nothing cancels.
+    From 1/2 to 2, the distance from 1 is normalised and multiplied by ``ln(x) / (x - 1)``, which comes from a table
+    (:class:`~bankside.constraints.elementary.LogarithmTables`). Elsewhere the fraction replaces this distance, and a
+    multiple of ln 2 is added. Nothing cancels.
 
     Parameters
     ----------
     a : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range (of numbers next to 1, in
-        formats of few exponent bits) become zero with their sign.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zeros of their
+        sign. This happens for numbers next to 1, in formats with few exponent bits.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     tables = logarithm_tables(fmt)
     f, e, bias, size, whole = (fmt.fraction_bits, fmt.exponent_bits, fmt.bias, tables.product_bits, tables.integer_bits)
 
-    # What kind of number it is: next to 1 (1/2 to 2, but not 1/2 itself), subnormal, or one far from 1.
+    # Kind of the number: near 1 (1/2 to 2, but not 1/2 itself), subnormal, or far from 1.
     fraction, exponent, sign = a[:f], a[f:-1], a[-1]
     low = ~exponent.any()
     special = exponent.all()
@@ -71,7 +71,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
         p.tiny = (a > lower) & (a < upper)
     p.cut(6)
 
-    # Normalise the distance from 1, or a subnormal. Others keep their place.
+    # Normalise the distance from 1, or a subnormal number. Other numbers keep their place.
     p.distance = (p.fraction ^ p.near_below.replicate(f)) + p.near_below
     distance = p.distance[:f]
     zeros = leading_zeros(distance)
@@ -86,7 +86,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     p.steps_far = p.steps + Mux(p.subnormal, p.zeros, ~p.below)
     p.cut(2 + 2 * f.bit_length())
 
-    # The quotient for the product; the multiple of ln 2.
+    # The quotient for the product, and the multiple of ln 2.
     word = Cat(~Mux(p.subnormal, p.factor, p.fraction), p.near_below)
     multiples = tables.multiples
     p.count = p.steps_far[:tables.largest_multiple.bit_length()] & (~p.near).replicate(
@@ -96,8 +96,8 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
         lookup(p, f"multiple_{n}", p.count[split * n:split * (n + 1)] if n == 0 else p.count[split:], [column])
     p.quotient = piecewise(p, word, table=tables.quotient)[:tables.quotient_bits - 1]
 
-    # One sum of the rows of the product, each cut at the last bit kept, and the multiple; that inverted where the
-    # product is subtracted, and the sum then inverted back.
+    # One sum of the multiple and of the rows of the product, each row cut at the last bit kept. Where the product is
+    # subtracted, the multiple is inverted, and the sum is inverted back.
     top = whole + size
     away = p.below & ~p.near
     columns = [[] for _ in range(top)]
@@ -120,7 +120,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     p.total = Cat(*add_rows(p.module, columns)) ^ (p.below & ~p.near).replicate(top)
     p.cut(14)
 
-    # To the leading bit, or to the grid of the subnormals.
+    # Distance of the shift: to the leading bit, or to the grid of the subnormals.
     p.kept = p.total
     p.places = leading_zeros(p.total[size - 2:])
     base = (whole - 1 + bias) - Mux(p.near, p.zeros, 0) - p.near_below

@@ -1,4 +1,4 @@
-"""Multiplication: the product of the significands as they are, shifted once, rounded once."""
+"""Multiplication: the product of the significands without normalisation, shifted once, rounded once."""
 
 from amaranth import *
 
@@ -8,11 +8,11 @@ from .rounding import all_ones_below, check_operands, gated, incremented, pack, 
 
 __all__ = ["BOOTH_PRECISION", "multiply"]
 
-#: Significands of at least so many bits are multiplied with Booth's recoding: smaller from there on (measured).
+#: Significands of at least this many bits are multiplied with Booth's recoding, which is then smaller (measured).
 BOOTH_PRECISION = 10
 
-#: The final adder of the product takes no bit for earlier than so many gate delays before the last one: behind registers
-#: all arrive together.
+#: The final adder of the product treats every bit as at most this many gate delays earlier than the last bit, because
+#: behind registers all bits arrive together.
 EARLY = 6
 
 
@@ -23,16 +23,16 @@ def multiply(p, a, b, *, fmt, flush_to_zero=False):
     Special values follow IEEE 754: 0 times an infinity is NaN, and every NaN is the canonical quiet one. Subnormal
     operands and results are exact to their grid.
 
-    Combinational at depth 0. It has six places for registers (seven for wide formats), the last one behind the result,
-    so that a depth of up to six shortens the longest path; one product per cycle.
+    At depth 0 it is combinational. It has six places for registers (seven for wide formats), the last one behind the
+    result. So a depth of up to six shortens the longest path. Throughput is one product per cycle.
 
     Parameters
     ----------
     a, b : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : bool
-        Subnormal operands count as zeros of their sign, and a product below the normal range before rounding becomes
-        the zero of its sign. Smaller: nothing is shifted.
+        Subnormal operands count as zeros of their sign. A product below the normal range before rounding becomes the
+        zero of its sign. The multiplier is smaller, because nothing is shifted.
 
     Returns
     -------
@@ -62,12 +62,12 @@ def multiply(p, a, b, *, fmt, flush_to_zero=False):
 
 def _product(p, x, y, fmt):
     m = p.module
-    late = 2.0 + fmt.exponent_bits.bit_length()  # of the implicit bits
+    late = 2.0 + fmt.exponent_bits.bit_length()  # arrival of the implicit bits
     times = [0.0] * fmt.fraction_bits + [late]
     products = booth_products if fmt.precision >= BOOTH_PRECISION else partial_products
     columns = products(m, x.significand, y.significand, arrivals=(times, times))
     rows = compress(p, columns, step=8, cut_from=2)
-    # The two rows go through the cut as one word.
+    # The two rows pass the cut as one word.
     p.rows = Cat(bit for column in rows for bit, _ in column)
     p.cut(8)
     bits = iter(p.rows)
@@ -78,19 +78,22 @@ def _product(p, x, y, fmt):
 
 
 def _reach(fmt):
-    """Bits of the shift: to the left by less than the precision, to the right until less than half of the smallest
-    subnormal number is left, or as far as exponents go."""
+    """Bits of the shift distance.
+
+    A left shift is shorter than the precision. A right shift ends when less than half of the smallest subnormal number
+    is left, or at the smallest exponent.
+    """
     return max(max(fmt.precision, min(fmt.precision + 1, fmt.bias - 2)) - 1, 1).bit_length()
 
 
 def _exponent(p, x, y, fmt, flush_to_zero):
-    """Field and shift, beside the product.
+    """Compute the exponent field and the shift, in parallel with the product.
 
-    ``raw`` is the biased exponent of a product of normal numbers below 2. A subnormal factor has ``zeros`` leading
-    zeros (of two the product is tiny anyway); a product with its leading one moved up to the place of normal ones has the
-    exponent ``raw - zeros``. If that is positive it is the field; otherwise the field is 0, the product is on the
-    subnormal grid, and its shift is ``raw``: one more than there, so that the implicit bit lies where that of
-    a product of 2 or more does.
+    ``raw`` is the biased exponent for normal factors if the product of the significands is below 2. A subnormal factor
+    has ``zeros`` leading zeros. If both factors are subnormal, the product is tiny anyway. Shifted left by ``zeros``,
+    the product has its leading one at the place of normal products, and the exponent ``raw - zeros``. If this exponent
+    is positive, it is the field. Otherwise the field is 0, the product is on the subnormal grid, and its shift is
+    ``raw``. That is one place more, so that the implicit bit lies at the place of a product of 2 or more.
     """
     m, e, k = p.module, fmt.exponent_bits, _reach(fmt)
     late = 2.0 + e.bit_length()
@@ -130,7 +133,7 @@ def _exponent(p, x, y, fmt, flush_to_zero):
 
 
 def _shift(p, fmt):
-    # To the right by 2**k first, then to the left: `below` bits under the product's last place can come back up.
+    # Shift right by 2**k first, then left: `below` bits under the product's last place can come back up.
     m, f = p.module, fmt.fraction_bits
     reach, size = 1 << _reach(fmt), len(p.product)
     below = max(reach - 1 - (f - 1), 0)

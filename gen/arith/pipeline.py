@@ -1,4 +1,4 @@
-"""Pipelines of any depth from one description: it says where registers may go, a parameter how many there are."""
+"""Pipelines of any depth from one description: it marks places for registers, and a parameter gives their number."""
 
 import functools
 import inspect
@@ -11,29 +11,30 @@ __all__ = ["Pipeline", "operator", "partition"]
 
 
 class Pipeline:
-    """Named values on their way through a datapath, registered wherever the pipeline is cut.
+    """Named values in a datapath, with registers at cuts of the pipeline.
 
-    A datapath is written once, in the order in which it computes. It keeps every value in an attribute (or item) of the
-    pipeline and marks with :meth:`cut` the places where registers may go::
+    A datapath is written once, in the order of its computation. It keeps every value in an attribute (or item) of the
+    pipeline. It marks the places where registers may go with :meth:`cut`::
 
         p.sum = p.a + p.b
         p.cut(8)
         p.result = p.sum >> p.shift
 
-    A value read behind a cut that holds registers is the registered one, however many such cuts lie between: the
-    registers are made when a value is first read there, so that nothing is delayed that nobody needs, and values that
-    belong together stay together. Only what is kept in a Python variable across a cut escapes this. With no registers
+    A value read behind cuts with registers is the registered value, however many such cuts lie in between. A register
+    is created when a value is first read behind its cut. So unused values are not delayed, and values that belong
+    together stay together. Only a value that a Python variable carries over a cut is not delayed. Without registers,
     the same description is combinational.
 
-    Every value becomes a signal named after the attribute; every register is named after it and its stage.
+    Every value becomes a signal with the name of the attribute. A register has this name and the number of its stage.
 
     Parameters
     ----------
     m : :class:`Module`
     registers : iterable of :class:`int`
-        Which of the cuts, counted from 0, hold registers.
+        Cuts that hold registers, counted from 0.
     enables : list of 1-bit value, or None
-        One for each stage: its registers keep their values while it is 0. None: registers load in every cycle.
+        One value for each stage. While it is 0, the stage's registers keep their values. None: registers load in every
+        cycle.
     name : str
         Prefix of all names.
     """
@@ -44,12 +45,12 @@ class Pipeline:
 
     @property
     def module(self):
-        """The module that the datapath adds its statements to."""
+        """The module to which the datapath adds its statements."""
         return self._place.m
 
     @property
     def stage(self):
-        """Registers passed so far."""
+        """Number of registers passed so far."""
         return self._place.stage
 
     # Values ----------------------------------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ class Pipeline:
             if key not in self._delayed:
                 register = Signal(signal.shape(), name=f"{self._prefix}{name}_s{stage + 1}", reset_less=True)
                 self._place.load(register, signal, stage)
-                self._delayed[key] = (register, signal)  # the signal too, so that its identity stays its own
+                self._delayed[key] = (register, signal)  # keeps the signal too, so that its `id` stays unique
             signal = self._delayed[key][0]
         return signal
 
@@ -92,19 +93,20 @@ class Pipeline:
     # Structure -------------------------------------------------------------------------------------------------------
 
     def cut(self, levels=1):
-        """A place where registers may go, ``levels`` gate delays (about a NAND of two inputs) after the one before."""
+        """Mark a place for registers, ``levels`` gate delays (about a NAND of two inputs) after the place before."""
         self._place.cut(levels)
 
     def part(self, name):
-        """A pipeline for a part of the datapath, with names of its own; it advances together with this one."""
+        """A pipeline for a part of the datapath, with its own names. It advances together with this pipeline."""
         part = object.__new__(Pipeline)
         part.__dict__.update(_place=self._place, _prefix=f"{self._prefix}{name}_", _values={}, _delayed={})
         return part
 
     def parallel(self, name, count, function):
-        """``[function(part, index) for index in range(count)]`` for parts that work side by side.
+        """``[function(part, index) for index in range(count)]`` for parts that work in parallel.
 
-        Each starts where this pipeline is; all must have the same cuts, and afterwards this pipeline is where they end.
+        Each part starts at the position of this pipeline. All parts must have the same cuts. Afterwards this pipeline
+        is at their end.
         """
         place = self._place
         before = place.position()
@@ -118,10 +120,10 @@ class Pipeline:
         return results
 
     def side(self, function):
-        """``function(self)``, computed beside what follows: afterwards this pipeline is where it was before.
+        """``function(self)``, in parallel with the following steps. The position of this pipeline does not change.
 
-        For a branch that ends later than the place that continues: its results are read once the pipeline has come at
-        least as far.
+        It serves a branch that ends later than the position of this pipeline. Its results are read when the pipeline
+        has come at least as far.
         """
         before = self._place.position()
         result = function(self)
@@ -129,8 +131,10 @@ class Pipeline:
         return result
 
     def beside(self, *functions):
-        """``[function(self) for function in functions]``, all starting here; afterwards this pipeline is where the one
-        with most cuts ends, so that the results of all can be read."""
+        """``[function(self) for function in functions]``, all starting at the current position.
+
+        Afterwards this pipeline is at the end of the function with the most cuts, so that all results can be read.
+        """
         place = self._place
         before = furthest = place.position()
         results = []
@@ -143,19 +147,19 @@ class Pipeline:
 
 
 class _Place:
-    """How far a pipeline and its parts have come."""
+    """Position of a pipeline and its parts."""
 
     def __init__(self, m, registers, enables):
         self.m, self._registers, self._enables = m, registers, enables
         self.cuts = self.stage = 0
-        self.levels = []  # of every cut
-        self.bits = Counter()  # of the registers of every stage
+        self.levels = []  # gate delays before every cut
+        self.bits = Counter()  # bits of the registers of every stage
 
     def cut(self, levels):
         if len(self.levels) == self.cuts:
             self.levels.append(levels)
         else:
-            self.levels[self.cuts] = max(self.levels[self.cuts], levels)  # of parallel parts the slowest counts
+            self.levels[self.cuts] = max(self.levels[self.cuts], levels)  # the slowest parallel part counts
         self.stage += self.cuts in self._registers
         self.cuts += 1
 
@@ -175,21 +179,21 @@ class _Place:
 
 
 def partition(levels, depth, bits=None):
-    """Which cuts hold registers so that the longest way between two is shortest.
+    """Choose the cuts that hold registers, so that the longest path between two registers is as short as possible.
 
     Parameters
     ----------
     levels : list of int
-        Delay before each cut, and after the last one.
+        Delay before each cut, and after the last cut.
     depth : int
-        Registers wanted.
+        Number of registers.
     bits : list of int, or None
-        What a register at each cut holds. If given, of all choices whose longest way is within an eighth of the
-        shortest one that with the fewest bits: delays are estimates, bits are not.
+        Bits that a register at each cut holds. If given, the longest path may exceed the shortest possible one by an
+        eighth. The choice with the fewest bits is taken, because delays are estimates, while bits are not.
 
     Returns
     -------
-    list of int, ascending: all cuts if ``depth`` is larger.
+    list of int, ascending. It has all cuts if ``depth`` is larger.
     """
     count = len(levels) - 1
     if depth >= count:
@@ -198,7 +202,7 @@ def partition(levels, depth, bits=None):
 
     @functools.cache
     def shortest(first, left):
-        """Longest way of the part that begins at level ``first`` with ``left`` registers to place, and where."""
+        """Longest path of the part from level ``first`` on with ``left`` registers to place, and the chosen cuts."""
         if not left:
             return ends[-1] - ends[first], ()
         choices = []
@@ -214,7 +218,7 @@ def partition(levels, depth, bits=None):
 
     @functools.cache
     def smallest(first, left):
-        """Bits of that part, its longest way, and where, if no way is longer than the limit; else None."""
+        """Bits of that part, its longest path, and the chosen cuts, or None if a path is longer than the limit."""
         if not left:
             way = ends[-1] - ends[first]
             return (0, way, ()) if way <= limit else None
@@ -229,27 +233,27 @@ def partition(levels, depth, bits=None):
 
 
 class _Everywhere:
-    """All cuts."""
+    """The set of all cuts."""
 
     def __contains__(self, cut):
         return True
 
 
 def operator(function):
-    """Make a function of a pipeline a function of a module.
+    """Turn a function of a pipeline into a function of a module.
 
-    ``function(p, *operands, **options)`` describes a datapath on a :class:`Pipeline`; its result is a value, or a tuple of
-    values, at the end of it. What this makes of it is called with a module (or with a pipeline, to be a part of that):
+    ``function(p, *operands, **options)`` describes a datapath on a :class:`Pipeline`. Its result is a value, or a tuple
+    of values, at the end of the datapath. The new function takes a module, or a pipeline to become a part of it:
 
         result = multiply(m, a, b, fmt=FP16, depth=2)
 
-    Parameters, besides those of ``function``
-    -----------------------------------------
+    Further parameters
+    ------------------
     depth : int
-        Registers between operands and result: the result belongs to the operands ``depth`` cycles before. They go where
-        they shorten the longest path most; those that find no place follow the result. 0: combinational.
+        Registers between operands and result: the result belongs to the operands ``depth`` cycles before. Registers go
+        where they shorten the longest path most. Registers without a place follow the result. 0: combinational.
     enables : list of 1-bit value, or None
-        Of each stage, the first one first.
+        Enable signal of each stage, the first stage first.
     name : str
         Prefix of the names of all signals.
     """
@@ -263,7 +267,7 @@ def operator(function):
         registers = []
         if depth:
             draft = Module()
-            draft._MustUse__silence = True  # thrown away: it only tells the cuts, and what registers there would hold
+            draft._MustUse__silence = True  # thrown away: it only counts cuts and bits of registers
             plan = Pipeline(draft, name=name)
             place = plan._place
             place._registers = _Everywhere()
@@ -273,7 +277,7 @@ def operator(function):
         results = function(p, *operands, **options)
         if len(registers) == depth:
             return results
-        # More registers than places: the rest follows the results.
+        # There are more registers than places. The others follow the results.
         many = results if isinstance(results, tuple) else (results,)
         place = p._place
         place._registers |= frozenset(range(place.cuts, place.cuts + depth - len(registers)))

@@ -12,7 +12,7 @@ __all__ = ["piecewise", "reciprocal", "reciprocal_square_root"]
 
 
 def check_operand(a, fmt):
-    """:exc:`TypeError` if ``fmt`` is not a format, :exc:`ValueError` if ``a`` is not as wide."""
+    """Raise :exc:`TypeError` if ``fmt`` is not a format, :exc:`ValueError` if ``a`` does not have its width."""
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
     if len(Value.cast(a)) != fmt.width:
@@ -20,7 +20,7 @@ def check_operand(a, fmt):
 
 
 def lookup(p, name, index, columns):
-    """Put the row of a table that ``index`` chooses into the pipeline, as ``name_0`` and so on for each column."""
+    """Put the table row that ``index`` selects into the pipeline: ``name_0`` and so on, one value for each column."""
     signals = [Signal(max(max(column).bit_length(), 1), name=f"{name}_{n}") for n, column in enumerate(columns)]
     rows = list(zip(*columns, strict=True))
     if len(rows) == 1:
@@ -35,14 +35,14 @@ def lookup(p, name, index, columns):
 
 
 def piecewise(p, word, *, table, halves=None):
-    """Value of a :class:`~bankside.constraints.elementary.Piecewise` function, as its docstring computes it.
+    """Value of a :class:`~bankside.constraints.elementary.Piecewise` function, as defined in its docstring.
 
     Parameters
     ----------
     p : :class:`Pipeline`
     word : value of ``table.index_bits + table.low_bits`` bits
     halves : name of a value in the pipeline, or None
-        So many halves of the unit are added before the value is cut.
+        Number of halves of the unit that are added before the value is cut.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def piecewise(p, word, *, table, halves=None):
     added = Const(0, 1)
     if halves is not None:
         added = Cat(Const(0, table.shift - 1), p[halves]) if table.shift else p[halves] >> 1
-    # Rows of the product without what is below the cut, the constant, and what is added.
+    # Sum of the constant, of the added halves, and of the rows of the product without the bits below the cut.
     largest = table.largest + (3 << table.shift >> 1 if halves else 0)
     columns = [[] for _ in range(largest.bit_length())]
     for bit in range(len(p.c_0)):
@@ -86,17 +86,18 @@ def piecewise(p, word, *, table, halves=None):
 def reciprocal(p, a, *, fmt, flush_to_zero=False):
     """1 / a: faithful, monotonic on either side of zero.
 
-    An exact result is given exactly, any other is one of the two numbers next to it: the error is below one unit in the
-    last place, also on the grid of the subnormals. 1 / ±0 is ±∞, 1 / ±∞ is ±0, subnormals up to 2**(-bias - 1) give
-    infinities; NaN gives the canonical one. The table is :func:`~bankside.constraints.elementary.reciprocal_table`:
-    straight lines for formats of up to 11 fraction bits, parabolas above.
+    If the exact value is a number of the format, it is the result. Otherwise the result is one of the two numbers next
+    to it. So the error is below one unit in the last place, also on the grid of the subnormals. 1 / ±0 is ±∞.
+    1 / ±∞ is ±0. Subnormals up to 2**(-bias - 1) give infinities. NaN gives the canonical NaN. The table is
+    :func:`~bankside.constraints.elementary.reciprocal_table`: straight lines for formats of up to 11 fraction bits,
+    parabolas above.
 
     Parameters
     ----------
     a : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range become zero.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
     p.special = special
     p.nan = special & fraction.any()
     p.subnormal = ~exponent.any()
-    # The quotient's exponent is 2 bias - 1 - exponent, which is the inverted exponent minus 2.
+    # The quotient's exponent is 2 bias - 1 - exponent, which equals the inverted exponent minus 2.
     if flush_to_zero:
         p.infinite = p.subnormal
         p.word = ~fraction
@@ -125,12 +126,12 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
         p.tiny = exponent[1:].all() & ~exponent[0] | exponent[2:].all() & ~exponent[1] & exponent[0] & fraction.any()
         halves = None
     else:
-        # Only the two highest bits of a subnormal matter: with neither of them the quotient overflows.
+        # Only the two highest bits of a subnormal matter: if both are 0, the quotient overflows.
         first, second = fraction[f - 1], fraction[f - 2] if f > 1 else Const(0, 1)
         p.infinite = p.subnormal & ~first & ~second
         p.word = ~Mux(p.subnormal, Mux(first, fraction << 1, fraction << 2), fraction)[:f]
         p.quotient = (~exponent - Cat(p.subnormal & ~first, ~(p.subnormal & ~first)))[:e]
-        # Below the normal range the quotient moves one or two places, and half a unit in its last place with it.
+        # Below the normal range the quotient is shifted by one or two places, and half a unit in its last place too.
         p.two_places = exponent[1:].all() & ~exponent[0]
         p.places = p.two_places | exponent[2:].all() & ~exponent[1] & exponent[0]
         p.halves = Cat(p.places, p.two_places)
@@ -153,8 +154,8 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
 def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     """1 / sqrt(a): faithful and monotonic.
 
-    An exact result (of a power of four) is given exactly, any other is one of the two numbers next to it. 1 / sqrt(±0)
-    is ±∞, of +∞ it is +0, of other negative numbers and NaN the canonical NaN. The table is
+    A power of four gives the exact result. Otherwise the result is one of the two numbers next to the exact value.
+    1 / sqrt(±0) is ±∞, and 1 / sqrt(+∞) is +0. Other negative numbers and NaN give the canonical NaN. The table is
     :func:`~bankside.constraints.elementary.reciprocal_square_root_table`: straight lines for formats of up to 11
     fraction bits, parabolas above.
 
@@ -163,8 +164,8 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     a : value of ``fmt.width`` bits
     fmt : :class:`FloatFormat`
     flush_to_zero : bool
-        Subnormal operands count as zero, and results that are exactly below the normal range (there are some in formats
-        with an exponent of 2 bits only) become zero.
+        Subnormal operands count as zero. Results whose exact value is below the normal range become zero. They exist
+        only in formats with an exponent of 2 bits.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     p.infinite = p.subnormal & (1 if flush_to_zero else ~fraction.any())
     p.special = special
     p.nan = special & fraction.any() | p.sign & ~p.infinite
-    # The exponent of the result, but for the carry of 2 / sqrt(1): each half of the power of two that is taken away.
+    # The exponent of the result without the carry of 2 / sqrt(1), from half of the operand's power of two.
     if flush_to_zero:
         p.word = Cat(~fraction, exponent[0])
         p.halved, p.odd, p.lift = ~exponent[1:], ~exponent[0], Const(0, 1)
@@ -196,7 +197,7 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
         p.exponent, p.fraction = exponent, fraction
         p.zeros = leading_zeros(fraction)
         p.cut(2 + 2 * f.bit_length())
-        # A subnormal counts as 2**-zeros times a significand.
+        # A subnormal is treated as 2**-zeros times a significand.
         p.word = Cat(~Mux(p.subnormal, (p.fraction << 1 << p.zeros)[:f], p.fraction),
                      Mux(p.subnormal, p.zeros[0], p.exponent[0]))
         p.halved = Mux(p.subnormal, p.zeros[1:], ~p.exponent[1:])
@@ -209,7 +210,7 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
     value = piecewise(p, p.word, table=table)
     p.packed = Cat(value[:f], p.field) + Cat(Const(0, f), value[f + 1])
     if bias == 1:
-        # From 1 on the result is below the normal range.
+        # For operands of 1 or more, the result is below the normal range.
         lowered = Mux(p.one, value >> 1, 0) if flush_to_zero else value >> 1
         p.packed = Mux(p.field == 0, lowered, p.packed)
     overflows = not flush_to_zero and largest >= fmt.exponent_max

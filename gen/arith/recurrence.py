@@ -1,4 +1,4 @@
-"""Pieces of digit recurrences and conversions, gate by gate: subtract, increment, normalise, shift."""
+"""Parts of digit recurrences and conversions, gate by gate: subtract, increment, normalise, shift."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ __all__ = ["Number", "difference", "increment", "nonzero", "normalise", "pack", 
 
 @dataclass(frozen=True)
 class Number:
-    """One operand taken apart by :func:`take_apart`; attributes are values of the place where that happened."""
+    """One operand taken apart by :func:`take_apart`. The attributes are values at the place of that call."""
 
     sign: Value
     exponent: Value
@@ -23,10 +23,10 @@ class Number:
 
 
 def take_apart(bits, fmt, *, flush_to_zero=False):
-    """Fields of a number: biased exponent, 1 for subnormals and zeros; significand with its implicit bit.
+    """Fields of a number: the biased exponent, 1 for subnormals and zeros; the significand with its implicit bit.
 
-    ``zero``, ``inf`` and ``nan`` are exclusive. With ``flush_to_zero`` subnormals are zeros, and the implicit bit is a
-    constant 1, whatever the number: the significand of a zero is not 0 then.
+    At most one of ``zero``, ``inf`` and ``nan`` is 1. With ``flush_to_zero`` subnormals count as zeros. The implicit
+    bit is then a constant 1 for every number, so the significand of a zero is not 0.
     """
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
@@ -42,16 +42,16 @@ def take_apart(bits, fmt, *, flush_to_zero=False):
 
 
 def wire(m, value, name):
-    """A signal for what several places use."""
+    """A named signal for a value that several places use."""
     signal = Signal(value.shape(), name=name)
     m.d.comb += signal.eq(value)
     return signal
 
 
 def prefix(m, generate, propagate, name="carry"):
-    """Carries out of every position: ``c[i] = generate[i] | propagate[i] & c[i - 1]``, with none below position 0.
+    """Carries out of every position: ``c[i] = generate[i] | propagate[i] & c[i - 1]``, without a carry into position 0.
 
-    A parallel prefix network of least depth (J. Sklansky, "Conditional-Sum Addition Logic", 1960).
+    This is a parallel prefix network of least depth (J. Sklansky, "Conditional-Sum Addition Logic", 1960).
     """
     carries, alive = list(generate), list(propagate)
     span = 1
@@ -67,7 +67,7 @@ def prefix(m, generate, propagate, name="carry"):
 
 
 def difference(m, a, b, name="difference"):
-    """``(a - b, a >= b)`` of two unsigned values of one width; the first modulo that width."""
+    """``(a - b, a >= b)`` of two unsigned values of equal width. The difference is modulo ``2**width``."""
     if len(a) != len(b):
         raise ValueError(f"Operands must be equally wide, not {len(a)} and {len(b)} bits")
     a, b = wire(m, a, f"{name}_a"), wire(m, b, f"{name}_b")
@@ -78,7 +78,7 @@ def difference(m, a, b, name="difference"):
 
 
 def increment(m, value, carry, name="increment"):
-    """``value + carry``, one bit wider than ``value``; ``carry`` is 1 bit and may come late."""
+    """``value + carry``, one bit wider than ``value``. ``carry`` has 1 bit and may come late."""
     value = wire(m, value, f"{name}_value")
     span = 1
     ones = [value[i] for i in range(len(value))]
@@ -92,15 +92,15 @@ def increment(m, value, carry, name="increment"):
 
 
 def nonzero(value):
-    """1 if a value is not 0; also of no bits."""
+    """1 if a value is not 0. A value without bits gives 0."""
     return value.any() if len(value) else Const(0, 1)
 
 
 def normalise(m, value, fill=None, name="normalise"):
-    """``(value << zeros, zeros)``, ``zeros`` the number of zeros above the leading one; unspecified for 0.
+    """``(value << zeros, zeros)`` with ``zeros`` the number of zeros above the leading one; unspecified for 0.
 
-    ``fill`` is the bit that is shifted in, 0 if not given. With a 1, a value of 0 becomes all ones, ``len(value)`` places
-    from where it was. Shifts as it counts: a stage looks for the upper half of what is left.
+    ``fill`` is the bit that is shifted in, 0 if not given. If it is 1, a value of 0 becomes all ones, shifted by
+    ``len(value)`` places. Counting and shifting go together: each stage checks the upper half of the remaining places.
     """
     count = []
     for step in reversed(range((len(value) - 1).bit_length())):
@@ -113,7 +113,7 @@ def normalise(m, value, fill=None, name="normalise"):
 
 
 def shift_right(m, value, amount, name="shift"):
-    """``(value >> amount, lost)``, ``lost`` 1 if a one was shifted out; ``amount`` is unsigned, of any size."""
+    """``(value >> amount, lost)``. ``lost`` is 1 if a one was shifted out. ``amount`` is unsigned, of any size."""
     lost = []
     for step, bit in enumerate(amount):
         size = min(1 << step, len(value))
@@ -123,7 +123,7 @@ def shift_right(m, value, amount, name="shift"):
 
 
 def pack(sign, magnitude, *, fmt, nan, infinite, zero):
-    """Bits of a result: a flag, the first of NaN, infinity and zero, or else ``magnitude`` (exponent and fraction)."""
+    """Bits of a result: the first set flag of NaN, infinity and zero, or else ``magnitude`` (exponent and fraction)."""
     keep = ~(nan | infinite | zero)
     special = nan | infinite
     bits = [magnitude[i] & keep | (special if i >= fmt.fraction_bits else nan if i == fmt.fraction_bits - 1 else 0)
@@ -132,11 +132,14 @@ def pack(sign, magnitude, *, fmt, nan, infinite, zero):
 
 
 def settle(m, digits, exponent, *, precision, floor):
-    """Bring digits of a recurrence that went on for too long to where they are rounded.
+    """Shift the digits of a recurrence that gave too many digits to the place where they are rounded.
 
-    ``digits`` is a leading one at ``precision`` or above, with exponent ``exponent`` were it at ``precision``; or, where
-    ``floor`` is true and the exponent is below 1, at any place. Returns digits of ``precision + 1`` bits (the last is the
-    guard bit), the exponent that belongs to them, at least 1 with ``floor``, and whether ones were dropped.
+    The leading one of ``digits`` is at place ``precision`` or above. If ``floor`` is true and the exponent is below 1,
+    it may be at any place. ``exponent`` holds for a leading one at ``precision``. Returns three values:
+
+    - ``precision + 1`` digits, the last of which is the guard bit;
+    - the exponent that belongs to them, at least 1 with ``floor``;
+    - whether ones were dropped.
     """
     spare = len(digits) - precision - 1
     if not spare:

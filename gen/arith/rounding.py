@@ -1,4 +1,4 @@
-"""Pieces that operators on floating-point numbers share: operands taken apart, shifts, the last increment, packing."""
+"""Parts that floating-point operators share: taking operands apart, shifts, the last increment, packing."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ __all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented"
 
 
 def check_operands(fmt, **operands):
-    """The operands as values; each must be as wide as the format.
+    """The operands as values. Each must be as wide as the format.
 
     Raises
     ------
     :exc:`TypeError`
         If the format is not a :class:`FloatFormat`.
     :exc:`ValueError`
-        If an operand is not as wide as it.
+        If an operand is not as wide as the format.
     """
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
@@ -34,18 +34,18 @@ def check_operands(fmt, **operands):
 
 @dataclass(frozen=True)
 class Operand:
-    """Signals of a number: its fields, and what they say.
+    """Signals of a number: its fields, and flags of these fields.
 
     Attributes
     ----------
     sign : 1 bit
     exponent, fraction : the fields
     normal : 1 bit
-        The exponent is not 0: the implicit bit.
+        The exponent is not 0. This is the implicit bit.
     empty : 1 bit
         The fraction is 0.
     top : 1 bit
-        The exponent is all ones: an infinity or NaN.
+        The exponent is all ones: the number is an infinity or NaN.
     """
 
     sign: Value
@@ -57,7 +57,7 @@ class Operand:
 
     @property
     def biased(self):
-        """The biased exponent that counts: 1 for subnormal numbers."""
+        """The effective biased exponent: 1 for subnormal numbers."""
         return Cat(self.exponent[0] | ~self.normal, self.exponent[1:])
 
     @property
@@ -66,7 +66,7 @@ class Operand:
 
 
 def gated(bits, enable):
-    """The bits where ``enable`` is 1, else 0. Of no bits: none."""
+    """The bits if ``enable`` is 1, else zeros. A value without bits stays without bits."""
     return Cat(bit & enable for bit in bits)
 
 
@@ -79,30 +79,30 @@ def take_apart(m, bits, fmt, name):
 
 
 def shift_left(m, word, amount, *, low, width, name="shifted"):
-    """Bits ``low .. low + width - 1`` of ``word << amount``, and whether any one went below them.
+    """Bits ``low .. low + width - 1`` of ``word << amount``, and whether a one lies below them.
 
-    Large shifts come first, and no stage makes a bit that nothing needs: what can't reach place ``low`` any more is
-    gathered in the flag.
+    Large shifts come first. No stage computes unused bits: bits that can't reach place ``low`` any more go into the
+    flag.
 
     Parameters
     ----------
     word, amount : value
-        Zeros are above the word.
+        Above the word there are zeros.
 
     Returns
     -------
-    value of ``width`` bits, and a list of bits one of which is 1 if anything was lost
+    value of ``width`` bits, and a list of bits; at least one of them is 1 if a one was lost
     """
     lost = []
-    bottom, top = 0, low + width  # places that the word has now
+    bottom, top = 0, low + width  # current range of places of the word
     word = Cat(word, Const(0, max(top - len(word), 0)))[:top]
     for k in reversed(range(len(amount))):
-        step, reach = 1 << k, (1 << k) - 1  # of this stage, and of all that follow
+        step, reach = 1 << k, (1 << k) - 1  # shift of this stage; largest shift of all following stages
         new = max(low - reach, bottom)
         here = word[new - bottom:]
         moved = Cat(Const(0, step), word)[max(new - bottom, 0):][:top - new]
         if new > bottom:
-            # A bit between lies below `new` unless this stage moves it up: all of them, as there are `step` or fewer.
+            # Bits below `new` are lost, except the upper `step` bits if this stage moves them up.
             gone = word[:new - bottom]
             stay = gone[:max(0, len(gone) - step)]
             if len(stay):
@@ -118,21 +118,21 @@ def shift_right(m, word, amount, *, name="shifted"):
     lost = []
     for k in range(len(amount)):
         step = min(1 << k, len(word))
-        # Bits that no shift so far can have moved to are zeros still, and are no part of what is lost.
+        # Places that no bit has reached so far still hold zeros, so they do not count as lost.
         lost.append(wire(m, amount[k] & word[:step].any(), f"{name}_lost{k}"))
         word = wire(m, Mux(amount[k], Cat(word[step:], Const(0, step)), word), f"{name}_{k}")
     return word, wire(m, Cat(lost).any(), f"{name}_lost")
 
 
 def all_ones_below(m, bits, *, name="ones"):
-    """For every place, and the one above them all, whether the bits below it are all ones: a prefix tree.
+    """For every place, and for the place above all bits: whether all bits below it are ones, from a prefix tree.
 
-    What an increment toggles. Returns a list of ``len(bits) + 1`` bits.
+    These are the places that an increment toggles. Returns a list of ``len(bits) + 1`` bits.
     """
     level = [bits[k] for k in range(len(bits))]
     step = 1
     while step < len(level):
-        # Sklansky: every block of `step` places takes over what the last one of the block below says.
+        # Sklansky: every block of `step` places combines with the last place of the block below.
         level = [wire(m, bit & level[(k // step) * step - 1], f"{name}_{k}_{step}") if k & step else bit
                  for k, bit in enumerate(level)]
         step *= 2
@@ -140,14 +140,14 @@ def all_ones_below(m, bits, *, name="ones"):
 
 
 def incremented(m, bits, up, *, name="rounded"):
-    """``bits + up`` with ``up`` late: the sum and its carry."""
+    """``bits + up``: the sum and its carry. ``up`` may come late."""
     *ones, all_ones = all_ones_below(m, bits, name=f"{name}_ones")
     more = wire(m, bits ^ Cat(ones), f"{name}_more")
     return wire(m, Mux(up, more, bits), name), wire(m, up & all_ones, f"{name}_carry")
 
 
 def pack(sign, exponent, fraction, *, infinite, nan):
-    """Bits of a number; ``infinite`` (which must be 1 for a NaN too) overrides its fields."""
+    """Bits of a number. ``infinite`` overrides its fields, and must be 1 for a NaN too."""
     clear = ~infinite
     return Cat(gated(fraction[:-1], clear), (fraction[-1] & clear) | nan,
                exponent | infinite.replicate(len(exponent)), sign & ~nan)

@@ -1,4 +1,4 @@
-"""Square root: unrolled into a pipeline, and some bits of the root per cycle in the same few rows of gates."""
+"""Square root: unrolled into a pipeline, or iterative with a few rows of gates that give some root bits per cycle."""
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -16,12 +16,12 @@ __all__ = ["IterativeSquareRoot", "square_root"]
 def square_root(p, a, *, fmt, flush_to_zero=False):
     """Square root, rounded to nearest, ties to even, as IEEE 754 says.
 
-    Restoring digit recurrence, one row of gates for each bit of the root, each a bit wider than the one before. A
-    subnormal operand is normalised first. The root of -0 is -0, of other negative numbers NaN, always the canonical quiet
-    one.
+    This is a restoring digit recurrence with one row of gates for each bit of the root. Each row is one bit wider than
+    the row before. A subnormal operand is normalised first. The root of -0 is -0. Other negative numbers give NaN,
+    always the canonical quiet NaN.
 
-    Depth: places for ``fmt.precision + 3`` registers (``fmt.precision + 2`` with ``flush_to_zero``), each row between two
-    of them. Formats with ``fmt.bias <= fmt.fraction_bits``, which have subnormal roots, have one more.
+    Depth: there are places for ``fmt.precision + 3`` registers (``fmt.precision + 2`` with ``flush_to_zero``). Each row
+    lies between two places. Formats with ``fmt.bias <= fmt.fraction_bits`` have subnormal roots and one more place.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         double = p.biased - p.zeros + bias
     p.exponent = double >> 1
 
-    # The radicand is in 1..4: two bits before the point if what is left of the exponent is odd. The first bit of the
+    # The radicand is in 1..4: it has two bits before the point if the remaining exponent is odd. The first bit of the
     # root is 1.
     radicand = Mux(double[0], Cat(Const(0, 1), p.significand), Cat(p.significand, Const(0, 1)))
     p.radicand = radicand[:size - 1]
@@ -65,7 +65,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     p.cut(8)
     root = []
     for index in range(1, size + 1):
-        # Two more bits of the radicand, less 4 * root + 1.
+        # Append two bits of the radicand, and subtract 4 * root + 1.
         drawn = [p.radicand[i] if i >= 0 else Const(0, 1) for i in (size - 2 * index - 1, size - 2 * index)]
         trial = Cat(*drawn, p.remainder)
         known = [p[name] for name in root]
@@ -75,8 +75,8 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         root.insert(0, f"root_{index}")
         p.cut(5 + 2 * (index + 3).bit_length())
 
-    # The root of a significand is never half-way between two others and never rounds up to a power of two; one on the
-    # grid of the subnormal numbers, which formats of few exponents have, may do both.
+    # The root of a significand is never half-way between two numbers, and never rounds up to a power of two. On the
+    # grid of the subnormal numbers both can happen, in formats with few exponents.
     found = Cat(*(p[name] for name in root), Const(1, 1))
     field = p.exponent[:fmt.exponent_bits]
     lowest = (1 - fmt.fraction_bits + bias) >> 1
@@ -98,26 +98,27 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
 
 
 class IterativeSquareRoot(wiring.Component):
-    """Square root unit that works at one root at a time, some bits of it in each clock cycle.
+    """Square root unit that computes one root at a time, some of its bits in each clock cycle.
 
-    The results are those of :func:`square_root`. Each cycle appends ``bits_per_cycle`` bits by as many rows of the
-    restoring recurrence until the root's leading one has come to its place: a subnormal operand needs no shifter.
+    The results equal the results of :func:`square_root`. Each cycle appends ``bits_per_cycle`` bits, with as many rows
+    of the restoring recurrence. It ends when the root's leading one has reached its place. So a subnormal operand needs
+    no shifter.
 
-    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle`` the result is valid
+    Timing: with p = ``fmt.precision`` and k = ``bits_per_cycle``, the result is valid
 
-    - one cycle after the operand was taken if that is zero, infinite, NaN or negative;
-    - after ``latency`` = 1 + ceil((p + 1) / k) cycles for a normal operand;
-    - later by one step for every two leading zeros of a subnormal one, never after more than
-      1 + ceil((p + 1 + p // 2) / k).
+    - one cycle after the operand was taken, if the operand is zero, infinite, NaN or negative;
+    - after ``latency = 1 + ceil((p + 1) / k)`` cycles for a normal operand;
+    - later by one step for every two leading zeros of a subnormal operand;
+    - never after more than ``1 + ceil((p + 1 + p // 2) / k)`` cycles.
 
-    The next operand is taken in the cycle in which the result is, so that ``i.ready`` depends on ``o.ready``
-    combinationally. ``o.valid`` and ``o.payload`` depend on registers only; the rounding lies behind them.
+    The unit takes the next operand in the cycle in which its result is taken. So ``i.ready`` depends on ``o.ready``
+    combinationally. ``o.valid`` and ``o.payload`` depend on registers only. The rounding lies behind these registers.
 
     Parameters
     ----------
     fmt : :class:`FloatFormat`
     bits_per_cycle : :class:`int`
-        1 or more; what exceeds ``fmt.precision + 1`` has no effect.
+        1 or more. Bits in excess of ``fmt.precision + 1`` have no effect.
     flush_to_zero : :class:`bool`
         See :func:`square_root`.
 
@@ -128,7 +129,7 @@ class IterativeSquareRoot(wiring.Component):
     Raises
     ------
     :exc:`TypeError`
-        If ``fmt`` is not a format or ``bits_per_cycle`` not an integer.
+        If ``fmt`` is not a format or ``bits_per_cycle`` is not an integer.
     :exc:`ValueError`
         If ``bits_per_cycle`` is less than 1.
     """
@@ -148,11 +149,11 @@ class IterativeSquareRoot(wiring.Component):
         m = Module()
         fmt, size, ftz = self._fmt, self._fmt.precision, self._flush_to_zero
         x = take_apart(Value.cast(self.i.payload), fmt, flush_to_zero=ftz)
-        # Few formats have subnormal square roots: where the root of the smallest number is one.
+        # Few formats have subnormal square roots: only if the root of the smallest number is subnormal.
         floor = not ftz and (1 - fmt.fraction_bits + fmt.bias) >> 1 < 1
 
-        # As in the divider: digits until the leading one is at its place. Two bits of the radicand for each; it has two
-        # before the point.
+        # As in the divider, digits follow until the leading one is at its place. Each takes two bits of the radicand,
+        # which has two bits before the point.
         drawn = 2 * self._bits
         double = x.exponent + fmt.bias
         busy = Signal()

@@ -12,17 +12,18 @@ __all__ = ["StreamOperator"]
 class StreamOperator(wiring.Component):
     """An operator between two streams: one result for every item of operands, in order.
 
-    Latency ``depth`` clock cycles, one item per cycle. Every stage has a valid bit and moves on as soon as the next one
-    is free, so that bubbles close while the output is stalled. ``i.ready`` depends on ``o.ready`` combinationally, and
-    with ``depth`` 0 all outputs depend on the inputs; put a :class:`StreamRegister` behind it where paths must end.
+    The latency is ``depth`` clock cycles, the throughput one item per cycle. Every stage has a valid bit and moves on
+    as soon as the next stage is free. So bubbles close while the output is stalled. ``i.ready`` depends on ``o.ready``
+    combinationally. With ``depth`` 0 all outputs depend on the inputs. Where paths must end, put a
+    :class:`StreamRegister` behind the operator.
 
     Parameters
     ----------
     function : operator (see :func:`operator`)
-        Called as ``function(m, *operands, depth=..., enables=..., **options)`` with the operands as bits in the order
-        of ``operands``; returns the bits of the result, or a tuple in the order of ``results``.
+        It is called as ``function(m, *operands, depth=..., enables=..., **options)``, with the bits of the operands in
+        the order of ``operands``. It returns the bits of the result, or a tuple in the order of ``results``.
     operands, results : mapping of name to shape-like
-        Fields of the payloads. A payload of a single field is that field.
+        Fields of the payloads. If there is a single field, the payload is this field.
     depth : int
     options : dict
         Further arguments of ``function``.
@@ -43,12 +44,12 @@ class StreamOperator(wiring.Component):
 
     @property
     def latency(self):
-        """Clock cycles from the operands to their result, while nothing stalls."""
+        """Clock cycles from the operands to their result, without stalls."""
         return {"result": self._depth}
 
     def elaborate(self, platform):
         m = Module()
-        # Stage k may load if it is empty or the next one takes what it holds.
+        # Stage k may load if it is empty, or if the next stage takes its content.
         valid, ready = [self.i.valid], [self.o.ready]
         for stage in reversed(range(self._depth)):
             held = Signal(name=f"valid_s{stage + 1}")
@@ -61,7 +62,7 @@ class StreamOperator(wiring.Component):
                 m.d.sync += valid[stage + 1].eq(valid[stage])
         m.d.comb += self.i.ready.eq(ready[0])
         m.d.comb += self.o.valid.eq(valid[-1])
-        self._valid = valid[1:]  # of every stage, for proofs
+        self._valid = valid[1:]  # valid bits of all stages, for proofs
 
         payload = Value.cast(self.i.payload)
         operands, offset = [], 0

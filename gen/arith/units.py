@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The operators as units of the command line: a stream component for a configuration."""
+"""The operators as units of the command line: each function returns the stream component for a configuration."""
 
 from amaranth import *
 from amaranth.lib import data

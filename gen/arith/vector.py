@@ -1,7 +1,7 @@
-"""Operators on vectors, lane by lane, from those on numbers; and the conventional tree of a dot product.
+"""Operators on vectors, made of scalar operators lane by lane; and the conventional tree of a dot product.
 
-Vectors are lists of values, or all lanes in one value, lane 0 lowest; results are one value. Every lane is rounded as
-the scalar operator rounds it, so the functional models of those apply.
+A vector is a list of values, or one value with all lanes, lane 0 lowest. A result is one value. Every lane is rounded
+like the scalar operator, so the functional models of the scalar operators apply.
 """
 
 from amaranth import *
@@ -24,7 +24,7 @@ def numbers(bits, fmt, which):
     :exc:`TypeError`
         If the format is not a :class:`FloatFormat`.
     :exc:`ValueError`
-        If there is none, or the width is not that of the format.
+        If there is no number, or a number does not have the width of the format.
     """
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
@@ -44,7 +44,7 @@ def numbers(bits, fmt, which):
 
 
 def pair(a, b, fmt_a, fmt_b, names=("First operand", "Second operand")):
-    """Two vectors of equal length as lists of values; errors as of :func:`numbers`."""
+    """Two vectors of equal length as lists of values. Errors are as in :func:`numbers`."""
     a, b = numbers(a, fmt_a, names[0]), numbers(b, fmt_b, names[1])
     if len(a) != len(b):
         raise ValueError(f"Operands must have the same number of lanes, not {len(a)} and {len(b)}")
@@ -58,7 +58,7 @@ def _scalar(bits, fmt):
 
 @operator
 def vector_multiply(p, a, b, *, fmt, flush_to_zero=False):
-    """``a[i] * b[i]`` of every lane, each a :func:`multiply`. Its depth, its rounding, its errors.
+    """``a[i] * b[i]`` of every lane, each a :func:`multiply`, with the same depth, rounding and errors.
 
     Returns one value, lane 0 lowest.
     """
@@ -97,10 +97,10 @@ def vector_mac(p, s, x, acc, *, fmt, result=None, fused=True, flush_to_zero=Fals
     x : vector in ``fmt``
     acc : vector of as many lanes in ``result``
     result : :class:`FloatFormat` or None
-        Of the accumulator and the result. None: ``fmt``.
+        Format of the accumulator and the result. None: ``fmt``.
     fused : bool
-        True: each lane is an :func:`fma`, rounded once. False: a :func:`multiply` rounded to ``fmt``, converted to
-        ``result``, then an :func:`add` rounded to ``result``.
+        True: each lane is an :func:`fma`, rounded once. False: each lane is a :func:`multiply`, rounded to ``fmt`` and
+        converted to ``result``, and then an :func:`add`, rounded to ``result``.
     flush_to_zero : bool
         As in the scalar operators.
 
@@ -126,11 +126,11 @@ def vector_mac(p, s, x, acc, *, fmt, result=None, fused=True, flush_to_zero=Fals
 
 @operator
 def dot_tree(p, a, b, acc=None, *, fmt, result=None, flush_to_zero=False):
-    """Dot product by rounded multiplications and a tree of rounded additions: what :func:`dot` is compared with.
+    """Dot product with rounded multiplications and a tree of rounded additions, for comparison with :func:`dot`.
 
-    The factors are converted to ``result`` (without loss if that is wider), then every product and every sum is rounded
-    to it. Neighbours are added first, ``(p0 + p1) + (p2 + p3)``; of an odd number the last one waits a level; ``acc``
-    comes last. So the result depends on the order of the lanes.
+    The factors are converted to ``result``, without loss if it is wider. Then every product and every sum is rounded to
+    ``result``. Neighbours are added first: ``(p0 + p1) + (p2 + p3)``. If their number is odd, the last one waits a
+    level. ``acc`` comes last. So the result depends on the order of the lanes.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def dot_tree(p, a, b, acc=None, *, fmt, result=None, flush_to_zero=False):
 
 
 def _converted(p, bits, source, target, flush_to_zero):
-    """A number in another format, as a signal: it is used in many places."""
+    """A number in another format, as a signal, because many places use it."""
     p.given = bits
     if source != target:
         p.given = convert(p.part("converted"), p.given, source=source, target=target, flush_to_zero=flush_to_zero)

@@ -1,4 +1,4 @@
-"""Units that several processing units share: buffers between streams."""
+"""Blocks that several units use: buffers between streams."""
 
 from .stream import ReplayBuffer, StreamFIFO, StreamRegister
 

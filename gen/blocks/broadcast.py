@@ -11,7 +11,10 @@ __all__ = ["StreamBroadcast", "link"]
 
 
 def link(m, source, sink, payload=None):
-    """Connect streams whose payloads are the same bits under other names, or carry ``payload`` instead of the source's."""
+    """Connect two streams whose payloads have the same bits, perhaps under different names.
+
+    With ``payload``, the sink gets ``payload`` instead of the source's payload.
+    """
     m.d.comb += [
         sink.valid.eq(source.valid),
         Value.cast(sink.payload).eq(Value.cast(source.payload if payload is None else payload)),
@@ -20,21 +23,24 @@ def link(m, source, sink, payload=None):
 
 
 class StreamBroadcast(wiring.Component):
-    """Gives every item to the consumers that it selects, each when it is ready; the next one follows when all have it.
+    """Gives each item to all consumers that the item selects.
 
-    Timing: latency one cycle, throughput one item per cycle if all are ready. An item that selects none is dropped.
+    A consumer takes the item when it is ready. The next item follows when all selected consumers have the item. An item
+    that selects no consumer is dropped.
+
+    Timing: latency one cycle, throughput one item per cycle if all consumers are ready.
 
     Parameters
     ----------
     width : :class:`int`
         Bits of an item.
     outputs : :class:`int`
-        Consumers.
+        Number of consumers.
 
     Members
     -------
     i : ``In(stream.Signature(StructLayout({"item": width, "select": outputs})))``
-        ``select`` has a bit for each consumer.
+        ``select`` has one bit per consumer.
     o_0 ... : ``Out(stream.Signature(width))``
     """
 

@@ -1,4 +1,4 @@
-"""Ports of a unit's contract in Amaranth: shapes of payloads, members of a signature."""
+"""Ports of a unit in Amaranth, from its contract: shapes of payloads, and members of a signature."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ __all__ = ["kinds", "members", "payload"]
 
 @lru_cache
 def kinds(values, bits):
-    """The names of a field's values (:class:`enum.IntEnum`) as an Amaranth enumeration of ``bits`` bits."""
+    """Amaranth enumeration of ``bits`` bits with the names of a field's values (:class:`enum.IntEnum`)."""
     bases = (enum.Enum,)
     space = enum.EnumType.__prepare__(values.__name__, bases, shape=bits)
     for one in values:

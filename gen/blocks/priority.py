@@ -1,4 +1,4 @@
-"""The first of many requests, in logarithmic depth."""
+"""Finds the first of many requests, in logarithmic depth."""
 
 from amaranth import *
 
@@ -6,10 +6,10 @@ __all__ = ["lowest"]
 
 
 def lowest(m, requests, name):
-    """Number of the lowest bit of ``requests`` that is 1, as a balanced tree.
+    """Find the lowest bit of ``requests`` that is 1, with a balanced tree.
 
-    A chain of ``If`` from the highest bit to the lowest chooses the same, but synthesis leaves it a chain: as many gates
-    one behind the other as there are requests.
+    A chain of ``If`` from the highest bit to the lowest makes the same choice. But synthesis leaves it a chain, and its
+    path has one gate per request.
 
     Parameters
     ----------
@@ -17,19 +17,19 @@ def lowest(m, requests, name):
     requests : value-like
         At least one bit.
     name : :class:`str`
-        Begins the names of the tree's signals.
+        Prefix of the names of the tree's signals.
 
     Returns
     -------
     number : value of ``(len(requests) - 1).bit_length()`` bits
-        0 if there is no request.
+        Number of that bit; 0 if there is no request.
     found : value of one bit
         Whether there is a request.
 
     Raises
     ------
     :exc:`ValueError`
-        If there is no bit to choose among.
+        If ``requests`` has no bits.
     """
     requests = Value.cast(requests)
     if not len(requests):
@@ -41,7 +41,7 @@ def lowest(m, requests, name):
         above = []
         for n, ((low, in_low), (high, in_high)) in enumerate(zip(places[::2], places[1::2], strict=True)):
             number, found = Signal(level + 1, name=f"{name}_{level}_{n}"), Signal(name=f"{name}_found_{level}_{n}")
-            # Two requests have no numbers below theirs to choose between: Verilog has no wire of no bits.
+            # At the lowest level the two numbers have no bits, so there is no Mux: Verilog has no wires of zero bits.
             rest = Mux(in_low, low, high) if level else low
             m.d.comb += [number.eq(Cat(rest, in_high & ~in_low)), found.eq(in_low | in_high)]
             above.append((number, found))

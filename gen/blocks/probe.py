@@ -1,4 +1,4 @@
-"""The window through which a queue shows a proof what it holds."""
+"""Signals through which a queue shows its contents to a proof."""
 
 from amaranth import *
 
@@ -6,28 +6,28 @@ __all__ = ["QueueProbe"]
 
 
 class QueueProbe:
-    """Contents of a queue as seen by a proof.
+    """Contents of a queue, for a proof.
 
-    Induction starts from an arbitrary state, so a proof of "the k-th item in is the k-th item out" must be able to say
-    where the items lie in between. A unit makes one of these in its constructor and drives it under
-    :py:`platform == "formal"` only; in every other netlist the signals have no driver and no reader, and don't exist.
-    The proof does not trust it: each statement about it is proved together with the rest.
+    Induction starts from an arbitrary state. A proof of "the k-th item in is the k-th item out" must therefore know
+    where the items are inside the queue. A unit creates a probe in its constructor and drives it only under
+    :py:`platform == "formal"`. In every other netlist its signals have no driver and no reader, so they do not exist.
+    The proof does not rely on the probe; it proves that the probe is right.
 
     Parameters
     ----------
     shape : :class:`ShapeLike`
         Shape of one item.
     capacity : :class:`int`
-        Most items that the queue can hold.
+        Largest number of items that the queue can hold.
 
     Attributes
     ----------
     level : :py:`Signal(range(capacity + 1))`
-        Number of items held; driven by the unit.
+        Number of items held. The unit drives it.
     index : :py:`Signal(range(capacity))`
-        Position that the proof asks about, 0 for the oldest item; driven by the proof.
+        Position that the proof asks for; 0 is the oldest item. The proof drives it.
     item : :py:`Signal(shape)`
-        The item at position ``index``, for ``index < level``; driven by the unit, combinationally.
+        The item at position ``index``, for ``index < level``. The unit drives it combinationally.
     """
 
     def __init__(self, shape, capacity):

@@ -8,39 +8,40 @@ __all__ = ["ModuleLibrary", "shared"]
 
 
 def shared(platform, component, name, *, part=False):
-    """A component as a submodule of which there are many: ``m.submodules.lane_0 = shared(platform, lane, "lane")``.
+    """Use one Verilog module for many equal submodules: ``m.submodules.lane_0 = shared(platform, lane, "lane")``.
 
-    Amaranth writes a module of its own for every submodule. Where Verilog is made (the platform is a
-    :class:`ModuleLibrary`), this is an instance of the one module ``name`` instead; in simulation and in proofs it is the
-    component itself. Its ports are used as always.
+    Amaranth writes a separate module for every submodule. For Verilog, the platform is a :class:`ModuleLibrary`, and
+    this function returns an instance of the one module ``name`` instead. In simulation and in proofs it returns the
+    component itself. The ports are used in the same way in both cases.
 
     Parameters
     ----------
-    platform : what ``elaborate`` was given
+    platform : platform that ``elaborate`` received
     component : :class:`wiring.Component`
-        With ``config``: components of one name must have equal configurations. A clock and a reset, if it has them, are
-        those of domain ``sync``. Modules that create such components say ``# amaranth: UnusedElaboratable=no``.
+        It has an attribute ``config``. Components of one name must have equal configurations. Their clock and reset, if
+        any, belong to domain ``sync``. Modules that create such components contain the line
+        ``# amaranth: UnusedElaboratable=no``.
     name : :class:`str`
-        Of the module, behind the name of the top module.
+        Name of the module, behind the name of the top module.
     part : :class:`bool`
-        Synthesis maps the module once by itself: it has the attribute ``keep_hierarchy``. Without it that is so if only
-        streams lead into and out of it.
+        True: the module has the attribute ``keep_hierarchy``, so synthesis maps it once, by itself. False: synthesis
+        does so only if all ports of the module are streams.
     """
     return platform.instance(component, name, part) if isinstance(platform, ModuleLibrary) else component
 
 
 class ModuleLibrary:
-    """The platform with which Verilog is made: collects the modules that are instantiated several times.
+    """Platform for Verilog output: collects the modules that are instantiated several times.
 
     Parameters
     ----------
     prefix : :class:`str`
-        Begins the name of every module, because other designs have modules of the same names.
+        Prefix of every module name, because other designs may have modules of the same names.
 
     Attributes
     ----------
     modules : dict of name to Verilog text
-        In an order in which each stands before those that use it.
+        Each module stands before all modules that use it.
     """
 
     def __init__(self, prefix, **options):
@@ -49,16 +50,16 @@ class ModuleLibrary:
         self.modules = {}
 
     def convert(self, component, name):
-        """Verilog of a component alone, without the modules that it instantiates."""
+        """Verilog of a component, without the shared modules that it instantiates."""
         return verilog.convert(component, name=name, platform=self, **self._options)
 
     def instance(self, component, name, part=False):
-        """An instance that drives and is driven by the ports of ``component``.
+        """An instance connected to the ports of ``component``.
 
         Raises
         ------
         :exc:`ValueError`
-            If another component has the name.
+            If a component with another configuration already has the name.
         """
         name = f"{self._prefix}_{name}"
         first = self._first.setdefault(name, component)

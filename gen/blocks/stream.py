@@ -1,4 +1,4 @@
-"""Buffers between streams, and the replay buffer that feeds an operand again and again."""
+"""Buffers between streams, and the replay buffer, which supplies an operand repeatedly."""
 
 import operator
 
@@ -16,10 +16,10 @@ __all__ = ["ReplayBuffer", "StreamFIFO", "StreamRegister"]
 class StreamRegister(wiring.Component):
     """Register slice: two entries that cut a stream's forward and backward paths.
 
-    ``o.valid``, ``o.payload`` and ``i.ready`` all come from registers (``i.ready`` through one inverter), so no path
-    leads through this block within a cycle, in either direction.
+    ``o.valid``, ``o.payload`` and ``i.ready`` come from registers (``i.ready`` through one inverter). No path leads
+    through this block within a cycle, in either direction.
 
-    Timing: latency one cycle, throughput one item per cycle, also right after a stall.
+    Timing: latency one cycle, throughput one item per cycle, even right after a stall.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class StreamRegister(wiring.Component):
     Members
     -------
     i : :py:`In(stream.Signature(shape))`
-        Items. Ready while fewer than two are held.
+        Items. Ready while the block holds fewer than two.
     o : :py:`Out(stream.Signature(shape))`
         The same items in the same order.
 
@@ -54,19 +54,19 @@ class StreamRegister(wiring.Component):
 
     @property
     def depth(self):
-        """Most items held."""
+        """Largest number of items held."""
         return 2
 
     @property
     def latency(self):
-        """Cycles from accepting an item to offering it, if no older one is held."""
+        """Cycles from accepting an item to offering it, if no older item is held."""
         return 1
 
     def elaborate(self, platform):
         m = Module()
 
-        # An item goes straight to the output register, unless that one is stalled. The consumer's refusal is seen
-        # one cycle late by the producer; `spare` catches the one item that arrives in between.
+        # An item goes straight to the output register unless this register is stalled. The producer sees a stall one
+        # cycle late; `spare` takes the one item that arrives in between.
         spare       = Signal(self._shape)
         spare_valid = Signal()
         m.d.comb += self.i.ready.eq(~spare_valid)
@@ -92,33 +92,33 @@ class StreamRegister(wiring.Component):
 class StreamFIFO(wiring.Component):
     """First-in first-out queue in a memory with one write port and one synchronous read port.
 
-    Holds ``depth`` items in all: ``depth`` words of storage, of which the memory's read register and, with
-    ``output_register``, the output register are two; the memory has ``rows`` rows. A row is never read and written in
-    the same cycle, so any two-port macro will do, whatever it returns in that case.
+    The queue holds ``depth`` items in ``depth`` words of storage. One word is the memory's read register. With
+    ``output_register``, another word is the output register. The memory has ``rows`` rows. A row is never read and
+    written in the same cycle. The behaviour of a two-port macro in that case therefore does not matter.
 
-    Timing: an item accepted in cycle t is offered from cycle t + ``latency`` on, or from the cycle after the previous
-    item left if that is later. ``latency`` is 3 (2 without ``output_register``, when ``o.payload`` carries the access
-    time of the memory); queues of up to three items are made of registers alone and have latency 1, 1 and 2.
-    Throughput is one item per cycle at every depth. ``i.ready`` depends on registers only, except at depth 1, where an
-    item can be accepted while the previous one leaves and so ``i.ready`` follows ``o.ready`` within the cycle.
+    Timing: an item accepted in cycle t is offered from cycle t + ``latency`` on, or, if later, from the cycle after the
+    previous item left. ``latency`` is 3. Without ``output_register`` it is 2, and ``o.payload`` then carries the access
+    time of the memory. Queues of one, two and three items consist of registers only and have latency 1, 1 and 2.
+    Throughput is one item per cycle at every depth. ``i.ready`` depends on registers only, except at depth 1. There an
+    item can be accepted while the previous one leaves, so ``i.ready`` follows ``o.ready`` within the cycle.
 
     Parameters
     ----------
     shape : :class:`ShapeLike`
         Shape of the payload.
     depth : :class:`int`
-        Number of items the queue can hold. At least 1; need not be a power of two.
+        Number of items that the queue can hold. At least 1; need not be a power of two.
     output_register : :class:`bool`
-        Whether ``o.payload`` comes from a register rather than from the read port of the memory.
+        Whether ``o.payload`` comes from a register. If not, it comes from the read port of the memory.
 
     Members
     -------
     i : :py:`In(stream.Signature(shape))`
-        Items. Ready whenever fewer than ``depth`` are held.
+        Items. Ready whenever the queue holds fewer than ``depth``.
     o : :py:`Out(stream.Signature(shape))`
         The same items in the same order.
     level : :py:`Out(range(depth + 1))`
-        Number of items accepted and not yet delivered, wherever they are in the queue.
+        Number of items accepted and not yet delivered, anywhere in the queue.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class StreamFIFO(wiring.Component):
 
     @property
     def depth(self):
-        """Most items held."""
+        """Largest number of items held."""
         return self._depth
 
     @property
@@ -155,14 +155,14 @@ class StreamFIFO(wiring.Component):
 
     @property
     def latency(self):
-        """Cycles from accepting an item to offering it, if no older one is held."""
+        """Cycles from accepting an item to offering it, if no older item is held."""
         return {1: 1, 2: 1, 3: 2}.get(self._depth, 2 + self._output_register)
 
     @property
     def rows(self):
-        """Rows of the memory; 0 if the queue is made of registers alone."""
+        """Rows of the memory; 0 if the queue consists of registers only."""
         # With the latency of a memory, fewer than four items in flight can't sustain one per cycle. And with fewer than
-        # two rows, an item would have to enter the row that another one is leaving.
+        # two rows, an item would have to enter a row in the cycle in which another item leaves it.
         return 0 if self._depth <= 3 else self._depth - 1 - self._output_register
 
     def elaborate(self, platform):
@@ -209,8 +209,8 @@ class StreamFIFO(wiring.Component):
         write_port = memory.write_port()
         read_port  = memory.read_port()
 
-        # The read register of the memory is a pipeline stage of its own: an item moves from its row into `fetched` as
-        # soon as the item before it has moved on, and frees the row.
+        # The read register of the memory is a pipeline stage of its own. An item moves from its row into `fetched` as
+        # soon as the previous item has moved on. This frees the row.
         stored       = Signal(range(self.rows + 1))
         fetched      = Signal()
         take_fetched = Signal()
@@ -267,7 +267,7 @@ class StreamFIFO(wiring.Component):
 
 
 class _Stage(wiring.Component):
-    """One register: latency one cycle, one item per cycle, and ``i.ready`` follows ``o.ready``."""
+    """One register: latency one cycle, one item per cycle; ``i.ready`` follows ``o.ready`` within the cycle."""
 
     def __init__(self, shape):
         self._shape = shape
@@ -294,18 +294,18 @@ class _Stage(wiring.Component):
 
 
 class ReplayBuffer(wiring.Component):
-    """Circular buffer that is filled by a stream, read at random and released in order.
+    """Circular buffer: a stream fills it, reads are random, entries are released in order.
 
-    Made for an operand that is used many times, such as the queries of a group of heads that share a key: entries
-    arrive on ``i``, the datapath reads any entry present as often as it likes, and frees the oldest one with
-    ``release``. Positions are counted from the oldest entry, so that all of them move up by one with a release.
+    It serves an operand that is used many times, such as the queries of a query group. Entries arrive on ``i``. The
+    datapath reads any present entry any number of times, and frees the oldest one with ``release``. Positions count
+    from the oldest entry, so each release moves all entries up by one position.
 
     Timing: an entry accepted in cycle t is counted in ``available`` and can be read from cycle t + 1 on. ``data`` is
-    valid in the cycle after ``read``, one read per cycle. A release takes effect in the next cycle: in its own cycle
-    ``offset`` still counts from the entry being freed, which may be read one last time. Entries can be accepted and
-    released at one per cycle each without end; ``i.ready`` is ``available != depth`` and depends on registers only,
-    except at depth 1, where ``release`` makes the buffer ready within the cycle.
-    A row is never read and written in the same cycle, as long as only entries present are read.
+    valid in the cycle after ``read``. One read per cycle is possible. A release takes effect in the next cycle. In its
+    own cycle ``offset`` still counts from the released entry, which may be read one last time. The buffer can accept
+    one entry and release one entry in every cycle. ``i.ready`` is ``available != depth`` and depends on registers only,
+    except at depth 1. There ``release`` makes the buffer ready within the cycle. A row is never read and written in the
+    same cycle, as long as only present entries are read.
 
     Parameters
     ----------
@@ -321,14 +321,14 @@ class ReplayBuffer(wiring.Component):
     read : :py:`In(1)`
         Strobe: read the entry at ``offset``.
     offset : :py:`In(range(max(2, depth)))`
-        Position of the entry to read, 0 for the oldest; sampled with ``read``. With ``offset >= available`` the value
-        read is unspecified, and nothing else happens.
+        Position of the entry to read, 0 for the oldest; sampled with ``read``. If ``offset >= available``, the value
+        read is unspecified. A read has no other effect.
     release : :py:`In(1)`
         Strobe: free the oldest entry. Ignored while ``available`` is 0.
     available : :py:`Out(range(depth + 1))`
         Number of entries present.
     data : :py:`Out(shape)`
-        The entry that was read last; changes only in the cycle after ``read``.
+        The entry that was read last. It changes only in the cycle after ``read``.
 
     Raises
     ------
@@ -361,7 +361,7 @@ class ReplayBuffer(wiring.Component):
 
     @property
     def depth(self):
-        """Most entries held."""
+        """Largest number of entries held."""
         return self._depth
 
     @property

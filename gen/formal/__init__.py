@@ -1,4 +1,4 @@
-"""Proofs about generated units: properties of streams and operators, and provers that need nothing but packages."""
+"""Proofs about generated units: properties of streams and operators, and provers that need only Python packages."""
 
 from ..blocks.probe import QueueProbe
 from .contracts import ReplayContract, StreamContract, StreamProtocol

@@ -1,4 +1,4 @@
-"""What a stream promises, as properties to prove: for any unit, for a queue, and for the replay buffer."""
+"""Contracts of streams as properties to prove: for any unit, for a queue, and for the replay buffer."""
 
 import operator
 
@@ -12,29 +12,30 @@ __all__ = ["ReplayContract", "StreamContract", "StreamProtocol"]
 class StreamProtocol(Elaboratable):
     """Any unit in an environment that obeys the rules of streams but is otherwise free.
 
-    Assumed of every input stream: once valid, it stays valid with the same payload until the item is transferred.
-    Proved of every output stream: the same. Every other input, and ``ready`` of the outputs, may change at any time,
-    and so may the reset. Assertions that the unit makes itself under :py:`platform == "formal"` are proved along.
-    For each stream the harness asks for a transfer to be reachable, and for each output a stalled item as well: a proof
-    in which they are not says nothing.
+    The proof assumes for every input stream: once valid, it stays valid with the same payload until the item is
+    transferred. It proves the same for every output stream. Reset, ``ready`` of the outputs, and all other inputs may
+    change at any time. Assertions that the unit itself makes under :py:`platform == "formal"` are also proved. For each
+    stream a transfer must be reachable, and for each output stream also a stalled item. Otherwise the proof says
+    nothing.
 
     Parameters
     ----------
     dut : :class:`wiring.Component`
         The unit, in the ``sync`` domain.
     invariants : :class:`dict` of :class:`str` to :class:`ValueLike`
-        Further properties to prove in every cycle, by name; expressions of the unit's ports and public signals.
+        Further properties to prove in every cycle, by name. They are expressions of the unit's ports and public
+        signals.
     assumptions : :class:`dict` of :class:`str` to :class:`ValueLike`
-        Restrictions on the environment, in every cycle.
+        Restrictions on the environment in every cycle, by name.
     covers : :class:`dict` of :class:`str` to :class:`ValueLike`
-        Situations that must be reachable.
+        Situations that must be reachable, by name.
 
     Attributes
     ----------
     ports : :class:`list` of :class:`Signal`
         The free inputs.
     least_depth : :class:`int`
-        Cycles that the prover must look ahead at least for every cover to be reached.
+        Least number of cycles that the prover must look ahead to reach every cover.
 
     Raises
     ------
@@ -80,36 +81,37 @@ class StreamProtocol(Elaboratable):
 
 
 class StreamContract(StreamProtocol):
-    """A queue: what goes in on ``i`` comes out on ``o``, all of it, once, in order and in time.
+    """A queue: every item accepted on ``i`` leaves on ``o``, once, in order and in time.
 
-    Proved in addition to :class:`StreamProtocol`, where "held" are the items accepted and not yet delivered:
+    The queue *holds* the items that it has accepted and not yet delivered. These properties are proved in addition to
+    :class:`StreamProtocol`:
 
-    * nothing is offered while nothing is held;
-    * never more than ``depth`` items are held, and an item is accepted whenever fewer than ``depth`` are;
-    * the k-th item offered is the k-th item accepted, passed through ``function``;
-    * the oldest item held is offered ``latency`` cycles after it was accepted, or ``interval`` cycles after the one
-      before it left if that is later; with ``exact``, no earlier than ``latency`` cycles after it was accepted;
-    * with ``sustained``, an item is accepted in every cycle as long as the consumer has not stalled since reset.
+    * The queue offers nothing while it holds nothing.
+    * It never holds more than ``depth`` items. It accepts an item whenever it holds fewer than ``depth``.
+    * The k-th item offered is the k-th item accepted, passed through ``function``.
+    * The oldest item is offered ``latency`` cycles after it was accepted, or, if later, ``interval`` cycles after the
+      previous item left. With ``exact``, it is not offered earlier than ``latency`` cycles after it was accepted.
+    * With ``sustained``, an item is accepted in every cycle as long as the consumer has not stalled since reset.
 
-    The k-th item stands for any item: the proof follows one that the free input ``follow`` picks. For induction to
-    close, the unit shows where that item lies through a :class:`QueueProbe` in its attribute ``probe``.
+    The k-th item stands for any item: the proof follows an item that the free input ``follow`` picks. For induction to
+    close, the unit must show the position of this item through a :class:`QueueProbe` in its attribute ``probe``.
 
     Parameters
     ----------
     dut : :class:`wiring.Component`
         The queue, with streams ``i`` and ``o``.
     depth : :class:`int`
-        Items that it can hold; by default :py:`dut.depth`.
+        Number of items that the queue can hold; by default :py:`dut.depth`.
     latency : :class:`int`
         Cycles from acceptance to offer, at least 1; by default :py:`dut.latency`.
     interval : :class:`int`
-        Cycles from one item leaving to the next being offered, at least 1.
+        Cycles from one item's departure to the next item's offer, at least 1.
     exact : :class:`bool`
-        Whether ``latency`` is also the least.
+        Whether ``latency`` is also the smallest latency.
     sustained : :class:`bool`
-        Whether one item per cycle is promised.
+        Whether the queue promises one item per cycle.
     function : callable
-        Makes the payload of ``o`` from the payload of ``i``; by default they are the same.
+        Computes the payload of ``o`` from the payload of ``i``; by default both are the same.
     **properties
         ``invariants``, ``assumptions`` and ``covers`` of :class:`StreamProtocol`.
 
@@ -142,7 +144,7 @@ class StreamContract(StreamProtocol):
 
         push = Signal()
         pop  = Signal()
-        held = Signal(range(self.depth + 2))  # can count one item too many, and so show it
+        held = Signal(range(self.depth + 2))  # can count one item too many, so that an error shows
         m.d.comb += push.eq(i.valid & i.ready)
         m.d.comb += pop.eq(o.valid & o.ready)
         m.d.sync += held.eq(held + push - pop)
@@ -161,7 +163,7 @@ class StreamContract(StreamProtocol):
             Cover(front & pop, "the followed item is delivered"),
         ]
 
-        # Both counters stop at the value that is of interest.
+        # Both counters stop at the value that the assertions need.
         age   = Signal(range(self.latency + 1))   # cycles since the followed item was accepted
         since = Signal(range(self.interval + 1), init=self.interval)  # cycles since the last delivery
         with m.If(followed.start):
@@ -190,15 +192,17 @@ class StreamContract(StreamProtocol):
 
 
 class ReplayContract(StreamProtocol):
-    """A replay buffer: what is read at a position is the item of that position, for as long as it is present.
+    """A replay buffer: a read at a position gives the entry at that position, for as long as the entry is present.
 
-    Proved in addition to :class:`StreamProtocol`, for a unit with the ports of :class:`ReplayBuffer`:
+    These properties are proved in addition to :class:`StreamProtocol`, for a unit with the ports of
+    :class:`ReplayBuffer`:
 
-    * ``available`` counts the entries accepted and not yet released, at most ``depth``;
-    * an entry is accepted whenever fewer than ``depth`` are present, at depth 1 also while the only one is released;
-    * in the cycle after a read, and until the cycle after the next one, ``data`` is the entry at the position read.
+    * ``available`` counts the entries accepted and not yet released, at most ``depth``.
+    * An entry is accepted whenever fewer than ``depth`` are present. At depth 1, an entry is also accepted while the
+      only one is released.
+    * ``data`` is the entry at the position read, from the cycle after a read to the cycle after the next read.
 
-    Any entry is meant: the proof follows one that the free input ``follow`` picks.
+    The properties hold for any entry: the proof follows an entry that the free input ``follow`` picks.
 
     Parameters
     ----------
@@ -246,7 +250,7 @@ class ReplayContract(StreamProtocol):
         followed = _Followed(m, self.follow, push, pop, held, self.depth, dut.i.payload)
         expected = Signal.like(followed.value)
         expects  = Signal()
-        releases = Signal()  # entries released while `expects`, up to one
+        releases = Signal()  # whether an entry was released in the cycle of the read
         with m.If(dut.read):
             m.d.sync += expects.eq(followed.active & (dut.offset == followed.ahead))
             m.d.sync += expected.eq(followed.value)
@@ -263,7 +267,7 @@ class ReplayContract(StreamProtocol):
 
 
 class _Followed:
-    """Any one item on its way through a queue: whether there is one, its value, and how many are ahead of it."""
+    """One arbitrary item in a queue: whether there is one, its value, and the number of items ahead of it."""
 
     def __init__(self, m, follow, push, pop, held, depth, value):
         value = Value.cast(value)
@@ -283,7 +287,7 @@ class _Followed:
         m.d.comb += Assert(~self.active | (self.ahead < held), "the followed item is held")
 
     def compare(self, m, probe, held):
-        """Prove that the unit's own view of its contents, if it gives one, agrees with this one."""
+        """Prove that the unit's probe, if there is one, agrees with the followed item."""
         if probe is None:
             return
         m.d.comb += [
@@ -294,7 +298,7 @@ class _Followed:
 
 
 def _streams(component, flow):
-    """Names and interfaces of the streams of :py:`component` in direction :py:`flow`, those in arrays one by one."""
+    """Names and interfaces of the streams of :py:`component` in direction :py:`flow`, one by one in arrays too."""
     def walk(name, member, interface, dimensions):
         if dimensions:
             for index in range(dimensions[0]):
@@ -303,7 +307,7 @@ def _streams(component, flow):
             if member.flow is flow:
                 yield name, interface
         else:
-            for inner_name, inner in member.signature.members.items():  # flipped already if `member` is an input
+            for inner_name, inner in member.signature.members.items():  # already flipped if `member` is an input
                 if inner.is_signature:
                     yield from walk(f"{name}.{inner_name}", inner, getattr(interface, inner_name), inner.dimensions)
 
@@ -313,7 +317,7 @@ def _streams(component, flow):
 
 
 def _is_stable(m, name, port):
-    """Whether an item of :py:`port` that was not taken in the previous cycle is still there."""
+    """Whether an item of :py:`port` that was not transferred in the previous cycle is still offered."""
     prefix  = "".join(char if char.isalnum() else "_" for char in name)
     payload = Value.cast(port.payload)
     stalled = Signal(name=f"{prefix}_was_stalled")

@@ -1,8 +1,8 @@
-"""Netlists of operators as terms: what a proof compares, bit by bit.
+"""Netlists of operators as terms, which a proof compares bit by bit.
 
-Amaranth writes a design as RTLIL; the bundled Yosys resolves processes and hierarchy, and optimises nothing. What is
-left are cells on words and registers. :class:`Terms` turns a cone of them into numbered terms, each of one bit, such
-that two bits with the same number are the same function of the same inputs.
+Amaranth writes a design as RTLIL. The bundled Yosys resolves processes and hierarchy, and optimises nothing. The result
+consists of registers and of cells that work on words. :class:`Terms` turns a cone of cells into numbered terms of one
+bit each. Two bits with the same number are the same function of the same inputs.
 """
 
 import json
@@ -24,7 +24,7 @@ WEIGHTED_SUM = "weighted_sum"
 
 @dataclass(frozen=True)
 class Port:
-    """A cell's port: connected bits; integers are nets, strings constants."""
+    """A cell's port: its connected bits. Integers are nets, strings are constants."""
 
     bits: tuple
     signed: bool = False
@@ -76,12 +76,12 @@ class Netlist:
 
 
 def _ways(ports):
-    """Directions of the ports of a cell that Yosys does not know: by the first letter, as of Amaranth's instances."""
+    """Port directions of a cell that Yosys does not know, by the first letter of a port, as in Amaranth's instances."""
     return {name: "input" if name[0] == "i" else "output" for name in ports}
 
 
 def operator_module(function, operands, options, *, depth=0):
-    """A module around an operator, its ports and the names of its operands.
+    """A module around an operator, its ports, and its operands by name.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def operator_module(function, operands, options, *, depth=0):
 
     Returns
     -------
-    tuple of Module, list of port, dict of name to Signal or list of Signal. The results are ports ``result_0`` and so on.
+    tuple of Module, list of port, dict of name to Signal or list of Signal. The results are ports ``result_0`` and so
+    on.
     """
     m = Module()
     signals, values = {}, []
@@ -116,7 +117,7 @@ def _operand(shape, name):
 
 
 def read_netlists(designs, *, timeout_s=300):
-    """Flattened netlists of several designs, by one run of Yosys.
+    """Flattened netlists of several designs, with one run of Yosys.
 
     Parameters
     ----------
@@ -145,21 +146,22 @@ def read_netlists(designs, *, timeout_s=300):
                 for n, name in enumerate(designs)}
 
 
-#: Cells that work on each bit alone.
+#: Cells that work on each bit separately.
 _BITWISE = {"$and": "and", "$or": "or", "$xor": "xor"}
-#: Cells whose result is right modulo a power of two, so that operands count only up to the width of the result.
+#: Cells that compute modulo a power of two, so that operands matter only up to the width of the result.
 _MODULAR = {"$add", "$sub", "$mul", "$neg"}
 _SYMMETRIC = {"and", "or", "xor", "$add", "$mul", "$eq", "$ne"}
-#: Parameters that say nothing about the function, given its operands.
+#: Parameters that do not change the function of given operands.
 _WIDTHS = {"A_WIDTH", "B_WIDTH", "Y_WIDTH", "A_SIGNED", "B_SIGNED", "WIDTH", "S_WIDTH"}
 
 
 class Terms:
-    """Bits of netlists as numbered terms; the same number is the same function of the inputs.
+    """Bits of netlists as numbered terms. The same number means the same function of the inputs.
 
-    Registers are transparent: a term is what the netlist computes with every register replaced by a wire. Constants,
-    repeated operands, operand widths and the order of operands of symmetric cells are normalised; apart from that, two
-    terms are the same only if they are built alike. Terms of several netlists can be compared if they were made here.
+    Registers are transparent: a term describes the netlist with every register replaced by a wire. These are
+    normalised: constants, repeated operands, operand widths, and the order of operands of symmetric cells. Apart from
+    that, two terms are the same only if their structure is the same. Terms of several netlists can be compared if the
+    same object made them.
     """
 
     FALSE, TRUE = 0, 1
@@ -172,11 +174,11 @@ class Terms:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def known(self, *key):
-        """The number of a term that there is already, or None."""
+        """The number of an existing term, or None."""
         return self._numbers.get(key)
 
     def keys(self):
-        """What each term is, by number. A term's parts have lower numbers."""
+        """Definition of each term, by number. The parts of a term have lower numbers than the term."""
         return list(self._numbers)
 
     # Gates ------------------------------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ class Terms:
         return a if a == b else self.number("mux", select, a, b)
 
     def _weighted_sum(self, bits, weights, width):
-        """The sum of ``bits[n] * 2**weights[n]``, modulo ``2**width``: the same in any order."""
+        """The sum of ``bits[n] * 2**weights[n]``, modulo ``2**width``. It does not depend on the order of the bits."""
         total, terms = 0, {}
         for bit, weight in zip(bits, weights, strict=True):
             if bit == 1:
@@ -227,7 +229,7 @@ class Terms:
     def outputs(self, netlist, rename=lambda port, position: (port, position)):
         """Terms of every output, as a dict of port to list.
 
-        ``rename(port, position)`` is what an input's bit is called: bits called the same are the same.
+        ``rename(port, position)`` gives the name of an input's bit. Bits with the same name are the same bit.
         """
         known = {bit: self.number("input", *rename(port, position))
                  for port, bits in netlist.inputs.items() for position, bit in enumerate(bits)}
@@ -235,7 +237,7 @@ class Terms:
         return {port: [values[bit] for bit in bits] for port, bits in netlist.outputs.items()}
 
     def values(self, netlist, wanted, known):
-        """Terms of the bits ``wanted`` and of all that they depend on; ``known``: of the bits where this ends."""
+        """Terms of the bits ``wanted`` and of all bits that they depend on, up to the bits with terms ``known``."""
         values = {"0": 0, "1": 1, "x": self.number("undefined"), "z": self.number("undefined"),
                   **known}
         for bit in wanted:
@@ -290,7 +292,7 @@ class Terms:
         if kind == WEIGHTED_SUM:
             weights = [int(cell.parameters[f"w{n}"], 2) for n in range(len(operand["i"]))]
             total = self._weighted_sum(operand["i"], weights, len(cell.outputs["o"].bits))
-            # Which rows have this sum is not said: each time others.
+            # The individual rows with this sum are unknown, so each cell gets new terms for them.
             rows = [self.number("unspecified", len(self._numbers)) for _ in cell.outputs["opaque"].bits]
             return {"o": total, "opaque": rows}
 
@@ -307,7 +309,7 @@ class Terms:
         elif kind == "$pmux":
             result = operand["A"]
             for n, select in reversed(list(enumerate(operand["S"]))):
-                # At most one select is 1: a chain of multiplexers comes to the same.
+                # At most one select is 1, so a chain of multiplexers is equivalent.
                 result = [self.mux(select, a, b)
                           for a, b in zip(result, operand["B"][n * width:(n + 1) * width], strict=True)]
         elif kind in ("$reduce_or", "$reduce_bool", "$reduce_and"):
@@ -350,7 +352,7 @@ class Terms:
 
 
 def _trimmed(bits):
-    """Without zeros at the top."""
+    """The bits without zeros at the top."""
     bits = list(bits)
     while bits and bits[-1] == 0:
         bits.pop()

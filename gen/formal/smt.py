@@ -1,10 +1,10 @@
 """Proof of an operator against the SMT-LIB theory of floating-point numbers, for every operand.
 
-The specification is a formula of SMT-LIB's theory FloatingPoint, which restates IEEE 754: it shares nothing with the
-hardware, nor with the models in NumPy. Yosys writes the combinational operator as functions of bit vectors, and z3
-searches for operands for which the formula is false. One query covers all operands.
+The specification is a formula of SMT-LIB's theory FloatingPoint, which restates IEEE 754. It shares nothing with the
+hardware, nor with the models in NumPy. Yosys writes the combinational operator as functions of bit vectors. z3 searches
+for operands for which the formula is false. One query covers all operands.
 
-Bits and numbers differ in one point: the theory has a single NaN. :func:`is_number` demands the canonical one.
+Bits and numbers differ in one point: the theory has a single NaN. :func:`is_number` demands the canonical NaN.
 """
 
 import importlib.util
@@ -34,22 +34,22 @@ _YOSYS_S = 600
 
 
 def sort(fmt):
-    """Sort of a format's numbers."""
+    """SMT-LIB sort of a format's numbers."""
     return f"(_ FloatingPoint {fmt.exponent_bits} {fmt.precision})"
 
 
 def number(bits, fmt):
-    """The number that a bit vector is."""
+    """The number that a bit vector encodes."""
     return f"((_ to_fp {fmt.exponent_bits} {fmt.precision}) {bits})"
 
 
 def constant(value, width):
-    """A bit vector."""
+    """A bit vector with a constant value."""
     return f"(_ bv{value} {width})"
 
 
 def is_number(bits, value, fmt):
-    """Whether ``bits`` are the number ``value``; -0 is not +0, and NaN must be the canonical one."""
+    """Whether ``bits`` encode the number ``value``. -0 is not +0, and NaN must be the canonical NaN."""
     return f"(and (= {number(bits, fmt)} {value}) (=> (fp.isNaN {value}) (= {bits} {constant(fmt.nan, fmt.width)})))"
 
 
@@ -65,13 +65,13 @@ def flushed(value, fmt):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of :func:`prove_operator`; true in a condition if proved.
+    """Outcome of :func:`prove_operator`. It is true in a condition if the operator is proved.
 
     Attributes
     ----------
     name : str
     status : str
-        ``"proved"``: the specification holds for all operands; ``"counterexample"``: it does not for ``values``;
+        ``"proved"``: the specification holds for all operands. ``"counterexample"``: it does not hold for ``values``.
         ``"unknown"``: the solver gave no answer in time; ``detail`` says why.
     values : dict of str to int
         Operands and results of the counterexample, as bits.
@@ -103,12 +103,12 @@ def prove_operator(function, operands, specification, options=None, *, name=None
     function : operator
     operands : mapping of name to :class:`FloatFormat`, shape or width
     specification : callable
-        Called with the names of the results as positional arguments and of the operands as keyword arguments; each is an
-        SMT-LIB term, a bit vector. Returns the formula.
+        It gets the results as positional arguments and the operands as keyword arguments. Each is an SMT-LIB term, a
+        bit vector. It returns the formula.
     options : dict
         Further arguments of ``function``.
     timeout_s : float
-        For the solver.
+        Time limit of the solver.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def prove_operator(function, operands, specification, options=None, *, name=None
 
 
 def prove_operators(questions, *, timeout_s=300):
-    """Several proofs with one run of Yosys.
+    """Prove several operators with one run of Yosys.
 
     Parameters
     ----------
@@ -162,11 +162,11 @@ def prove_operators(questions, *, timeout_s=300):
 
 
 def query(netlist, ports, operands, specification):
-    """The question to a solver, as a text of SMT-LIB; ``unsat`` is a proof."""
+    """The SMT-LIB text of a question to a solver. The answer ``unsat`` is a proof."""
     lines = ["(set-logic ALL)", netlist, "(declare-const state |top_s|)"]
     for port in ports:
         read = f"(|top_n {port.name}| state)"
-        if len(port) == 1:  # for Yosys a truth value
+        if len(port) == 1:  # Yosys makes it a truth value
             read = f"(ite {read} #b1 #b0)"
         lines += [f"(declare-const {port.name} (_ BitVec {len(port)}))", f"(assert (= {port.name} {read}))"]
     results = [port.name for port in ports[len(operands):]]

@@ -1,13 +1,13 @@
-"""What the operators must compute, in SMT-LIB's theory of floating-point numbers.
+"""Specifications of the operators in SMT-LIB's theory of floating-point numbers.
 
 Each function is named after an operator and returns the operands and the specification that
 :func:`~.smt.prove_operator` takes::
 
     prove_operator(add, *specifications.add(FP16), {"fmt": FP16})
 
-The theory rounds and counts as IEEE 754 says; what it leaves open is said here. With ``flush_to_zero`` subnormal operands
-count as zeros, and a result that is below the normal range before rounding is a zero. Where "before rounding" needs the
-exact value it is computed in a format wide enough to hold it, or to hold it on the right side of the border.
+The theory rounds and computes as IEEE 754 says. This module defines the rest. With ``flush_to_zero`` subnormal operands
+count as zeros, and a result that is below the normal range before rounding is a zero. If "before rounding" needs the
+exact value, a wider format holds this value, or at least holds it on the right side of the border.
 """
 
 from .smt import constant, flushed, is_number, number
@@ -64,8 +64,9 @@ def multiply(fmt, *, flush_to_zero=False):
 
 
 def add(fmt, *, subtract=False, flush_to_zero=False):
-    """A sum below the normal range is exact: flushing the rounded one is flushing before rounding."""
-    # z3 adds only where the precision is not below the exponent's bits: such formats are added exactly, and rounded.
+    """A sum below the normal range is exact, so flushing after rounding equals flushing before rounding."""
+    # z3 adds only if the precision is at least the number of exponent bits. Other formats are added exactly and
+    # rounded.
     sort = fmt.exponent_bits + 1, (1 << fmt.exponent_bits) + fmt.precision
     exactly = fmt.exponent_bits > fmt.precision
 
@@ -81,9 +82,9 @@ def add(fmt, *, subtract=False, flush_to_zero=False):
 
 
 def fma(fmt, *, acc=None):
-    """``a b + c``, ``c`` and the result in ``acc``.
+    """``a b + c``, with ``c`` and the result in ``acc``.
 
-    For a wider ``acc`` all is computed in a sort that holds both formats, wide enough for the product to be exact.
+    For a wider ``acc``, a sort that contains both formats is used. It is wide enough for an exact product.
     """
     acc = acc or fmt
     exponent_bits = max(fmt.exponent_bits + 2, acc.exponent_bits)
@@ -102,7 +103,7 @@ def fma(fmt, *, acc=None):
 
 
 def divide(fmt, *, flush_to_zero=False):
-    # A quotient of two significands of p bits is either a power of two or off it by 2**-2p of itself at least.
+    # A quotient of two significands of p bits is a power of two, or its relative distance to one is at least 2**-2p.
     sort = fmt.exponent_bits + 2, 2 * fmt.precision + 3
 
     def formula(result, a, b):
@@ -125,7 +126,7 @@ def square_root(fmt, *, flush_to_zero=False):
 
 
 def compare(fmt, *, flush_to_zero=False):
-    """IEEE 754's four relations, of which one holds."""
+    """The four relations of IEEE 754. Exactly one of them holds."""
     def formula(less, equal, greater, unordered, a, b):
         x, y = (_read(n, fmt, flush_to_zero) for n in (a, b))
         wanted = {less: f"(fp.lt {x} {y})", equal: f"(fp.eq {x} {y})", greater: f"(fp.gt {x} {y})",
@@ -136,7 +137,7 @@ def compare(fmt, *, flush_to_zero=False):
 
 
 def _extreme(fmt, order, zero, flush_to_zero):
-    """The operand that comes first in ``order``; of two zeros one for which ``zero`` holds, if there is one."""
+    """The operand that comes first in ``order``. If both are zeros, one for which ``zero`` holds, if there is one."""
     def formula(result, a, b):
         x, y = (_read(n, fmt, flush_to_zero) for n in (a, b))
         zeros = f"(and (fp.isZero {x}) (fp.isZero {y}))"
@@ -147,12 +148,12 @@ def _extreme(fmt, order, zero, flush_to_zero):
 
 
 def maximum(fmt, *, flush_to_zero=False):
-    """IEEE 754-2019 maximumNumber: a NaN is ignored, two give NaN, and -0 is less than +0."""
+    """IEEE 754-2019 maximumNumber: one NaN is ignored, two NaNs give NaN, and -0 is less than +0."""
     return _extreme(fmt, "fp.gt", "fp.isPositive", flush_to_zero)
 
 
 def minimum(fmt, *, flush_to_zero=False):
-    """IEEE 754-2019 minimumNumber: the same."""
+    """IEEE 754-2019 minimumNumber, with the same rules as :func:`maximum`."""
     return _extreme(fmt, "fp.lt", "fp.isNegative", flush_to_zero)
 
 
@@ -167,7 +168,7 @@ def convert(source, target, *, flush_to_zero=False):
 
 
 def to_integer(fmt, width, signed, *, flush_to_zero=False):
-    """To nearest, ties to even; beyond the range the nearest integer in it, and for NaN the largest."""
+    """To nearest, ties to even. Beyond the range it is the nearest integer in the range, and for NaN the largest."""
     low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
     sort = max(fmt.exponent_bits, (width + 2).bit_length() + 1), max(fmt.precision, width + 1)
 
@@ -184,7 +185,7 @@ def to_integer(fmt, width, signed, *, flush_to_zero=False):
 
 
 def from_integer(fmt, width, signed):
-    """``width``: of the operand, which the operator takes as a signed or unsigned value."""
+    """``width`` is the width of the operand. The operator takes it as a signed or unsigned value."""
     from amaranth.hdl import Shape
 
     def formula(result, a):

@@ -1,21 +1,20 @@
 """Proof that a fused operator does not depend on the order of its lanes.
 
-A SAT solver can't tell that a sum of sixteen products is the same in another order. The proof goes in three steps, each
-checked on what the generator builds:
+A SAT solver can't show that a sum of sixteen products is the same in another order. The proof has three steps, each
+checked on the output of the generator:
 
-1. :func:`prove_compressor`: the two rows that a tree of full and half adders leaves have the sum of all bits that go
-   in, modulo a power of two. The sum of the rows is a linear form in bits of the netlist; from the last adder to the
-   first, ``sum + 2 carry`` is replaced by the sum of the adder's inputs, for adders found in the netlist by their
-   gates. The proof is found if the bits that went in are left, each with its weight.
-2. :func:`prove_adder`: the carry-propagate adder adds, by SMT.
-3. With each compressor tree and its adder replaced by a cell that stands for the sum of its inputs by weight, the results
-   are turned into terms in which the order of the inputs of such cells, and of gates of any number of inputs, does not
-   count.
-   Exchanging lanes 0 and 1, and moving all lanes by one place, must leave the terms of the results as they are. These
-   two permutations generate all others.
+1. :func:`prove_compressor`: a tree of full and half adders leaves two rows. Their sum equals the sum of all input bits,
+   modulo a power of two. The sum of the rows is a linear form in bits of the netlist. Adders are found in the netlist
+   by their gates. From the last adder to the first, the sum of the adder's inputs replaces ``sum + 2 carry``. The proof
+   is found if only the input bits remain, each with its weight.
+2. :func:`prove_adder`: SMT shows that the carry-propagate adder adds.
+3. A cell for the weighted sum of its inputs replaces each compressor tree with its adder. The results become terms that
+   do not depend on the order of the inputs of such cells. Nor do they depend on the order of the inputs of gates.
+   Exchanging lanes 0 and 1, and moving all lanes by one place, must not change the terms of the results. These two
+   permutations generate all others.
 
-The third step compares terms: it can fail for an operator that is symmetric in a way it does not see, but not succeed
-for one that is not.
+The third step compares terms. It can fail for an operator whose symmetry it does not see. It cannot succeed for an
+operator that is not symmetric.
 """
 
 import sys
@@ -34,15 +33,15 @@ __all__ = ["SymmetryProof", "prove_adder", "prove_compressor", "prove_lane_order
 
 @dataclass(frozen=True)
 class SymmetryProof:
-    """Outcome of :func:`prove_lane_order`; true in a condition if proved.
+    """Outcome of :func:`prove_lane_order`. It is true in a condition if the order is proved.
 
     Attributes
     ----------
     name : str
     lanes, compressors, adders : int
-        Lanes, and different compressor trees and adders proved.
+        Number of lanes, and of different compressor trees and adders proved.
     failing : str
-        What could not be shown; empty if proved.
+        The fact that could not be shown; empty if proved.
     """
 
     name: str
@@ -63,23 +62,25 @@ class SymmetryProof:
 
 
 def _free(m, heights, name="column"):
-    """A word of free bits for each column, and its bits."""
+    """A word of free bits for each column, and the bits of the words."""
     words = [Signal(height, name=f"{name}_{k}") if height else Const(0, 0) for k, height in enumerate(heights)]
     return [w for w in words if isinstance(w, Signal)], [list(word) if len(word) else [] for word in words]
 
 
 def prove_compressor(compress, columns, **options):
-    """Whether the rows that ``compress(p, columns, **options)`` returns have the sum of the columns, modulo 2**columns.
+    """Check that the rows that ``compress(p, columns, **options)`` returns have the sum of the columns.
+
+    The check is modulo 2 to the power of the number of columns.
 
     Parameters
     ----------
     compress : callable, see :func:`~..arith.bits.compress`
     columns : list of list of (bit or anything, arrival)
-        The arrivals are those of the tree to be proved; free bits take the place of its bits.
+        The arrivals must equal the arrivals of the tree to be proved. Free bits replace its bits.
 
     Returns
     -------
-    str: what could not be shown; empty if proved.
+    str: the fact that could not be shown; empty if proved.
     """
     m, size = Module(), len(columns)
     ports, bits = _free(m, [len(column) for column in columns])
@@ -122,7 +123,7 @@ def _add(form, term, value, modulus):
 
 
 def _without_adders(terms, form, modulus):
-    """The same linear form of bits, in terms of what goes into the adders that its bits come out of."""
+    """The same linear form, with inputs of adders in place of their outputs."""
     keys, half = terms.keys(), modulus >> 1
     adders = []  # sum, carry (0 if there is none), inputs
     for total, key in enumerate(keys):
@@ -137,7 +138,7 @@ def _without_adders(terms, form, modulus):
                 if both is not None and through is not None:
                     if carry := terms.known("or", min(both, through), max(both, through)):
                         adders.append((total, carry, (a, b, third)))
-    # From the last adder to the first. An adder's outputs need not both be there yet when one of them is.
+    # From the last adder to the first. One output of an adder may appear in the form before the other one does.
     adders.sort(reverse=True)
     replaced = True
     while replaced:
@@ -153,7 +154,7 @@ def _without_adders(terms, form, modulus):
             else:
                 left.append((total, carry, inputs))
         adders = left
-    # What is left of inverters: 1 - x.
+    # Replace remaining inverters by 1 - x.
     for term in sorted(form, reverse=True):
         if keys[term][0] == "not":
             weight = form.pop(term)
@@ -166,7 +167,9 @@ def _without_adders(terms, form, modulus):
 
 
 def prove_adders(add_rows, calls, *, timeout_s=120):
-    """Whether ``add_rows(m, columns, **options)`` is the sum of the columns, for each ``(columns, options)`` of ``calls``.
+    """Check that ``add_rows(m, columns, **options)`` is the sum of the columns, for each tuple of ``calls``.
+
+    A tuple is ``(columns, options)``.
 
     Returns
     -------
@@ -204,7 +207,7 @@ def prove_adders(add_rows, calls, *, timeout_s=120):
 
 
 def _plain(function):
-    """As an operator without registers."""
+    """The function as an operator without registers."""
     def build(m, *operands, depth=0):
         return function(m, *operands)
 
@@ -212,7 +215,7 @@ def _plain(function):
 
 
 def prove_adder(add_rows, columns, options=None, *, timeout_s=120):
-    """One adder: see :func:`prove_adders`. Returns a :class:`Verdict`."""
+    """Check one adder, see :func:`prove_adders`. Returns a :class:`Verdict`."""
     (verdict,) = prove_adders(add_rows, [(columns, options or {})], timeout_s=timeout_s)
     return verdict
 
@@ -228,7 +231,7 @@ def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=1
     function : operator
         Its module may use :func:`~..arith.bits.compress` and :func:`~..arith.bits.add_rows` under these names.
     operands : mapping of name to width, or to a list of widths: the operands with a value for each lane
-        All lists must be of the same length; they are permuted together.
+        All lists must have the same length. They are permuted together.
     options : dict
         Further arguments of ``function``.
 
@@ -284,7 +287,7 @@ def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=1
 
 @contextmanager
 def _recorded(module, trees, adders):
-    """Note the compressor trees and adders that a generator builds: one of each shape."""
+    """Record the compressor trees and adders that a generator builds, one of each shape."""
     compress, add_rows = module.compress, module.add_rows
 
     def shape(columns):
@@ -309,11 +312,11 @@ def _recorded(module, trees, adders):
 
 @contextmanager
 def _abstracted(module):
-    """In place of a compressor tree and the adder behind it a cell that is their sum.
+    """Replace a compressor tree and the adder behind it by a cell that gives their sum.
 
-    The adder may be one of several blocks, each of which takes the carry of the one below: its bits are those of the sum.
-    The rows between tree and adder, and the carries between blocks, are signals of which nothing is known, so that nothing
-    can be proved if they go elsewhere.
+    The adder may be one of several blocks. Each block takes the carry of the block below, and its bits are bits of the
+    sum. The rows between tree and adder, and the carries between blocks, become unknown signals. So the proof fails if
+    other logic uses them.
     """
     add_rows, totals = module.add_rows, []
 

@@ -12,14 +12,15 @@ __all__ = ["BankedMemory"]
 
 
 class BankedMemory(wiring.Component):
-    """Memory with a write and a read port, in banks of which each has every ``banks``-th row.
+    """Memory with a write port and a read port, divided into banks. Each bank has every ``banks``-th row.
 
-    Timing: ``read_data`` is there in the clock after ``read_en``: the access of a bank and a selection of one of them.
+    Timing: ``read_data`` is valid in the clock after ``read_en``. It takes the access of a bank and a selection among
+    the banks.
 
     Parameters
     ----------
     width, depth : :class:`int`
-        Bits of a row, and rows.
+        Bits of a row; number of rows.
     banks : :class:`int`
 
     Members
@@ -27,7 +28,7 @@ class BankedMemory(wiring.Component):
     write_en, write_addr, write_data : ``In``
         Row to be written at the next edge.
     read_en, read_addr : ``In``
-        Row to be read at the next edge. If it is written in the same clock, what is read is unspecified.
+        Row to be read at the next edge. If the same row is written in this clock, the data read are unspecified.
     read_data : ``Out(width)``
         The row that was read last.
     """

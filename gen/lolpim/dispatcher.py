@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""LoL-PIM's dispatcher: programs for a memory's commands, with loops counted by tokens and rows looked up in a table."""
+"""LoL-PIM's dispatcher: executes programs of memory commands. Token counts set loop counts; a table maps rows."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from .sequencer import ItemKind, LoopSequencer, item_layout
 __all__ = ["DpaDispatcher"]
 
 
-#: Bits of an index that are multiplied with a stride in a clock; the products of its parts are added up in the next.
+#: Bits of a part of an index. One clock multiplies all parts by the stride, the next one adds the products.
 PART = 7
 
 
@@ -36,11 +36,11 @@ class _State(NamedTuple):
 
     Attributes
     ----------
-    slots, layer, layers : what the host has written
+    slots, layer, layers : values that the host has written
     en : the pipeline moves
-    busy, failed : a run has not had its ``done``; the last one failed
-    stopping, kill : the host has asked for an end; the run is over
-    releasing, release_slot : entries of this slot are being invalidated
+    busy, failed : a run has not sent its ``done``; the last run failed
+    stopping, kill : the host has requested a stop; the run is over
+    releasing, release_slot : table entries of a released slot are being invalidated; number of the slot
     """
 
     slots: data.View
@@ -60,14 +60,14 @@ class _State(NamedTuple):
 
 
 class _Write(NamedTuple):
-    """A write of the host: it is done now, its address and data, what it is.
+    """A write of the host.
 
     Attributes
     ----------
-    does : it is done in this clock
-    index, written : address within its kind, data
-    is_entry, is_word : of the table; of the command buffer
-    release, begin, refused : a slot is released, a run begins, or may not begin
+    does : the write takes place in this clock
+    index, written : address among the addresses of its kind; data
+    is_entry, is_word : it writes the table; it writes the command buffer
+    release, begin, refused : it releases a slot; it starts a run; it may not start a run
     done_out : queue of messages to the host
     """
 
@@ -83,14 +83,14 @@ class _Write(NamedTuple):
 
 
 class _Release(NamedTuple):
-    """The entry that is invalidated, if ``clears``."""
+    """The table entry that is invalidated, if ``clears`` is 1."""
 
     clears: Signal
     entry: Signal
 
 
 class _Stage(NamedTuple):
-    """A line in the pipeline: whether there is one, its head and its operands as they are so far."""
+    """A line in the pipeline: whether there is one, its head, and its operands as computed so far."""
 
     valid: Signal
     line: data.View
@@ -98,7 +98,7 @@ class _Stage(NamedTuple):
 
 
 class _Owner(NamedTuple):
-    """The request whose virtual row it is: its name, its first entry of the table, and how many."""
+    """The request that owns a virtual row: its name, its first table entry, and its number of entries."""
 
     request: Signal
     base: Signal
@@ -106,7 +106,7 @@ class _Owner(NamedTuple):
 
 
 class _Pipeline:
-    """Makes the stages that a line goes through; all of them move with ``en``."""
+    """Creates the pipeline stages of a line. All stages move with ``en``."""
 
     _HEAD = ("kind", "code", "line", "op", "virtual")
 
@@ -118,7 +118,7 @@ class _Pipeline:
         self._operands = data.StructLayout(encoding.operands)
 
     def stage(self, name, before, valid=None, *, keep=True):
-        """Registers for a line behind ``before``; of the operands only with ``keep``."""
+        """Registers for a line, behind stage ``before``. Only with ``keep`` they include the operands."""
         m = self.m
         is_there, there = Signal(name=f"{name}_valid"), Signal(self._head, name=name)
         kept = Signal(self._operands, name=f"{name}_operands")
@@ -134,15 +134,15 @@ class _Pipeline:
 class DpaDispatcher(wiring.Component):
     """Executes programs of its command buffer for the requests of its configuration.
 
-    The host writes programs, requests and the Va2Pa table, at any time, and starts a run: a program from a line on, for a
-    slot of the configuration. Every line is decoded in a clock; its loops take no clock of their own. A command's operands
-    are its own plus what its modifiers say; a virtual row is looked up in the table. At the end of a run, which may be an
-    error, and when all its commands have been taken, ``done`` has a message. Nothing behind an error is issued, everything
-    before it is; the host then clears it.
+    The host writes programs, requests and the Va2Pa table at any time. It starts a run: a program from a given line on,
+    for a slot of the configuration. The unit decodes one line per clock. Loops take no clocks of their own. The
+    modifiers of a command add to its operands. The table maps virtual rows to physical rows. A run ends with its
+    program or with an error. When all commands of the run have been taken, ``done`` sends a message. The unit issues
+    all commands before an error, and no commands behind it. The host then clears the error.
 
-    Timing: one command per clock, ``latency`` cycles after the start. A loop with a count of 0 takes two clocks; a command
-    with more loops and modifiers than a line has prefix words takes further lines, a clock each. Any stall of ``command``
-    stops all of it, in the same state.
+    Timing: one command per clock; the first follows the start after the cycles in ``latency``. A loop with a count of 0
+    takes two clocks. A command with more loops and modifiers than a line has prefix words needs further lines, one
+    clock each. A stall of ``command`` stops the whole unit without a change of state.
 
     The functional model is ``bankside.models.lolpim.dispatcher``.
 
@@ -159,9 +159,10 @@ class DpaDispatcher(wiring.Component):
     command : ``Out(stream.Signature(payload(config.command_layout)))``
         Commands.
     done : ``Out(stream.Signature(payload(config.done_layout)))``
-        Ends of runs.
+        Messages at the end of runs.
     status : ``Out(3)``
-        Registers: a run is under way; an error is to be cleared; a released slot's entries are being invalidated.
+        Three registers: a run is in progress; an error is not cleared yet; entries of a released slot are being
+        invalidated.
     """
 
     def __init__(self, config):
@@ -176,7 +177,7 @@ class DpaDispatcher(wiring.Component):
 
     @property
     def latency(self):
-        """Cycles between events of a unit at rest, with all streams ready."""
+        """Cycles between events of an idle unit, with all streams ready."""
         return {"start_to_command": 17, "end_to_done": 2}
 
     def elaborate(self, platform):
@@ -197,7 +198,7 @@ class DpaDispatcher(wiring.Component):
         return m
 
     def _memories(self, m):
-        """The command buffer, the Va2Pa table, and the sequencer that reads the one."""
+        """The command buffer, the sequencer that reads it, and the Va2Pa table."""
         config = self._config
         m.submodules.sequencer = sequencer = LoopSequencer(config)
         m.submodules.buffer = buffer = Memory(shape=32 * config.line_words, depth=config.lines, init=[])
@@ -206,7 +207,7 @@ class DpaDispatcher(wiring.Component):
         return _Memories(sequencer, buffer_write, buffer_read, table)
 
     def _state(self):
-        """Registers that the host writes, and those that say how far a run is."""
+        """Registers that the host writes, and registers of the state of a run."""
         config = self._config
         slots = Signal(data.ArrayLayout(slot_layout(config), config.slots), init=[{"tokens": -1}] * config.slots)
         layer, layers = Signal(config.layer_bits), Signal(config.layer_bits)
@@ -220,7 +221,7 @@ class DpaDispatcher(wiring.Component):
     # ---- Host ---------------------------------------------------------------------------------------------------------
 
     def _host(self, m, sequencer, state):
-        """A write of the host: what it is, and whether it can be done now. Starts runs."""
+        """Decode a write of the host, and decide whether it can take place now. Starts runs."""
         config = self._config
         low = config.address_bits - 2
         m.submodules.host_in = host_in = StreamRegister(payload(config.host_layout))
@@ -232,8 +233,8 @@ class DpaDispatcher(wiring.Component):
         is_register, is_entry, is_word = (write.p.address[low:] == kind for kind in range(3))
         names = {name: is_register & (index == config.host_address(name)) for name in Host}
         first, for_slot = written[:16], written[16:]
-        # A released request's entries are invalidated, one a clock. Until then nothing is written that could give them, or
-        # its slot, to another request.
+        # The entries of a released request are invalidated, one per clock. Until then, writes that could give the
+        # entries or the slot to another request wait.
         to_slot = is_register & (index < 4 * config.slots)
         release = Signal()
         begin, refused = Signal(), Signal()
@@ -271,7 +272,7 @@ class DpaDispatcher(wiring.Component):
         return _Write(does, index, written, is_entry, is_word, release, begin, refused, done_out)
 
     def _release(self, m, state, host):
-        """The entries of a released request, one a clock."""
+        """Go through the entries of a released request, one per clock."""
         config = self._config
         release_entry, release_left = Signal(config.size_bits), Signal(config.size_bits)
         with m.If(host.release):
@@ -288,7 +289,7 @@ class DpaDispatcher(wiring.Component):
         return _Release(clears, release_entry)
 
     def _write(self, m, memories, state, host, release):
-        """What is written into the table and the command buffer."""
+        """Write the table and the command buffer."""
         config, index, written = self._config, host.index, host.written
         clears, table, buffer_write = release.clears, memories.table, memories.buffer_write
         line, place = index[bits(config.line_words):], index[:bits(config.line_words)]
@@ -329,7 +330,7 @@ class DpaDispatcher(wiring.Component):
         return _Stage(decoded_valid, decoded, decoded.operands)
 
     def _products(self, m, pipeline, decoded):
-        """Products of strides and indices, in two stages: the line behind them, and each product with its target."""
+        """Multiply strides by indices, in two stages. Returns the line after them, and each product with its target."""
         encoding = self._config.encoding
         en = pipeline.en
         parted = pipeline.stage("parted", decoded)
@@ -352,10 +353,10 @@ class DpaDispatcher(wiring.Component):
         return grown, products
 
     def _operands(self, m, pipeline, grown, products, begin):
-        """Operands: their own value, the products, and those of lines before without a command."""
+        """Compute operands: own value, plus products of this line and of preceding lines without a command."""
         config, encoding = self._config, self._config.encoding
         en = pipeline.en
-        # A sum is exact: so many modifiers as a command can have do not overflow it.
+        # A sum is exact: it does not overflow with as many modifiers as a command can have.
         most = max(*encoding.operand_bits, _product_bits(config) + bits(encoding.prefix_words + 1)) + 2 + config.nesting
         changed = pipeline.stage("changed", grown)
         summed = pipeline.stage("summed", changed, changed.valid & (changed.line.kind != ItemKind.MORE), keep=False)
@@ -376,7 +377,7 @@ class DpaDispatcher(wiring.Component):
         return summed._replace(operands=summed_operands), outside
 
     def _owner(self, m, sequencer, pipeline, state, summed, outside, host):
-        """The request of a virtual row, and operands that are out of range."""
+        """Find the request that owns a virtual row, and check operands for their range."""
         config, en = self._config, pipeline.en
         whose = Signal(bits(config.slots) + 2)
         owner = Signal(slot_layout(config))
@@ -392,18 +393,18 @@ class DpaDispatcher(wiring.Component):
             m.d.sync += [owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
                          owned_size.eq(owner.size)]
             with m.If(before.kind == ItemKind.COMMAND):
-                # A request that is being released in this clock is gone.
+                # A request that is released in this clock counts as gone.
                 with m.If(before.virtual & (~owner.valid | (host.release & (whose == host.written)))):
                     m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.SLOT)]
                 with m.If(outside.any() | (~before.virtual & (summed.operands.row >> config.row_bits != 0))):
                     m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.RANGE)]
-        # So is one that is released while its command waits to be looked up: the table may soon have other rows there.
+        # The same holds for a release while its command waits for the table, which may soon have other rows there.
         with m.If(~en & host.release & line.virtual & (line.kind == ItemKind.COMMAND) & (owned_slot == host.written)):
             m.d.sync += [line.kind.eq(ItemKind.END), line.code.eq(DispatchError.SLOT)]
         return owned, _Owner(owned_request, owned_base, owned_size)
 
     def _look_up(self, m, table, pipeline, owned, owner):
-        """The table's entry of a virtual row, two stages later: the line, the entry, and the request."""
+        """Look up a virtual row in the table. Returns the line, the entry and the request, two stages later."""
         config, en = self._config, pipeline.en
         entry = Signal(config.size_bits + 1)
         read = pipeline.stage("read", owned)
@@ -418,7 +419,7 @@ class DpaDispatcher(wiring.Component):
         with m.If(en):
             m.d.sync += [
                 read_request.eq(Mux(owned.line.virtual, owner.request, 0)), found_request.eq(read_request),
-                # An entry that is written in the clock in which it is read is taken from the write.
+                # If an entry is written in the clock in which it is read, the written value is used.
                 passed.eq(table.write_en & (table.write_addr == entry)), passed_entry.eq(table.write_data),
                 looked_up.eq(Mux(passed, passed_entry, table.read_data)),
             ]
@@ -428,7 +429,7 @@ class DpaDispatcher(wiring.Component):
         return found, looked_up, found_request
 
     def _issue(self, m, sequencer, pipeline, state, host, found, looked_up, request):
-        """A command leaves, or the run ends; anything else that stands at the end of the pipeline holds all of it."""
+        """Issue a command, or end the run. While a command or an end can't leave, the whole pipeline waits."""
         config, line, done_out = self._config, found.line, host.done_out
         m.submodules.command_out = command_out = StreamRegister(payload(config.command_layout))
         wiring.connect(m, command_out=command_out.o, outside=wiring.flipped(self.command))

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Lines of the command buffer in their order, read ahead and decoded as far as they do not depend on loops."""
+"""Reads lines of the command buffer ahead, in order, and decodes all parts that do not depend on loops."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
@@ -9,7 +9,7 @@ from ...constraints.program_encoding import COMMANDS, END, MORE, OPERANDS, Dispa
 
 __all__ = ["AHEAD", "LineStream", "entry_layout", "line_layout", "loop_layout", "modifier_layout", "slot_layout"]
 
-#: Lines that a reader must have without the stream when it sends it elsewhere.
+#: Lines that a reader must have itself when it sends the stream to another line.
 AHEAD = 6
 
 
@@ -17,24 +17,24 @@ def line_layout(encoding):
     """A line of the command buffer."""
     command = data.StructLayout(encoding.command_fields)
     fill = 32 * encoding.command_words - sum(encoding.command_fields.values())
-    rest = {"fill": fill} if fill else {}  # no field of no bits: not every tool reads its Verilog
+    rest = {"fill": fill} if fill else {}  # no field of zero bits: some tools cannot read its Verilog
     return data.StructLayout({"command": command, **rest, "prefix": data.ArrayLayout(32, encoding.prefix_words)})
 
 
 def slot_layout(config):
-    """Registers of a request. ``tokens`` is one less than the number of tokens, signed."""
+    """Registers of a request. ``tokens`` is the number of tokens minus one, signed."""
     return data.StructLayout({"valid": 1, "request": config.request_bits, "tokens": signed(config.token_bits + 1),
                               "base": config.virtual_bits, "size": config.size_bits})
 
 
 def loop_layout(config):
-    """A loop that begins: its length in lines and greatest index, or why it has none."""
+    """A loop that begins: its length in lines and its largest index, or flags for the reason why it has none."""
     return data.StructLayout({"length": config.encoding.loop_fields["length"], "last": config.count_bits, "none": 1,
                               "no_slot": 1, "too_many": 1})
 
 
 def modifier_layout(encoding):
-    """A modifier's word."""
+    """The word of a modifier."""
     return data.StructLayout({**encoding.modifier_fields, "stride": signed(encoding.stride_bits)})
 
 
@@ -51,22 +51,23 @@ def entry_layout(config):
 
 
 class LineStream(wiring.Component):
-    """Reads lines one after another and decodes them: operation code, counts of loops.
+    """Reads consecutive lines and decodes them: operation code, counts of loops.
 
-    Timing: a line a clock. The line that it is sent to is there :data:`AHEAD` clocks later, and stays until it is taken.
+    Timing: one line per clock. After ``send``, the target line is ready :data:`AHEAD` clocks later, and stays until it
+    is taken.
 
     Members
     -------
     send, target : ``In``
-        Strobe: go on at line ``target``; what was read is forgotten.
+        Strobe: continue at line ``target``. Lines read so far are discarded.
     address, read, words : ``Out``, ``Out``, ``In``
         Line to be read at the next edge, if ``read``; the line that was read last.
     run_slot, tokens, owned : ``In``
-        Slot that the run was started with; of every slot the tokens, less one, and whether it holds a request.
+        Start slot of the run; for every slot the tokens minus one, and whether it holds a request.
     valid, entry : ``Out``
-        The next line. Behind the last line come others, of any content.
+        The next line. Further lines of arbitrary content follow the last line of the buffer.
     take : ``In(1)``
-        Go on; ignored while there is none.
+        Strobe: go on to the next line. It is ignored while ``valid`` is 0.
     """
 
     def __init__(self, config):
@@ -87,7 +88,7 @@ class LineStream(wiring.Component):
         value_bits = encoding.loop_fields["value"]
         by_tokens = data.StructLayout({**encoding.tokens_fields, "offset": signed(encoding.offset_bits)})
 
-        moves = Signal()                                # all stages; they wait for `spare` alone
+        moves = Signal()                                # all stages move; they wait only for `spare`
         line = Signal(len(self.target))
         active, reads = Signal(), Signal()
         m.d.comb += [self.address.eq(line), self.read.eq(moves)]
@@ -98,7 +99,7 @@ class LineStream(wiring.Component):
         with m.If(moves):
             m.d.sync += [raw_valid.eq(reads), raw.eq(self.words)]
 
-        # ---- The tokens that a loop is counted by, divided; whether there is such a command ---------------------------
+        # ---- Token counts of loops, divided; whether the command exists ----------------------------------------------
         command = raw.command
         is_end, is_more, known = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -149,7 +150,7 @@ class LineStream(wiring.Component):
                 ]
                 m.d.sync += ready.prefix[j].eq(Mux(j < part.begun, loop.as_value(), words[j]))
 
-        # ---- Out: two entries, so that nothing before them waits for `take` within a clock ----------------------------
+        # ---- Output: two entries, so that no earlier stage depends on `take` within a clock --------------------------
         spare_valid, spare = Signal(), Signal(entry_layout(config))
         m.d.comb += moves.eq(~spare_valid | ~ready_valid)
         with m.If(self.take | ~self.valid):

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A LoL-PIM module: what its dispatcher issues goes to the channels and to the hub, data between hub and channels."""
+"""A LoL-PIM module: a dispatcher sends commands to channels and a hub, which exchange data."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -17,14 +17,15 @@ __all__ = ["LolPimModule"]
 
 
 class LolPimModule(wiring.Component):
-    """A :class:`DpaDispatcher`, :class:`AimChannel` for each channel, and a :class:`PimHub`.
+    """A :class:`DpaDispatcher`, an :class:`AimChannel` for each channel, and a :class:`PimHub`.
 
-    Each command of the dispatcher goes to all that it is for: by its code to the hub, to the channels of its mask, or to
-    both, each when it is ready; the next one follows when all have it. A channel gets a command in the clock in which its
-    memory takes it, so that the memory says when commands issue. Those of neither (SYNC, EOC, GPR, CFR) are dropped.
+    The code of a command decides its receivers: the hub, the channels of its mask, or both. Each receiver takes the
+    command when it is ready. The next command follows when all receivers have it. A channel gets a command in the clock
+    in which its memory takes it. So the memory decides when commands issue. Commands without a receiver (SYNC, EOC,
+    GPR, CFR) are dropped.
 
-    Data words of the hub go to the channels, their results to the hub. The banks are outside: they are told every command
-    of their channel, and answer with column accesses in the order of the commands.
+    The hub sends data words to the channels, and the channels send results to the hub. The banks are outside the
+    module. They receive every command of their channel, and answer with column accesses in the order of the commands.
 
     The functional model is ``bankside.models.lolpim.device.ModuleModel``, equal bit for bit.
 
@@ -58,7 +59,7 @@ class LolPimModule(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles: of the dispatcher, and from its port to the memory's."""
+        """Fixed latencies in cycles: of the dispatcher, and from its command port to the memory's port."""
         return {**DpaDispatcher(self._config.dispatcher).latency, "command_to_memory": 1}
 
     def elaborate(self, platform):
@@ -75,7 +76,7 @@ class LolPimModule(wiring.Component):
         wiring.connect(m, hub.host_out, wiring.flipped(self.host_out))
         m.d.comb += self.status.eq(dispatcher.status)
 
-        # ---- Whom a command is for -----------------------------------------------------------------------------------
+        # ---- Receivers of a command ----------------------------------------------------------------------------------
         layout = payload(config.dispatcher.command_layout)
         command = dispatcher.command.p
         m.submodules.broadcast = broadcast = StreamBroadcast(layout.size, 1 + config.channels)
@@ -88,7 +89,7 @@ class LolPimModule(wiring.Component):
             return Cat(command.op == COMMANDS[name].code for name in names).any()
 
         by_mask, plain = is_op(command, CHANNEL_CODES), is_op(command, PLAIN)
-        # Commands without the operand are of one operation.
+        # Commands without the operand `opsize` do one operation.
         sent = Signal(layout)
         m.d.comb += sent.eq(command)
         with m.If(is_op(command, [name for name, code in COMMANDS.items() if "opsize" not in code.fields])):
@@ -108,13 +109,13 @@ class LolPimModule(wiring.Component):
             *(hub.command.p[name].eq(queue.o.p[name]) for name in ("op", "opsize", "gpr", "gpr1", "overlap")),
         ]
 
-        # ---- Channels: a command and its memory's go together ------------------------------------------------------------
+        # ---- Channels: a command goes to the unit and to its memory in the same clock --------------------------------
         for n, unit in enumerate(units):
             m.submodules[f"channel_{n}"] = shared(platform, unit, "channel")
             m.submodules[f"commands_{n}"] = commands = StreamRegister(layout)
             source, memory = getattr(broadcast, f"o_{n + 1}"), getattr(self, f"memory_{n}")
             given = Signal(layout, name=f"given_{n}")
-            alone = Signal(name=f"alone_{n}")    # for the memory alone
+            alone = Signal(name=f"alone_{n}")    # for the memory only
             m.d.comb += [
                 given.eq(source.payload),
                 alone.eq(is_op(given, PLAIN)),
@@ -129,7 +130,7 @@ class LolPimModule(wiring.Component):
                 unit.command.valid.eq(commands.o.valid),
                 commands.o.ready.eq(unit.command.ready),
                 *(to_unit[name].eq(taken[name]) for name in ("op", "opsize", "bank", "register")),
-                # Of WR_GB the column is the buffer's; of the others it is the row's, and the buffer has one of its own.
+                # In WR_GB, `column` is the buffer's. Otherwise `column` is the row's, and `gpr` is the buffer's column.
                 to_unit.column.eq(Mux(is_op(taken, ["WR_GB"]), taken.column, taken.gpr)),
                 to_unit.element.eq(taken.gpr1), to_unit.function.eq(taken.gpr1), to_unit.neighbour.eq(taken.gpr1),
             ]

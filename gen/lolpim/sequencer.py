@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Which line of the command buffer is decoded in which clock, and with which loop indices."""
+"""Decides which line of the command buffer is decoded in which clock, and with which loop indices."""
 
 from typing import NamedTuple
 
@@ -16,18 +16,18 @@ __all__ = ["ItemKind", "LoopSequencer", "item_layout"]
 
 
 def _sooner(place):
-    """A place in a body, of which those behind the lines that are kept are one."""
+    """A place in a body. All places behind the kept lines count as one place."""
     return Mux(place > AHEAD, AHEAD + 1, place)
 
 
 class ItemKind:
-    """What a decoded line is."""
+    """Kinds of decoded lines."""
 
-    COMMAND, MORE, END = range(3)   # END: of the run, by its program or by an error
+    COMMAND, MORE, END = range(3)   # END: end of the run, by its program or by an error
 
 
 def item_layout(config):
-    """A decoded line: its command, and the modifiers that are in use with the values of their indices."""
+    """A decoded line: its command, and its used modifiers with the values of their indices."""
     encoding = config.encoding
     modifier = data.StructLayout({"valid": 1, "target": encoding.modifier_fields["target"],
                                   "stride": signed(encoding.stride_bits),
@@ -41,18 +41,18 @@ def item_layout(config):
 
 
 class _Place(NamedTuple):
-    """Where the run is.
+    """Position of the run.
 
     Attributes
     ----------
-    line : that is decoded
-    fetched, now : ``now`` is that line
-    passing, pass_end : the line is in a loop that is left out, which ends there
-    annul : the line ends a loop that was left out; only the loops around it matter
-    base, skip : loops around the first loop of the line; loops of the line that are open already
-    depth : loops that are open, ``base + skip``
-    idle : nothing of the line is decoded
-    loops, heads : by level
+    line : number of the line to decode
+    fetched, now : whether ``now`` has the content of that line; its content
+    passing, pass_end : the line is in a skipped loop; last line of this loop
+    annul : the line ends a skipped loop; only the loops around that loop matter
+    base, skip : loops around the first loop of the line; loops of the line that are already open
+    depth : number of open loops, ``base + skip``
+    idle : the line is not decoded
+    loops, heads : state of the loop, and its kept lines, by level
     """
 
     line: Signal
@@ -70,7 +70,7 @@ class _Place(NamedTuple):
 
 
 class _Sampled(NamedTuple):
-    """What is sampled at the start. ``newest``: of the run's request, number of its newest token."""
+    """Values sampled at the start. ``newest`` is the number of the newest token of the run's request."""
 
     tokens: data.View
     owned: Signal
@@ -81,8 +81,15 @@ class _Sampled(NamedTuple):
 
 
 class _Begin(NamedTuple):
-    """A level at this line: whether a loop begins, the loop once the line is decoded, where it ends, whether it is one
-    line, whether it has no iteration, and what is wrong with it."""
+    """A level at the current line.
+
+    Attributes
+    ----------
+    opening, loop : a loop begins; state of the loop after this line is decoded
+    end, single : last line of the loop; the loop has one line
+    nothing : the loop has no iteration
+    fault : error code of the loop
+    """
 
     opening: Signal
     loop: data.View
@@ -93,13 +100,14 @@ class _Begin(NamedTuple):
 
 
 class _LeftOut(NamedTuple):
-    """Loops of the line that are not entered.
+    """Loops of the line that are skipped, and errors.
 
     Attributes
     ----------
-    left_out, end, base, is_line : the first with nothing to do, its end, its level, whether it is one line
-    trouble : what is wrong with the first that is at fault
-    within, deep : loops that the command is in; more than there are levels
+    left_out : a loop of the line has no iteration
+    end, base, is_line : end and level of the first such loop; whether it has one line
+    trouble : error code of the first loop with an error
+    within, deep : number of loops around the command; whether it exceeds the number of levels
     """
 
     left_out: Signal
@@ -112,7 +120,7 @@ class _LeftOut(NamedTuple):
 
 
 class _Modifiers(NamedTuple):
-    """A bit for each modifier: wrong; by the layer; by the newest token."""
+    """One bit per modifier: it is wrong; its index is the layer; its index is the newest token."""
 
     wrong: Signal
     by_layer: Signal
@@ -120,14 +128,14 @@ class _Modifiers(NamedTuple):
 
 
 class _Next(NamedTuple):
-    """Where it goes on.
+    """The next line.
 
     Attributes
     ----------
     line, base, skip : as in :class:`_Place`
-    back : by level, the loop that begins anew
-    heads_first : by level, its first line, which it keeps, comes next
-    follows : the line behind this one comes next
+    back : by level, whether the loop starts a new iteration
+    heads_first : by level, whether the loop's first line, which it keeps, comes next
+    follows : the line behind the current one comes next
     """
 
     line: Signal
@@ -139,41 +147,43 @@ class _Next(NamedTuple):
 
 
 class LoopSequencer(wiring.Component):
-    """Walks through a program: a line in every clock, whatever loops begin with it, end with it or begin anew.
+    """Walks through a program: one line per clock, whatever loops begin, end or start a new iteration at the line.
 
-    A loop whose count is 0 is passed over, its lines a clock each, and takes at least two clocks: one for the line that it
-    begins with, one for the loops that end where it does. A line without a command (``MORE``) takes a clock as any other.
+    A loop with a count of 0 is skipped. This takes one clock per line of the loop, and at least two clocks. The first
+    is for the first line of the loop, the second for the loops that end with it. A line without a command (``MORE``)
+    takes one clock like any other line.
 
-    Lines come ready decoded from a :class:`LineStream`, which reads them in their order and is :data:`AHEAD` clocks behind
-    when it is sent elsewhere. So each open loop keeps the first ``AHEAD`` lines of its body. A loop that begins anew goes
-    on with these; if its body is longer, the stream is sent to the line behind them at the same time, and has it when they
-    are used up. The stream stands at the first line that no open loop keeps.
+    A :class:`LineStream` reads lines in order and decodes them. When it is sent to another line, it needs :data:`AHEAD`
+    clocks. So each open loop keeps the first ``AHEAD`` lines of its body, and a new iteration begins with these lines.
+    If the body is longer, the stream is sent to the line behind them at the same time. It has this line when the kept
+    lines are used up. The stream stands at the first line that no open loop keeps.
 
     Members
     -------
     en : ``In(1)``
-        Otherwise nothing moves but lines that are read ahead.
+        The sequencer moves. If 0, only reading ahead continues.
     start, first, slot : ``In``
-        Strobe: begin at line ``first`` for the slot. Only while ``running`` is 0; does not wait for ``en``.
+        Strobe: begin at line ``first`` for the slot. It is allowed only while ``running`` is 0. It does not wait for
+        ``en``.
     stop : ``In(1)``
-        The line that would be decoded next ends the run instead.
+        The next line to be decoded ends the run instead.
     kill : ``In(1)``
-        Strobe: the run is over, whatever is under way.
+        Strobe: the run is over at once.
     running : ``Out(1)``
         The end of the run has not been decoded.
     run_slot : ``Out``
-        Slot that the run was started with.
+        Start slot of the run.
     slots : ``In``
         Configuration, an array of :func:`slot_layout`.
     layer, layers : ``In``
-        Current layer and number of layers; these, the numbers of tokens and which slots hold a request are sampled at the
-        start.
+        Current layer and number of layers. They are sampled at the start, as are the token counts, and which slots hold
+        a request.
     address, read : ``Out``
         Line to be read at the next edge, if ``read``.
     words : ``In``
         Line that was read last.
     valid, item : ``Out``
-        Decoded line, to be taken at the edge with ``en``.
+        Decoded line. It is taken at the edge with ``en``.
     """
 
     def __init__(self, config):
@@ -210,7 +220,7 @@ class LoopSequencer(wiring.Component):
         return m
 
     def _place(self, m):
-        """Registers that say where the run is; what they begin with is written at the start."""
+        """Registers of the position of the run. The start of a run writes their initial values."""
         config = self._config
         levels, prefixes, lines = config.nesting, config.encoding.prefix_words, config.lines
 
@@ -223,8 +233,8 @@ class LoopSequencer(wiring.Component):
         skip = Signal(range(prefixes + 1))
         depth = Signal(range(levels + prefixes + 1))
         m.d.comb += depth.eq(base + skip)
-        # `kept` of the first lines of the body are in `heads`; `place` is where the line behind the current one is in the
-        # body, `resume` the first line that is never kept, `places` those of the second line in the bodies around.
+        # `heads` holds the first `kept` lines of the body. `place` is the next line's place in the body. `resume` is
+        # the first line that is never kept. `places` are the places of the second line in the bodies around.
         loops = [Signal(data.StructLayout({
             "line": range(lines + 1), "base": range(levels + 1), "skip": range(prefixes + 1), "end": range(lines),
             "last": config.count_bits, "index": config.count_bits, "final": 1, "long": 1,
@@ -234,7 +244,7 @@ class LoopSequencer(wiring.Component):
         return _Place(line, fetched, now, passing, pass_end, annul, base, skip, depth, annul | passing, loops, heads)
 
     def _sampled_at_start(self, m):
-        """What the host writes for the next run while this one is under way does not change it."""
+        """Sample the configuration at the start. Later writes of the host do not change the current run."""
         config = self._config
         tokens = Signal(data.ArrayLayout(signed(config.token_bits + 1), config.slots))
         owned = Signal(config.slots)
@@ -252,7 +262,7 @@ class LoopSequencer(wiring.Component):
         return _Sampled(tokens, owned, layer, layers, newest, has_newest)
 
     def _stream(self, m, run):
-        """The lines in their order; ``send`` and ``take`` are driven by what follows."""
+        """The stream of lines. Other methods drive ``send`` and ``take``."""
         m.submodules.stream = stream = LineStream(self._config)
         m.d.comb += [
             self.address.eq(stream.address),
@@ -265,7 +275,7 @@ class LoopSequencer(wiring.Component):
         return stream
 
     def _header_code(self, m, place):
-        """What is wrong with the line by itself."""
+        """Error code of the line itself, without its loops and modifiers."""
         header = Signal(4)
         with m.If(place.line >= self._config.lines):
             m.d.comb += header.eq(DispatchError.BEYOND)
@@ -274,17 +284,17 @@ class LoopSequencer(wiring.Component):
         return header
 
     def _loops_that_begin(self, m, place):
-        """The loops of the line: level k is the loop word k - base. A list of :class:`_Begin` by level."""
+        """Loops that begin at the line: a list of :class:`_Begin` by level. The loop word of level k is k - base."""
         levels, lines = self._config.nesting, self._config.lines
         begin = []
-        around = lines  # end of the loop around
+        around = lines  # end of the enclosing loop
         for k in range(levels):
             begin.append(self._loop_that_begins(m, k, place, begin, around))
             around = Mux(begin[k].opening, begin[k].end, Mux(k < place.depth, place.loops[k].end, lines))
         return begin
 
     def _loop_that_begins(self, m, k, place, outside, around):
-        """Level ``k``, inside of those in ``outside``, of which the innermost ends at line ``around``."""
+        """Level ``k`` inside the levels ``outside``. The innermost enclosing loop ends at line ``around``."""
         config = self._config
         levels, prefixes, lines = config.nesting, config.encoding.prefix_words, config.lines
         line, now, base, loops = place.line, place.now, place.base, place.loops
@@ -311,9 +321,9 @@ class LoopSequencer(wiring.Component):
             m.d.comb += fault.eq(DispatchError.SLOT)
         with m.Elif(word.too_many):
             m.d.comb += fault.eq(DispatchError.COUNT)
-        # The loop as it is once this line is decoded.
+        # State of the loop after this line is decoded.
         new = Signal.like(loops[k], name=f"new_{k}")
-        later = Signal(name=f"later_{k}")  # nothing of the line is left for its iterations
+        later = Signal(name=f"later_{k}")  # its iterations need nothing of this line
         m.d.comb += [
             later.eq(now.is_more & (now.changed == 0) & (number == now.begun - 1) & ~single),
             new.eq(loops[k]),
@@ -328,8 +338,10 @@ class LoopSequencer(wiring.Component):
         return _Begin(opening, new, end, single, word.none, fault)
 
     def _left_out(self, m, place, begin):
-        """The first loop that is at fault or has nothing to do keeps the line from being decoded any further. Where it goes
-        on after a fault does not matter, so the next line does not wait for what finds faults."""
+        """Find the first loop with an error or without iterations. It ends the decoding of the line.
+
+        The next line after an error does not matter, so it does not depend on the logic that finds errors.
+        """
         levels, prefixes, lines = self._config.nesting, self._config.encoding.prefix_words, self._config.lines
         base = place.base
         trouble = Signal(4)
@@ -372,7 +384,7 @@ class LoopSequencer(wiring.Component):
         return _Modifiers(wrong, by_layer, by_newest)
 
     def _decoded(self, m, place, run, header, out, modifiers):
-        """What becomes of the line: the item, and whether it ends the run."""
+        """The item made from the line, and whether it ends the run."""
         idle, now = place.idle, place.now
         code = Signal(4)
         with m.If(self.stop):
@@ -410,8 +422,11 @@ class LoopSequencer(wiring.Component):
         return ends
 
     def _loops_that_end(self, m, place, begin, out):
-        """The innermost loop that ends here and has an iteration left begins anew (``back``); it goes on within the
-        innermost that does not end here (``stay``)."""
+        """Loops that end at this line.
+
+        The innermost loop that ends here and has an iteration left starts a new iteration (``back``). The run continues
+        within the innermost loop that does not end here (``stay``).
+        """
         levels, annul, loops = self._config.nesting, place.annul, place.loops
         open_levels = Signal.like(out.within)
         m.d.comb += open_levels.eq(Mux(annul, place.depth, out.within))
@@ -432,8 +447,11 @@ class LoopSequencer(wiring.Component):
         return back, stay
 
     def _next_line(self, m, place, begin, out, back, stay):
-        """A loop that begins anew goes on with the line that it begins with, which may be this one. Any other is the one
-        behind this."""
+        """Find the next line.
+
+        A new iteration continues with the first line of its loop, which may be this line. In all other cases the line
+        behind this one is next.
+        """
         levels, annul, loops = self._config.nesting, place.annul, place.loops
         line, base, skip, passing = place.line, place.base, place.skip, place.passing
         again, heads_first = Signal(), Signal(levels)
@@ -472,7 +490,7 @@ class LoopSequencer(wiring.Component):
         return kept, behind
 
     def _read_on(self, m, stream, place, ends, after, kept):
-        """The stream gives the line behind, if no loop keeps it, and is sent behind the lines that are kept."""
+        """Take the next line from the stream if no loop keeps it. Send the stream to the line behind the kept lines."""
         m.d.comb += stream.take.eq(self.en & self.running & Mux(place.fetched, after.follows & ~kept & ~ends, 1))
         with m.If(self.en & self.running & place.fetched & ~ends):
             for k, loop in enumerate(place.loops):
@@ -482,7 +500,7 @@ class LoopSequencer(wiring.Component):
             m.d.comb += [stream.send.eq(1), stream.target.eq(self.first)]
 
     def _advance(self, m, stream, place, begin, out, ends, after, kept, behind):
-        """The step to the next line."""
+        """Step to the next line."""
         now, annul, passing = place.now, place.annul, place.passing
         with m.If(self.en & self.running & ~place.fetched):
             m.d.sync += [place.fetched.eq(stream.valid), now.eq(stream.entry)]
@@ -509,14 +527,14 @@ class LoopSequencer(wiring.Component):
             m.d.sync += self.running.eq(0)
 
     def _advance_loop(self, m, k, place, begin, out, after):
-        """The registers of level ``k`` in a step to the next line."""
+        """Update the registers of level ``k`` in a step to the next line."""
         loops, heads_first = place.loops, after.heads_first
         loop = Signal.like(loops[k], name=f"is_{k}")
         opening = begin.opening & ~place.idle
         m.d.comb += loop.eq(loops[k])
         with m.If(opening):
             m.d.comb += loop.eq(begin.loop)
-        # The line is kept, if it is one of the first of the body.
+        # Keep the line if it is among the first lines of the body.
         for n in range(AHEAD):
             with m.If(((k < place.depth) | opening) & (loop.place == n + 1)):
                 m.d.sync += place.heads[k][n].eq(place.now)

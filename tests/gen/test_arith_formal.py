@@ -385,7 +385,7 @@ class FreeRunning(StreamOperator):
 
 
 @pytest.mark.parametrize("kind, failing", [
-    (EarlyStage, "differs from that of the reference in enable of stage 1"),
+    (EarlyStage, "differs from the reference in enable of stage 1"),
     (FreeRunning, "does not keep its value while its stage is not free"),
 ])
 def test_wrong_control_is_found(kind, failing):
