@@ -1,4 +1,4 @@
-"""One attention layer on AttAcc's HBM: what ``bankside eval attacc --layer`` answers."""
+"""One attention layer on AttAcc's HBM: the result of ``bankside eval attacc --layer``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .sources import note_sources
 
 __all__ = ["SIMULATOR", "evaluate_layer", "layer_text"]
 
-#: Quirks that are on if nothing else is asked for, so that cycles are those of the public simulator.
+#: Quirks that are on by default, so that cycles equal the public simulator's.
 SIMULATOR = "attacc-simulator"
 
 
@@ -19,7 +19,7 @@ def evaluate_layer(system: str, *, tokens: int | None, heads_per_stack: int | No
                    trace: str | None = None) -> dict[str, Any]:
     """Cycles, time and commands of the layer on one stack; ``quirks`` is a name or ``none``.
 
-    Raises :exc:`ConfigError` for another system, what is missing, and what does not fit.
+    Raises :exc:`ConfigError` for another system, a missing option, or a layer that does not fit.
     """
     from bankside.models.attacc import AttentionLayer, LayerTimer
 
@@ -53,7 +53,7 @@ def layer_text(r: dict[str, Any]) -> str:
     layer = r["layer"]
     what = (f"attacc, one attention layer on one stack: {layer['tokens']} tokens, {layer['heads_per_stack']} heads, "
             f"head dimension {layer['head_dim']}, {layer['bytes']} bytes, placement {layer['placement']}")
-    quirks = (f"as the public simulator does it ({r['quirks']}); without its defects: --quirks none" if r["quirks"]
+    quirks = (f"as in the public simulator ({r['quirks']}); --quirks none leaves out its defects" if r["quirks"]
               else "without the public simulator's defects")
     rows = [("time", f"{r['cycles']} cycles, {r['time_ns'] / 1e3:.3f} us"),
             ("memory", f"{r['memory']}, power limit {'on' if r['power_limit'] else 'off'}"),

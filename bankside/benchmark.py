@@ -15,7 +15,7 @@ __all__ = ["run"]
 
 
 def run(log: Callable[[str], None]) -> dict[str, Any]:
-    """Measure; one line per figure on standard output (``--json``: the same as data)."""
+    """Measure and print one line per figure on standard output (``--json``: the same as data)."""
     rows: list[dict[str, Any]] = []
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
                            ("operators", _operators), ("timing engine", _timing),
@@ -118,7 +118,7 @@ def _timing() -> list[tuple[str, float, str]]:
 
 
 def _requests() -> list[tuple[str, float, str]]:
-    """From the trace file to the answer."""
+    """Requests per second, from the trace file to the result."""
     import tempfile
     from pathlib import Path
 
@@ -145,7 +145,7 @@ def _requests() -> list[tuple[str, float, str]]:
 
 
 def _traces() -> list[tuple[str, float, str]]:
-    """Lines of traces in a second, read and timed; what is looked up within a trace is, what was before it is not."""
+    """Lines of traces read and timed in a second. Results are reused within a trace, but not from before it."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -179,7 +179,7 @@ _CENT = {"llama-2-7b": (8, (1, 2, 4, 8)), "llama-2-13b": (16, (1, 2, 4, 5, 10, 2
 
 
 def _blocks() -> list[tuple[str, float, str]]:
-    """Programs of blocks on AiM channels, their construction included."""
+    """Time of block programs on AiM channels, their construction included."""
     from bankside.models.cent import BlockMapping, block_program
     from bankside.models.llm import load_model
     from bankside.models.memory.aim import FrontEnd
@@ -232,8 +232,8 @@ def _evaluation() -> list[tuple[str, float, str]]:
 
 
 def _decode_step() -> list[tuple[str, float, str]]:
-    """A step of PAM: activations, importance, times of the tiers, moves, new tokens. Nothing without the records that its
-    times rest on."""
+    """A step of PAM: activations, importance, times of the tiers, moves, new tokens. It measures nothing without the
+    records of its times."""
     import numpy as np
 
     from bankside.models.llm import load_model

@@ -38,7 +38,7 @@ def block_diagram(unit: Unit, preset: str) -> str:
     """SVG of the unit with this preset: inputs on the left, outputs on the right, parts inside.
 
     A stream is a thick line, a signal a thin one. Cells below a line are the fields of the payload with their bits, the
-    lowest first. Ports that are alike but for their number are one line.
+    lowest first. Ports that differ in their number only are one line.
     """
     config = unit.presets[preset]
     found = [_block(port, count) for port, count in port_rows(config.ports())]

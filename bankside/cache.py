@@ -1,4 +1,4 @@
-"""What lies in the cache folder, and how it is made smaller. Everything there can be made again, but for records."""
+"""Contents of the cache folder, and their removal. Everything there except records can be made again."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bankside.cosim.build import ALIVE
 
 __all__ = ["PARTS", "cache_text", "contents", "prune"]
 
-#: Folders of the cache, and what they hold.
+#: Folders of the cache, and their contents.
 PARTS = {
     "verilog": "generated Verilog",
     "models": "simulators made by Verilator",
-    "synthesis": "circuits mapped to cells",
+    "synthesis": "netlists of library cells",
     "formal": "proofs",
-    "runs": "simulations at work",
+    "runs": "running simulations",
     "list": "the text of bankside list",
-    "tools": "what other tools keep: Yosys as machine code, fonts",
+    "tools": "files of other tools: Yosys as machine code, fonts",
     "records": "measurement records; never pruned",
 }
 
-#: Seconds since its last use before which nothing is removed: a process may be about to use it. A simulation reads its
+#: Seconds since the last use before which nothing is removed: a process may be about to use it. A simulation reads its
 #: folder when it begins and writes there when it ends.
 LEAST_AGE_S, LEAST_AGE_OF_A_RUN_S = 3600.0, 86400.0
 
@@ -72,8 +72,8 @@ def contents() -> dict[str, Any]:
 
 
 def prune(days: float) -> dict[str, Any]:
-    """Remove what nobody used for ``days`` days. Records, what was used within the last hour, simulations of the last day
-    and models that a process builds stay.
+    """Remove entries that were not used for ``days`` days. Records, entries used within the last hour, simulations of
+    the last day and models that a process builds stay.
 
     Returns the keys of :func:`contents` afterwards with ``removed_entries`` and ``removed_bytes``.
     """

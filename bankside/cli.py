@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The command ``bankside``. Heavy modules are imported by the subcommands that need them.
+"""The command ``bankside``. Subcommands import the heavy modules that they need.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 a check failed, 2 usage or
 configuration, 3 a tool is missing, 130 interrupted.
@@ -39,14 +39,16 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Defaults where there is one to tell."""
+    """Help texts with the default, if there is one to show."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        return action.help if action.default in (None, False, []) else super()._get_help_string(action)
+        unset = action.default in (None, False, []) or isinstance(action.default, tuple) or not action.option_strings
+        switch = action.nargs == 0 and not isinstance(action, argparse.BooleanOptionalAction)
+        return action.help if unset or switch else super()._get_help_string(action)
 
 
 class _Commands(argparse.HelpFormatter):
-    """Commands beside what they do: argparse forgets their indent, so that the longest name would not fit."""
+    """Commands beside their summaries. argparse forgets the commands' indent, so the longest name would not fit."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -126,7 +128,7 @@ def entry() -> None:
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser of these words; the arguments of other commands than theirs are left out."""
+    """The parser of these words; it has arguments for their command only."""
     parser = _Parser(prog="bankside", description="Hardware beside memory for LLM decoding: generate, co-simulate, "
                      "synthesise, and evaluate a server built from it.", formatter_class=_Commands)
     parser.add_argument("--version", action="version", version=f"bankside {__version__}")
@@ -139,7 +141,7 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         if name in words or not words:
             fill(sub)
         sub.add_argument("--max-file-mib", metavar="MIB", type=positive,
-                         help="most MiB that a file which is read may have, in place of the bound of its kind")
+                         help="largest file to read, in MiB, in place of the bound of its kind")
     return parser
 
 
@@ -151,7 +153,7 @@ def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _check_page(arguments: argparse.Namespace) -> None:
-    """Tell at once, before a long command, if its page can't be written."""
+    """Fail at once, before a long command, if its page can't be written."""
     file = getattr(arguments, "html", None)
     if file is not None:
         from pathlib import Path
@@ -181,14 +183,14 @@ def log(text: str) -> None:
 
 
 def _selection_arguments(parser: argparse.ArgumentParser, several: bool = False, target: str = "") -> None:
-    """``target``: what may stand in place of the unit, for a command that tells them apart itself."""
+    """``target``: alternatives to the unit, for a command that tells them apart itself."""
     parser.add_argument("target" if target else "unit", metavar=f"UNIT|{target}" if target else "UNIT",
                         help="unit (see bankside list)" + (", or a pattern of names: 'fp-*'" if several else ""))
     parser.add_argument("--preset", metavar="P", help="published configuration to start from; the unit's first by default")
     parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
                         help="one configuration key; may be repeated")
-    for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "which of a unit's designs"),
+    for key, values in (("format", "number format: fp16, bf16, fp32 or eEmF"), ("variant", "design of the unit"),
                         ("buffering", "aim-channel, programs for AiM devices: single or ping-pong"),
                         ("registers", "aim-channel: 2, 32, ...")):
         parser.add_argument(f"--{key}", metavar=key[0].upper(), dest="sets", action="append",
@@ -206,7 +208,7 @@ def _json_argument(parser: argparse.ArgumentParser, page: bool = False) -> None:
     """``page``: the command makes an HTML page too."""
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     if page:
-        parser.add_argument("--html", metavar="FILE", help="write the result as a page, beside what is printed")
+        parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page too")
 
 
 def _changes_argument(parser: argparse.ArgumentParser) -> None:
@@ -240,7 +242,7 @@ def natural(text: str) -> int:
 
 
 def queries(text: str) -> int:
-    """A group of queries, far above that of any model."""
+    """Queries of a group; the limit is far above the group of any model."""
     return _whole(text, 1, 4096)
 
 
@@ -280,7 +282,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
             if not check.found:
                 print(f"         {'':<14} fix: {check.fix}")
         print(f"cache    {kept['size_bytes'] / 2**20:.0f} MiB in {kept['folder']} (bankside cache)")
-        print("everything that is needed is there" if not missing else f"{len(missing)} missing")
+        print("everything that Bankside needs is installed" if not missing else f"{len(missing)} missing")
     return 3 if missing else 0
 
 
@@ -346,7 +348,7 @@ def _gen(arguments: argparse.Namespace) -> int:
     if _dry_run(arguments, selection):
         return 0
     folder = arguments.output or os.path.join("out", "gen", f"{selection.unit.name}-{selection.label}")
-    write_files(folder, {})  # tells at once if it can't be written
+    write_files(folder, {})  # fails at once if it can't be written
     paths = write_files(folder, generated_files(selection, arguments.name))
     if arguments.json:
         emit(arguments, {**describe(selection, arguments.name), "files": [str(p) for p in paths]})
@@ -360,13 +362,13 @@ def _gen(arguments: argparse.Namespace) -> int:
 
 
 def _sim_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the workload are the unit's where the command names one, else those of all units."""
+    """The options of the workload are the unit's if the command names one, else the options of all units."""
     from .registry import UNITS
 
     _selection_arguments(parser)
     named = UNITS.get(next((word for word in getattr(parser, "words", ()) if word in UNITS), ""))
-    group = parser.add_argument_group(f"what the bench of {named.name} simulates" if named else
-                                      "what is simulated (bankside sim UNIT --help: the unit's own, with defaults)")
+    group = parser.add_argument_group(f"workload of {named.name}" if named else
+                                      "workload (bankside sim UNIT --help shows the unit's options and defaults)")
     mine = named.workload.options() if named else {}
     others: dict[str, Any] = {}
     for unit in UNITS.values():
@@ -420,7 +422,8 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
     which.add_argument("--liberty", metavar="FILE", help="Liberty file")
-    parser.add_argument("--effort", choices=("area", "balanced", "speed"), default="balanced", help="what mapping aims at")
+    parser.add_argument("--effort", choices=("area", "balanced", "speed"), default="balanced",
+                        help="aim of technology mapping")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -448,7 +451,7 @@ def _synth(arguments: argparse.Namespace) -> int:
 
 
 def _synth_all(arguments: argparse.Namespace) -> int:
-    """Every preset (or the one that is named) of all units whose names match: a row each."""
+    """Every preset (or the named one) of all units whose names match: a row each."""
     import fnmatch
 
     from .measure import synthesise
@@ -482,7 +485,7 @@ def _synth_all(arguments: argparse.Namespace) -> int:
 
 
 def cycles_window(text: str) -> tuple[int, int | None]:
-    """``FIRST:LAST``, either of which may be left out."""
+    """``FIRST:LAST``; either number may be left out."""
     first, colon, last = text.partition(":")
     if not colon:
         raise argparse.ArgumentTypeError(f"must be FIRST:LAST, not '{text[:40]}'")
@@ -497,7 +500,7 @@ def channel_numbers(text: str) -> tuple[int, ...]:
     return tuple(_whole(part, 0, 61) for part in text.split(","))
 
 
-#: Options of ``time`` that only a unit, a system or a file has; the command tells if another is given one.
+#: Options of ``time`` that only a unit, a system or a file has; with another target they are an error.
 TIME_ONLY: dict[str, tuple[str, ...]] = {
     "unit": ("preset", "config", "head_dim", "queries", "dry_run"), "system": ("devices", "stage"), "file": ("mapping",),
 }
@@ -505,12 +508,12 @@ TIME_ONLY: dict[str, tuple[str, ...]] = {
 
 def _time_arguments(parser: argparse.ArgumentParser) -> None:
     _selection_arguments(parser, target="FILE|SYSTEM:MODEL")
-    parser.add_argument("--memory", metavar="M", help="memory; the one that is usual for what is timed by default")
-    parser.add_argument("--quirks", metavar="Q", help="do as this simulator does, its defects included")
-    parser.add_argument("--refresh", action="store_true", help="with refresh")
-    parser.add_argument("--no-power-limit", action="store_true", help="without the power limit on all-bank commands")
+    parser.add_argument("--memory", metavar="M", help="memory; by default the usual one for the target")
+    parser.add_argument("--quirks", metavar="Q", help="reproduce this simulator, its defects included")
+    parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
+    parser.add_argument("--no-power-limit", action="store_true", help="lift the power limit on all-bank commands")
     parser.add_argument("--tokens", metavar="N", type=natural, help="unit: tokens in each bank; system: tokens in the KV "
-                        "cache (default: 512); file: tokens of the request, for programs that count by them")
+                        "cache (default: 512); file: tokens of the request, for programs whose loops depend on them")
     parser.add_argument("--head-dim", metavar="D", type=positive, help="unit: head dimension (default: 128)")
     parser.add_argument("--queries", metavar="Q", type=queries,
                         help="unit: queries that share the keys and values (default: 1)")
@@ -518,9 +521,9 @@ def _time_arguments(parser: argparse.ArgumentParser) -> None:
                         "plain requests")
     parser.add_argument("--devices", metavar="N", type=positive, help="system: devices that share a matrix (default: 1)")
     parser.add_argument("--stage", metavar="NAME", help="system: only this stage of a block")
-    parser.add_argument("--mapping", metavar="ORDER", help="file: parts of an address of plain requests, high to low")
-    parser.add_argument("--timeline", metavar="FILE", help="write what issued when, for ui.perfetto.dev")
-    parser.add_argument("--picture", metavar="FILE", help="the same as a picture (.png, .svg or .pdf)")
+    parser.add_argument("--mapping", metavar="ORDER", help="file: order of address parts in plain requests, high to low")
+    parser.add_argument("--timeline", metavar="FILE", help="write the issue time of every command, for ui.perfetto.dev")
+    parser.add_argument("--picture", metavar="FILE", help="write the timeline as a picture (.png, .svg or .pdf)")
     parser.add_argument("--timeline-cycles", metavar="FIRST:LAST", type=cycles_window, default=(0, None),
                         help="cycles that timeline and picture show (default: all)")
     parser.add_argument("--timeline-channels", metavar="N,N", type=channel_numbers,
@@ -575,13 +578,13 @@ def _time(arguments: argparse.Namespace) -> int:
 
 
 def _warn_of_end(result: dict[str, Any]) -> None:
-    """Tell if a timeline does not show all cycles."""
+    """Warn if a timeline does not show all cycles."""
     from .envelope import warn
 
     shown = result["timeline"]
     if shown and shown["truncated"]:
-        warn(f"the timeline ends with cycle {shown['last_cycle']} of {result['cycles']}: its {shown['slices']} slices are "
-             "as many as a viewer takes; --timeline-cycles shows others")
+        warn(f"the timeline ends with cycle {shown['last_cycle']} of {result['cycles']}: viewers take no more than its "
+             f"{shown['slices']} slices; --timeline-cycles selects other cycles")
 
 
 def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
@@ -615,14 +618,15 @@ def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
 EVAL_LAYER: dict[str, dict[str, Any]] = {
     "--tokens": {"metavar": "L", "type": positive, "help": "tokens of K and V"},
     "--heads-per-stack": {"metavar": "N", "type": positive, "help": "heads on the stack"},
-    "--placement": {"metavar": "P", "help": "where the units are: bank, bank-group or buffer (default: bank)"},
+    "--placement": {"metavar": "P", "help": "place of the units: bank, bank-group or buffer (default: bank)"},
     "--power-limit": {"action": argparse.BooleanOptionalAction,
                       "help": "whether the memory's power limit holds (default: yes)"},
-    "--bytes": {"metavar": "B", "type": positive, "dest": "element_bytes", "help": "of an element: 1 or 2 (default: 2)"},
+    "--bytes": {"metavar": "B", "type": positive, "dest": "element_bytes",
+                "help": "bytes of an element: 1 or 2 (default: 2)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "head dimension (default: 128)"},
-    "--quirks": {"metavar": "Q", "help": "attacc-simulator (the default) does as the public simulator, defects included; "
-                 "none does without them"},
-    "--trace": {"metavar": "FILE", "help": "write the layer as a trace of that simulator"},
+    "--quirks": {"metavar": "Q", "help": "attacc-simulator (the default) reproduces the public simulator with its "
+                 "defects; none leaves the defects out"},
+    "--trace": {"metavar": "FILE", "help": "write the layer as a trace for the public simulator"},
 }
 
 
@@ -636,8 +640,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
                         help="tokens to generate; the context grows by one with each (default: 1)")
     parser.add_argument("--instances", metavar="I", type=positive, help="copies of the system that share the batch "
                         "(default: 1)")
-    parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decoding in steady state with requests of a "
-                        "workload, as many as there is room for")
+    parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decode in steady state, with the memory full "
+                        "of requests of a workload")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
@@ -655,7 +659,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     if arguments.layer:
         if arguments.model is not None:
-            raise ConfigError("a layer has no --model: its shape is given by --tokens, --heads-per-stack and --head-dim")
+            raise ConfigError("a layer has no --model: --tokens, --heads-per-stack and --head-dim give its shape")
         from .attention import evaluate_layer, layer_text
 
         timed = evaluate_layer(arguments.system, **{"tokens": None, "heads_per_stack": None, **given})
@@ -680,7 +684,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     if arguments.workload is not None:
         for name, value in load.items():
             if value is not None:
-                raise ConfigError(f"--{name.replace('_', '-')} goes without --workload, which has its own")
+                raise ConfigError(f"--{name.replace('_', '-')} can't be combined with --workload, which has its own")
         with steps() as tell:
             result = evaluate_workload(arguments.system, arguments.model, arguments.workload, **common, progress=tell)
     else:
@@ -731,18 +735,20 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
                       help="workload by name, its description (YAML), or a file of requests")
     work.add_argument("--format", metavar="F",
                       help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given")
-    work.add_argument("--requests", metavar="N", type=positive, help="requests to draw (1000), or at most to read (all)")
-    work.add_argument("--output-tokens", metavar="N", type=positive, default=128, help="for files without outputs")
-    work.add_argument("--rate", metavar="R", type=_not_negative, help="arrivals per second, 0: all at once; those of the "
-                      "workload by default, all at once if it has none")
+    work.add_argument("--requests", metavar="N", type=positive,
+                      help="requests to draw (1000), or most requests to read (all)")
+    work.add_argument("--output-tokens", metavar="N", type=positive, default=128,
+                      help="output tokens of requests in files without outputs")
+    work.add_argument("--rate", metavar="R", type=_not_negative, help="arrivals per second, 0: all at once; by default the "
+                      "workload's arrivals, or all at once if it has none")
     work.add_argument("--burstiness", metavar="CV", type=_not_negative,
                       help="coefficient of variation of the times between arrivals (default: 1, Poisson)")
     work.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of lengths and arrivals")
     how = parser.add_argument_group("scheduling")
     how.add_argument("--batch-limit", metavar="B", type=positive,
-                     help="requests of an instance in work at once (default: 256; 65536 with --search batch)")
+                     help="most requests in work at once in an instance (default: 256; 65536 with --search batch)")
     how.add_argument("--token-budget", metavar="N", type=positive, default=8192,
-                     help="tokens of an iteration with prefill")
+                     help="most tokens of an iteration with prefill")
     how.add_argument("--chunked", action="store_true", help="prefill in pieces, beside decoding")
     how.add_argument("--preemption", metavar="P", default="recompute", help="recompute or reserve")
     how.add_argument("--instances", metavar="I", type=positive, default=1, help="copies of the system")
@@ -750,18 +756,20 @@ def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--fast", metavar="TOLERANCE", type=_above_zero,
                      help="interpolate decode steps, each within this relative error (0.01)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--slo", metavar="MS", type=_above_zero, help="time per output token that counts as met")
-    limits.add_argument("--ttft-slo", metavar="MS", type=_above_zero, help="time to first token that counts as met")
+    limits.add_argument("--slo", metavar="MS", type=_above_zero, help="limit for the time per output token")
+    limits.add_argument("--ttft-slo", metavar="MS", type=_above_zero, help="limit for the time to first token")
     limits.add_argument("--search", choices=("batch", "rate"),
                         help="find the largest batch or arrival rate that meets --slo")
-    limits.add_argument("--slo-percentile", metavar="P", type=_above_zero, default=99, help="of TPOT, for --search")
+    limits.add_argument("--slo-percentile", metavar="P", type=_above_zero, default=99,
+                        help="percentile of TPOT for --search")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
-    parser.add_argument("--csv", metavar="FILE", help="a row for each request, columns of LLMServingSim")
-    parser.add_argument("--plot", metavar="FILE", help="picture (.png, .svg or .pdf)")
-    parser.add_argument("--timeline", metavar="FILE", help="iterations and requests, for ui.perfetto.dev")
-    parser.add_argument("--write-requests", metavar="FILE", help="the requests themselves (.jsonl, .csv as vidur, or .tsv)")
+    parser.add_argument("--csv", metavar="FILE", help="write a row for each request, with the columns of LLMServingSim")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture (.png, .svg or .pdf)")
+    parser.add_argument("--timeline", metavar="FILE", help="write iterations and requests, for ui.perfetto.dev")
+    parser.add_argument("--write-requests", metavar="FILE",
+                        help="write the requests themselves (.jsonl, .csv as vidur, or .tsv)")
     _json_argument(parser, page=True)
 
 
@@ -775,7 +783,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     if a.slo_percentile > 100:
         raise ConfigError(f"--slo-percentile must be at most 100, not {a.slo_percentile:g}")
     if a.search == "rate" and a.rate is not None:
-        raise ConfigError("--search rate chooses the rate: it goes without --rate")
+        raise ConfigError("--search rate chooses the rate: it can't be combined with --rate")
     fast = {} if a.fast is None else {"mode": "fast", "tolerance": a.fast}
     limit = a.batch_limit or (1 << 16 if a.search == "batch" else 256)
     policy = Policy(batch_limit=limit, token_budget=a.token_budget, chunked=a.chunked, preemption=a.preemption,
@@ -804,8 +812,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _repro_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", nargs="?", help="paper; --list without one tells which there are")
-    parser.add_argument("--claims", metavar="ID,...", help="only these claims; all by default")
+    parser.add_argument("paper", metavar="PAPER", nargs="?", help="paper; --list without PAPER lists all papers")
+    parser.add_argument("--claims", metavar="ID,...", help="compute only these claims; all by default")
     parser.add_argument("--list", action="store_true",
                         help="list the claims, or without PAPER the papers; compute nothing")
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
@@ -813,7 +821,7 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
     parser.add_argument("--measure-limit", metavar="S", type=positive, default=540,
-                        help="seconds for missing measurements, all together")
+                        help="most seconds for all missing measurements together")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -840,7 +848,7 @@ def _repro(arguments: argparse.Namespace) -> int:
 
         for option in ("claims", "list"):
             if getattr(arguments, option):
-                raise ConfigError(f"--figure draws its own claims: it goes without --{option}")
+                raise ConfigError(f"--figure draws its own claims: it can't be combined with --{option}")
         drawn = draw(arguments.paper, arguments.figure, arguments.output, records=arguments.records,
                      measure=arguments.measure, limit_s=arguments.measure_limit)
         page(arguments, drawn)
@@ -878,11 +886,11 @@ def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system that moves tokens between tiers (pam), or its file")
     parser.add_argument("--model", metavar="NAME|FILE", help="language model")
     _changes_argument(parser)
-    parser.add_argument("--trace", metavar="FILE", help="instead: parameters of the synthetic activations that reproduce "
+    parser.add_argument("--trace", metavar="FILE", help="instead: find parameters of synthetic activations that reproduce "
                         "an attention trace")
     parser.add_argument("--context", metavar="N", type=positive, help="tokens of each request (default: 738)")
-    parser.add_argument("--rounds", metavar="N", type=positive, help="rounds at most (default: 10)")
-    parser.add_argument("--output", metavar="FILE", help="table of ratios to write the result into, beside other models")
+    parser.add_argument("--rounds", metavar="N", type=positive, help="most rounds (default: 10)")
+    parser.add_argument("--output", metavar="FILE", help="add the result to this table of ratios")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     _records_argument(parser)
     _json_argument(parser, page=True)
@@ -896,7 +904,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     if arguments.trace is not None:
         for name in ("model", "context", "rounds", "output"):
             if getattr(arguments, name) is not None:
-                raise ConfigError(f"--trace fits activations, not ratios: it goes without --{name}")
+                raise ConfigError(f"--trace fits activations, not ratios: it can't be combined with --{name}")
         fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
         page(arguments, fitted)
         if arguments.json:
@@ -914,7 +922,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         emit(arguments, result)
     else:
-        verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; the nearest"
+        verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
         print(f"x {result['x']:g}, y {result['y']:g}: {verdict} ({result['conditions']})")
     return 0
 
@@ -925,8 +933,8 @@ def _calibrate(arguments: argparse.Namespace) -> int:
 def _record_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*", help="only units whose names match: 'pam-*'")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--make", action="store_true", help="make those that are missing, stale or refused")
-    what.add_argument("--remake", action="store_true", help="make all of them")
+    what.add_argument("--make", action="store_true", help="make the missing, stale and refused records")
+    what.add_argument("--remake", action="store_true", help="make all records again")
     what.add_argument("--check", action="store_true", help="measure again and compare: exit code 1 if anything differs")
     _records_argument(parser)
     _json_argument(parser)
@@ -954,7 +962,7 @@ def _record_inventory(arguments: argparse.Namespace) -> int:
         for one in differ:
             print(f"differs  {one['command']}  ({', '.join(one['differs'])})")
     if differ:
-        raise CheckFailed(f"{len(differ)} records differ from what is measured now; the first: {differ[0]['record']}")
+        raise CheckFailed(f"{len(differ)} records differ from new measurements; the first: {differ[0]['record']}")
     return 0
 
 
@@ -962,7 +970,7 @@ def _record_inventory(arguments: argparse.Namespace) -> int:
 
 
 def _explain_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT.json", help="what a command printed with --json")
+    parser.add_argument("result", metavar="RESULT.json", help="output of a command with --json")
     _records_argument(parser)
     _json_argument(parser)
 
@@ -987,7 +995,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _schema_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("of", metavar="COMMAND", help="a command with --json")
+    parser.add_argument("of", metavar="COMMAND", help="command that has --json")
 
 
 def _schema(arguments: argparse.Namespace) -> int:
@@ -1002,7 +1010,7 @@ def _schema(arguments: argparse.Namespace) -> int:
 
 def _cache_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prune", metavar="DAYS", type=_not_negative,
-                        help="remove what nobody used for so many days; records stay")
+                        help="remove files that were not used for this many days; records stay")
     _json_argument(parser)
 
 
@@ -1045,30 +1053,31 @@ def _columns(text: str) -> tuple[str, str]:
 
 
 def _sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="UNIT|SYSTEM", help="what is swept (see bankside list)")
+    parser.add_argument("target", metavar="UNIT|SYSTEM", help="unit or system to sweep (see bankside list)")
     parser.add_argument("axes", metavar="KEY=A,B,C", nargs="+", help="values of a key: of the unit's configuration or "
                         "workload, of the system's file, or a setting of eval or serve (context=1024,4096)")
-    parser.add_argument("--output", metavar="FILE", required=True, help="rows (.csv or .jsonl)")
-    fixed = parser.add_argument_group("what is the same in all combinations")
+    parser.add_argument("--output", metavar="FILE", required=True, help="file for the rows (.csv or .jsonl)")
+    fixed = parser.add_argument_group("settings of all combinations")
     fixed.add_argument("--preset", metavar="P", help="unit: published configuration to start from")
     fixed.add_argument("--sim", action="store_true", help="unit: co-simulate too, beside the synthesis")
     fixed.add_argument("--model", metavar="NAME|FILE", help="system: language model")
     fixed.add_argument("--context", metavar="N", type=positive, help="system: tokens in the KV cache (4096)")
     fixed.add_argument("--batch", metavar="B", type=positive, help="system: requests that decode together (16)")
     fixed.add_argument("--output-tokens", metavar="N", type=positive, help="system: tokens to generate (1)")
-    fixed.add_argument("--instances", metavar="I", type=positive, help="system: copies of it (1)")
+    fixed.add_argument("--instances", metavar="I", type=positive, help="system: copies of the system (1)")
     fixed.add_argument("--split", metavar="TPxPP", help="system: tensor and pipeline parallelism")
     fixed.add_argument("--workload", metavar="NAME|FILE", help="system: serve requests of a workload instead")
-    fixed.add_argument("--requests", metavar="N", type=positive, help="of the workload (1000)")
+    fixed.add_argument("--requests", metavar="N", type=positive, help="requests of the workload (1000)")
     fixed.add_argument("--rate", metavar="R", type=_not_negative, help="arrivals per second, 0: all at once")
-    fixed.add_argument("--batch-limit", metavar="B", type=positive, help="requests of an instance in work at once (256)")
-    fixed.add_argument("--token-budget", metavar="N", type=positive, help="tokens of an iteration with prefill (8192)")
-    fixed.add_argument("--slo", metavar="MS", type=_above_zero, help="time per output token that counts as met")
+    fixed.add_argument("--batch-limit", metavar="B", type=positive,
+                       help="most requests in work at once in an instance (256)")
+    fixed.add_argument("--token-budget", metavar="N", type=positive, help="most tokens of an iteration with prefill (8192)")
+    fixed.add_argument("--slo", metavar="MS", type=_above_zero, help="limit for the time per output token")
     parser.add_argument("--pareto", metavar="X,Y", type=_columns,
-                        help="columns of a picture, with the rows that none beats")
-    parser.add_argument("--picture", metavar="FILE", help="file of --pareto (.png, .svg or .pdf); OUTPUT.png by default")
+                        help="draw these two columns, and mark the rows that no other row beats")
+    parser.add_argument("--picture", metavar="FILE", help="file for --pareto (.png, .svg or .pdf); OUTPUT.png by default")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", metavar="N", type=positive, help="processes; as many as there are cores by default")
+    where.add_argument("--workers", metavar="N", type=positive, help="processes; one per core by default")
     where.add_argument("--dask", metavar="ADDRESS", help="Dask scheduler whose workers compute the rows")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
@@ -1143,7 +1152,7 @@ def _rtl(arguments: argparse.Namespace) -> int:
                          "tools": tool_versions()})
     elif arguments.check:
         require_same(arguments.output, differ)
-        print(f"{arguments.output}: is what the generators produce")
+        print(f"{arguments.output}: equal to the output of the generators")
     else:
         print("\n".join(written))
     require_same(arguments.output, differ)
@@ -1174,7 +1183,7 @@ def _compile_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", metavar="N", type=positive, default=4096, help="tokens of the request, the new "
                                                                                    "one included")
     parser.add_argument("--operator", metavar="OP", help="only this operator of the table")
-    parser.add_argument("--listing", action="store_true", help="the commands too")
+    parser.add_argument("--listing", action="store_true", help="print the commands too")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the words of the program for the dispatcher; "
                                                             "bankside time FILE times them")
     _records_argument(parser)
@@ -1196,29 +1205,30 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS: dict[str, tuple[str, Any, Any]] = {
-    "doctor": ("what is installed, what is missing, and the command that fixes it", _doctor_arguments, _doctor),
+    "doctor": ("check the required tools, and show the commands that install missing ones", _doctor_arguments, _doctor),
     "list": ("units, presets, systems, memories, models, workloads, libraries, formats of traces", _list_arguments, _list),
     "gen": ("write Verilog, constraints (SDC) and a JSON description of a unit", _gen_arguments, _gen),
     "sim": ("co-simulate a unit against its functional model, with real memory timing or vectors", _sim_arguments, _sim),
     "synth": ("area, cells and critical path of a unit", _synth_arguments, _synth),
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
-    "eval": ("what a server built from the units does with a language model", _eval_arguments, _eval),
-    "compile": ("a language model to programs for the memory modules of a system", _compile_arguments, _compile),
-    "serve": ("requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
-    "repro": ("what a paper claims, and our value beside each claim", _repro_arguments, _repro),
-    "sweep": ("a unit, a system or a workload at every combination of values, with a Pareto picture", _sweep_arguments,
-              _sweep),
-    "calibrate": ("ratios of importance at which the tiers of a system take equal time", _calibrate_arguments,
+    "eval": ("evaluate a server built from the units with a language model", _eval_arguments, _eval),
+    "compile": ("compile a language model to programs for the memory modules of a system", _compile_arguments, _compile),
+    "serve": ("serve requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
+    "repro": ("claims of a paper, with our value beside each claim", _repro_arguments, _repro),
+    "sweep": ("evaluate a unit, a system or a workload at every combination of values; draw a Pareto picture",
+              _sweep_arguments, _sweep),
+    "calibrate": ("find ratios of importance at which the tiers of a system take equal time", _calibrate_arguments,
                   _calibrate),
-    "demo": ("the whole loop once: generate, co-simulate, synthesise, evaluate, one page", _demo_arguments, _demo),
+    "demo": ("run the whole loop once: generate, co-simulate, synthesise, evaluate, write a page", _demo_arguments,
+             _demo),
     "rtl": ("rebuild the generated Verilog of all published configurations", _rtl_arguments, _rtl),
-    "records": ("measurement records: which the package comes with, which are missing; make or check them",
+    "records": ("list the measurement records of the package and missing ones; make or check them",
                 _record_arguments, _record_inventory),
-    "explain": ("what a result rests on, down to Verilog and memory, and what has changed since", _explain_arguments,
+    "explain": ("show the basis of a result, down to Verilog and memory, and changes since then", _explain_arguments,
                 _explain),
-    "schema": ("JSON Schema of what a command prints with --json", _schema_arguments, _schema),
-    "cache": ("what the cache folder holds; prune it", _cache_arguments, _cache),
-    "completion": ("code that lets a shell complete names and options", _completion_arguments, _completion),
+    "schema": ("JSON Schema of a command's output with --json", _schema_arguments, _schema),
+    "cache": ("show the contents of the cache folder; prune it", _cache_arguments, _cache),
+    "completion": ("code for a shell that completes names and options", _completion_arguments, _completion),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),
 }
 

@@ -1,4 +1,4 @@
-"""``bankside compile``: a model to the programs of a system's modules."""
+"""``bankside compile``: translates a model to programs for a system's modules."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["compile_result", "compile_text"]
 def compile_result(model: str, system: str, *, tokens: int, operator: str | None = None, listing: bool = False,
                    output: str | None = None, records: str | None = None,
                    changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Result of ``bankside compile --json``. With ``output`` the words of the program are written there, a line of the
-    command buffer a line, in hexadecimal as ``$readmemh`` takes them.
+    """Result of ``bankside compile --json``. With ``output``, the words of the program are written to that file, one
+    line for each line of the command buffer. They are in hexadecimal, as ``$readmemh`` takes them.
 
     Raises
     ------
     :exc:`ConfigError`
-        For an unknown model, system or operator, a system without modules, or a program that its buffers do not hold.
+        For an unknown model, system or operator, a system without modules, or a program that does not fit its buffers.
     """
     from dataclasses import asdict
 
@@ -42,7 +42,7 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     if not isinstance(loaded, LolPimSystem):
         able = ", ".join(name for name in system_names()
                          if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem))
-        raise ConfigError(f"{loaded.name} has no modules that programs are compiled for (systems that have: {able})")
+        raise ConfigError(f"{loaded.name} has no modules to compile programs for (systems with modules: {able})")
     note_sources(compile_result, type(loaded))
     not_measured: list[str] = []
     try:
@@ -72,14 +72,14 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
                 write_files(path.parent, {path.name: text})
                 result["program"]["file"] = output
         elif output is not None:
-            raise ConfigError(f"{loaded.name} has no dispatcher for the words of a program")
+            raise ConfigError(f"{loaded.name} has no dispatcher that takes the words of a program")
         else:
             result["program"] = {"listing": str(compiled.program).splitlines()}
     return result
 
 
 def compile_text(result: dict[str, Any]) -> str:
-    """The execution table, and the program if it was asked for."""
+    """The execution table, and the program on request."""
     split = result["parallelism"]
     out = [f"{result['model']} on {result['system']}, tensor {split['tensor']}, pipeline {split['pipeline']}: one layer of "
            f"{result['layers']} of a stage, one request of {result['tokens']} tokens, one module"]

@@ -1,4 +1,4 @@
-"""Completion of the command line in bash, zsh and fish: names of units, presets, systems and the rest as they are now."""
+"""Completion of the command line in bash, zsh and fish: current names of units, presets, systems and all others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def shell_code(shell: str) -> str:
-    """What the shell reads at its start: it asks the command itself whenever the user presses Tab."""
+    """Code that the shell reads at its start. It asks the command itself whenever the user presses Tab."""
     return str(argcomplete.shellcode(["bankside"], shell=shell)).strip()
 
 
@@ -28,7 +28,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 class _Names(BaseCompleter):
-    """What an argument may be; a file if nothing better is known."""
+    """Possible values of an argument; files if nothing better is known."""
 
     def __call__(self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser,
                  parsed_args: argparse.Namespace) -> Any:
@@ -53,7 +53,7 @@ def targets() -> list[str]:
     return [*UNITS, *system_names()]
 
 
-#: The names that complete an argument, by the name under which argparse keeps it: a mapping, or a function that lists them.
+#: Names that complete an argument, by its name in argparse: a mapping, or a function that lists them.
 NAMES = {
     "unit": "bankside.registry:UNITS", "target": f"{__name__}:targets",
     "system": "bankside.models.systems:system_names", "model": "bankside.models.llm:model_names",
@@ -61,7 +61,7 @@ NAMES = {
     "workload": "bankside.models.serving.workloads:workload_names", "paper": "bankside.models.papers:paper_names",
 }
 
-#: The same for what depends on the unit that the line names.
+#: The same for arguments that depend on the unit of the line.
 OF_THE_UNIT: dict[str, Callable[[Unit], Iterable[str]]] = {
     "preset": lambda unit: unit.presets, "sets": lambda unit: [f"{key}=" for key in unit.config.model_fields],
     "axes": lambda unit: [f"{key}=" for key in (*unit.config.model_fields, *unit.workload.options())],

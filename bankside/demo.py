@@ -1,4 +1,4 @@
-"""The whole loop once, on a real unit and a real model's shape: parameters to Verilog to cycles and area to a server."""
+"""The whole loop once, on a real unit and a real model's shape: parameters, Verilog, cycles and area, a server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         log(f"[{stage}/{STAGES}] {time.perf_counter() - began:5.0f} s  {text}")
 
     folder = Path(output)
-    write_files(folder, {})  # tells at once if it can't be written
+    write_files(folder, {})  # fails at once if it can't be written
     selection = select(UNIT, preset=PRESET)
 
     tell(f"generating {UNIT} {PRESET}")
@@ -102,7 +102,7 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
 
 
 def _crossover() -> dict[str, Any]:
-    """Time of a token with units and without, of both models, at all contexts that the batch fits at."""
+    """Time of a token with units and without, for both models, at all contexts at which the batch fits."""
     from bankside.constraints.errors import ConfigError
     from bankside.models.llm import load_model
 

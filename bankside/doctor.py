@@ -1,4 +1,4 @@
-"""What the tool needs, whether it is there, and the command that gets it."""
+"""Requirements of the tool, whether they are installed, and the commands that install them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Check", "examine"]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is there (``found``: its version or place) or not (``found`` empty)."""
+    """A requirement: ``found`` is its version or place, or empty if it is missing."""
 
     name: str
     found: str
@@ -29,7 +29,7 @@ class Check:
 
 
 def examine() -> list[Check]:
-    """All checks, in the order in which a user would mend them."""
+    """All checks, in the order in which a user would fix them."""
     checks = [Check("python", sys.version.split()[0] if sys.version_info >= (3, 11) else "", True, "runs everything",
                     "install Python 3.11 or newer")]
     for tool, purpose, package in (("g++", "compiles Verilated models", "g++"), ("make", "builds them", "make"),
@@ -41,7 +41,7 @@ def examine() -> list[Check]:
         checks.append(Check(package, _package(package), True, purpose, f"pip install {package}"))
     checks.append(Check("libpython", _libpython(), True, "lets cocotb start Python inside the simulator",
                         f"apt-get install libpython3.{sys.version_info.minor}"))
-    checks.append(Check("numba", _package("numba"), False, "compiles the timing engine, which is faster then",
+    checks.append(Check("numba", _package("numba"), False, "compiles the timing engine, which makes it faster",
                         "pip install numba"))
     checks.append(Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache"))
     headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")

@@ -1,4 +1,4 @@
-"""What every JSON result says beside its own keys: command, tools, inputs with their digests, notes, warnings."""
+"""Keys that every JSON result has beside its own: command, tools, inputs with their digests, notes, warnings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def collecting() -> Iterator[None]:
 
 
 def warn(text: str) -> None:
-    """Tell the user on standard error, and in the JSON result."""
+    """Warn the user on standard error and in the JSON result."""
     if _warnings:
         _warnings[-1].append(text)
     if sys.stderr is not None:  # the caller closed it; print would take standard output instead
@@ -52,7 +52,7 @@ def own_versions() -> dict[str, str]:
 
 def enveloped(result: Mapping[str, Any], command: str) -> dict[str, Any]:
     """``result`` with the keys of the envelope around it: schema, command and tools before, notes, warnings and inputs
-    behind. ``tools`` of a record are told beside the record."""
+    behind. The ``tools`` of a record are listed with the record."""
     tools = {name: version for name, version in (result.get("tools") or {}).items() if isinstance(version, str)}
     head = {"schema": SCHEMA, "command": command, "tools": {**own_versions(), **tools}}
     tail = {"notes": list(result.get("notes") or []),
@@ -71,7 +71,7 @@ def plain_input(one: Input) -> dict[str, Any]:
 
 
 def _folders() -> Iterator[tuple[str, Path]]:
-    """Folders of the package, as they are named and as they are: in a checkout some are links."""
+    """Folders of the package with their real paths: in a checkout some are links."""
     for path in sorted(_PACKAGE.iterdir()):
         if path.is_dir():
             yield f"bankside/{path.name}", path.resolve()
@@ -79,7 +79,7 @@ def _folders() -> Iterator[tuple[str, Path]]:
 
 
 def _shown(name: str) -> str:
-    """A file of the package from ``bankside/`` on, wherever it is installed; any other as it was given."""
+    """Path of a file of the package from ``bankside/`` on, wherever it is installed; any other path as it was given."""
     if os.sep not in name:
         return name
     path = Path(name).resolve()

@@ -1,4 +1,4 @@
-"""Evaluate a system: resolves names, makes missing measurements if asked to."""
+"""Evaluate a system: resolve names, and make missing measurements on request."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Result = TypeVar("Result")
 
 
 def system_changes(sets: Sequence[str]) -> dict[str, Any]:
-    """Values of a system's file by dotted key, from ``KEY=VALUE`` of the command line; they are written as in the file.
+    """Values of a system's file by dotted key, from ``KEY=VALUE`` of the command line, with values as in the file.
 
     Raises
     ------
     :exc:`ConfigError`
-        For what is not ``KEY=VALUE``, or a key that comes twice.
+        For a text other than ``KEY=VALUE``, or a key that appears twice.
     """
     from bankside.constraints.document import parse
 
@@ -53,7 +53,7 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
     Raises
     ------
     :exc:`ConfigError`
-        For a split that is written otherwise or is not of the system, or none that divides the model.
+        For a split in another form or not of the system, or if no split divides the model.
     """
     if split is None:
         return [system]
@@ -73,8 +73,8 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
 
 def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
              ) -> tuple[System, Result, list[dict[str, Any]]]:
-    """The system with the highest rate, its result, and a row for each that was tried: its split, its rate or why it has
-    none."""
+    """The system with the highest rate, its result, and a row for each tried system: its split, and its rate or why it
+    has none."""
     from bankside.models.systems import MissingRecord
 
     found: list[tuple[System, Result]] = []
@@ -101,8 +101,8 @@ def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rat
 def evaluate_workload(system: str, model: str, workload: str, *, split: str | None = None, refresh: bool = False,
                       measure: bool = False, records: str | None = None, changes: Mapping[str, Any] | None = None,
                       progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload, those that end
-    replaced as long as there is room; of splits that are tried the fastest.
+    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload. Ended
+    requests are replaced as long as there is room. If several splits are tried, the fastest is the result.
 
     Raises
     ------
@@ -139,18 +139,20 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
              refresh: bool = False, split: str | None = None, measure: bool = False, records: str | None = None,
              changes: Mapping[str, Any] | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Result of ``bankside eval --json``. ``config_hash`` is of all that was asked for: the system's description, the
-    model's shape, the load; that of a unit's configuration is in ``unit``. With ``split`` (``TPxPP`` or ``auto``),
-    ``splits`` has each split that was tried, and the rest is that of the fastest. Each of several ``instances`` is the
-    whole system and has its share of the batch; what is no sum or mean over them is of one with the largest share.
-    ``changes``: values of the system's file that are replaced, by dotted key.
+    """Result of ``bankside eval --json``. ``config_hash`` covers the whole request: the system's description, the
+    model's shape, the load. The hash of a unit's configuration is in ``unit``.
+
+    With ``split`` (``TPxPP`` or ``auto``), ``splits`` has each split that was tried, and the other keys belong to the
+    fastest split. Each of several ``instances`` is the whole system and has its share of the batch. Keys that are no
+    sum or mean over instances belong to an instance with the largest share. ``changes``: values of the system's file
+    that are replaced, by dotted key.
 
     Raises
     ------
     :exc:`MissingRecord`
-        If the result would rest on a measurement that has not been made (and ``measure`` is off).
+        If the result needs a measurement that has not been made (and ``measure`` is off).
     :exc:`ConfigError`
-        For an unknown system or model, or what does not fit.
+        For an unknown system or model, or a load that does not fit.
     """
     from bankside.models.llm import load_model
     from bankside.models.systems import load_system
@@ -182,8 +184,8 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
 
 
 def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
-    """Instances by their share of the batch: how many have it, and their evaluation. That of one with the largest share,
-    with the tokens of all and their mean energy."""
+    """The evaluation of all instances: an instance with the largest share of the batch, with the tokens of all and
+    their mean energy. ``each`` has, for each share, the number of instances and their evaluation."""
     batch = sum(share * count for share, (count, _) in each.items())
 
     def mean(value: Callable[[Any], float]) -> float:
@@ -197,13 +199,13 @@ def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
 
 
 def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
-    """The result of ``attempt``; measurements that it lacks are made first if ``measure``, side by side, as long as it asks
-    for others.
+    """The result of ``attempt``. With ``measure``, measurements that it lacks are made first, side by side, as long as
+    it asks for new ones.
 
     Raises
     ------
     :exc:`MissingRecord`
-        Without ``measure``, or if a measurement leaves no record of what was asked for.
+        Without ``measure``, or if a measurement leaves no record for the request.
     :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
         If a measurement is not made; the message names it and says why.
     """
@@ -225,7 +227,7 @@ def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, pr
 def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,
               records: str | None = None, changes: Mapping[str, Any] | None = None,
               progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Result of ``bankside calibrate --json``; with ``output`` the table of ratios in that file is made or changed."""
+    """Result of ``bankside calibrate --json``; ``output`` names a file whose table of ratios is made or changed."""
     from dataclasses import asdict
     from pathlib import Path
 
@@ -241,11 +243,11 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
 
     shape, loaded = load_model(model), load_system(system, changes)
     table = None
-    if output is not None:  # tells at once if it is no table
+    if output is not None:  # fails at once if it is no table
         path = Path(output)
         table = load(path if path.exists() else RATIOS, RatioTable)
     if not isinstance(loaded, TieredPimSystem):
-        raise ConfigError(f"{loaded.name} moves no tokens between tiers: there is nothing to calibrate")
+        raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
     note_sources(calibrate, type(loaded))
     tiered, folder = loaded, RecordFolder(records)
     found = measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
@@ -256,8 +258,9 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
 
 
 def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Result of ``bankside calibrate --trace --json``: the synthetic source of activations that reproduces a trace's share
-    of active tokens and how they persist; first and last tokens that are always active are the system's."""
+    """Result of ``bankside calibrate --trace --json``: the synthetic source of activations that reproduces a trace's
+    fraction of active tokens and their persistence. The system decides which first and last tokens are always
+    active."""
     from dataclasses import asdict
 
     from bankside.models.pam.sparsity import fit
@@ -266,7 +269,7 @@ def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | Non
 
     loaded = load_system(system, changes)
     if not isinstance(loaded, TieredPimSystem):
-        raise ConfigError(f"{loaded.name} reads all tokens: there are no activations to fit")
+        raise ConfigError(f"{loaded.name} reads all tokens, so it has no activations to fit")
     note_sources(fit_activations)
     chosen = loaded.pim.sparsity
     found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))

@@ -1,4 +1,4 @@
-"""What the numbers of a result rest on, and what has changed since: ``bankside explain RESULT.json``."""
+"""The basis of a result's numbers, and changes since then: ``bankside explain RESULT.json``."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class _Result(BaseModel):
 
 @dataclass(frozen=True)
 class Basis:
-    """Something that a result rests on.
+    """Something on which a result rests.
 
     Attributes
     ----------
     kind, name
         As in the result's ``inputs``.
     state : ``same``, ``changed``, ``gone`` or ``unknown``
-        What has become of it since.
+        Its state now, compared with the result.
     why : :class:`str`
-        What is different, or why it is not known.
+        The difference, or the reason why it is not known.
     rests_on : tuple of :class:`Basis`
-        What it rests on in turn.
+        Its own basis.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Basis:
                 "rests_on": [one.document() for one in self.rests_on]}
 
     def all(self) -> Iterator[Basis]:
-        """This one and whatever it rests on."""
+        """This one, and everything on which it rests."""
         yield self
         for one in self.rests_on:
             yield from one.all()
@@ -95,7 +95,7 @@ def explain(path: str, records: str | None = None) -> dict[str, Any]:
     Raises
     ------
     :exc:`ConfigError`
-        If the file is no result of a command with ``--json``, or of another version of its keys.
+        If the file is no result of a command with ``--json``, or has another version of the keys.
     """
     document = parse_json(read_text(path, "a result of --json", MAX_BYTES), path)
     try:
@@ -120,14 +120,14 @@ def explain(path: str, records: str | None = None) -> dict[str, Any]:
 
 
 def unchanged(inputs: list[dict[str, Any]], folder: RecordFolder) -> bool:
-    """Whether the inputs of a result are all what they were."""
+    """Whether all inputs of a result are unchanged."""
     with noted_inputs():
         found = _bases([_Input.model_validate(one) for one in inputs], folder)
     return all(one.state == "same" for basis in found for one in basis.all())
 
 
 def _tools_now() -> dict[str, str]:
-    """Versions of what is installed: of every package, because results name what they were made with."""
+    """Versions of every installed package, because results name the packages with which they were made."""
     packages = {str(one.metadata["Name"]).lower(): one.version for one in importlib.metadata.distributions()}
     return {**packages, **own_versions()}
 
@@ -139,7 +139,7 @@ def _tool(then: str, now: str | None) -> tuple[State, str]:
 
 
 def _bases(inputs: list[_Input], folder: RecordFolder) -> list[Basis]:
-    """What the inputs are now. Verilog rests on the sources of its generator: it is what they write."""
+    """The present state of the inputs. Verilog rests on the sources of its generator, which write it."""
     found = {(one.kind, one.name): _basis(one, folder) for one in inputs if one.kind != "Verilog"}
     for one in inputs:
         if one.kind == "Verilog":
@@ -158,7 +158,7 @@ def _basis(one: _Input, folder: RecordFolder) -> Basis:
 
 
 def _sources(name: str) -> str:
-    """Digest of sources by their name as an input: ``module:object``, or a unit and what is measured of it."""
+    """Digest of sources by their name as an input: ``module:object``, or a unit and a part of its measurement."""
     unit_name, _, part = name.partition(" ")
     unit = registry.UNITS.get(unit_name)
     if not part:
@@ -191,7 +191,7 @@ def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[st
 
 
 def _record(one: _Input, folder: RecordFolder) -> Basis:
-    """A record: what it was made from, down to the Verilog and the memory."""
+    """A record with its basis, down to the Verilog and the memory."""
     try:
         record = folder.named(one.name, one.sha256)
     except ConfigError as error:
@@ -206,7 +206,7 @@ def _record(one: _Input, folder: RecordFolder) -> Basis:
 
 
 def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
-    """What a measurement was made from, and what is there of it now."""
+    """The basis of a measurement, and its present state."""
     unit = registry.UNITS.get(one.name.rsplit("-", 3)[0] if record is None else record.unit)
     now: dict[str, str] = {}
     why = "no such unit is installed"

@@ -1,4 +1,4 @@
-"""Verilog, constraints and description of a unit; the only caller of Amaranth's Verilog back end."""
+"""Verilog, constraints and description of a unit. No other module calls Amaranth's Verilog back end."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from .selection import Selection
 
 __all__ = ["describe", "generated_files", "latency", "sdc", "tool_versions", "verilog"]
 
-#: Share of the clock period that lies outside the unit, at inputs and at outputs.
+#: Fraction of the clock period that lies outside the unit, at inputs and at outputs.
 IO_DELAY_SHARE = 0.2
 
-#: Shares of the clock period by which two edges of the clock may lie apart: jitter and skew before the clock tree is laid
-#: out for setup, skew alone for hold.
+#: Fractions of the clock period by which two edges of the clock may lie apart before the clock tree is laid out: jitter
+#: and skew for setup, skew alone for hold.
 SETUP_UNCERTAINTY_SHARE, HOLD_UNCERTAINTY_SHARE = 0.05, 0.02
 
-#: Share of the clock period that an edge at an input takes if no cell of a library is named that drives it.
+#: Fraction of the clock period that an edge at an input takes if no library cell is named as its driver.
 TRANSITION_SHARE = 0.05
 
 #: Capacitance at an output in fF: about ten gate inputs in 45 nm.
 OUTPUT_LOAD_FF = 10.0
 
-#: A list of initial values of a memory of more rows than this is left out if all of them are 0. Such a memory is a macro,
-#: which holds anything after power-up, and no unit depends on it. A smaller one may become flip-flops, and accumulators
-#: begin with what they hold.
+#: Initial values of a memory with more rows than this are left out if all of them are 0. Such a memory is a macro with
+#: unknown contents after power-up, and no unit depends on them. A smaller memory may become flip-flops, and
+#: accumulators begin with their values.
 MOST_INITIAL_ROWS = 1024
 
 #: Bits of inputs that Amaranth can number in a module: data, a valid or ready of each stream, clock and reset.
@@ -66,7 +66,7 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
     """Verilog text and the component it was made from."""
     from bankside.gen.blocks.shared import ModuleLibrary
 
-    _back_end()  # tells if one is missing
+    _back_end()  # fails if one is missing
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"  # another Yosys in PATH writes other text
     component = unit.load_generator()(config)
@@ -88,7 +88,8 @@ def _generate(unit: Unit, config: Any, name: str) -> tuple[str, Any]:
 
 
 def _stop_processes(interrupt: BaseException) -> None:
-    """Amaranth leaves its Yosys running when it is interrupted; the process is found in the frames it was waited for."""
+    """Amaranth leaves its Yosys running when it is interrupted. The process is found in the frames that waited for
+    it."""
     for frame, _ in traceback.walk_tb(interrupt.__traceback__):
         for value in frame.f_locals.values():
             if isinstance(value, subprocess.Popen) and value.pid is not None:  # None: interrupted before it began
@@ -102,7 +103,7 @@ def _stop_processes(interrupt: BaseException) -> None:
 
 @dataclass(frozen=True)
 class _Made:
-    """The Verilog of a unit, and what its generator knows of it."""
+    """The Verilog of a unit, and its latencies from the generator."""
 
     text: str
     latency: dict[str, int]
@@ -110,8 +111,8 @@ class _Made:
 
 @lru_cache(maxsize=64)
 def _made(unit: Unit, config: Any, name: str) -> _Made:
-    """What :func:`_generate` writes, from the cache if its sources have written it before; :exc:`ConfigError` if the unit
-    is too wide, or there is no folder for what its tools keep."""
+    """The output of :func:`_generate`, from the cache if the same sources have written it before. :exc:`ConfigError` if
+    the unit is too wide, or its tools have no folder for their files."""
     wide = sum(port.layout.bits + port.stream if port.is_input else port.stream for port in config.ports()) + 2
     if wide > MOST_INPUT_BITS:
         raise ConfigError(f"{unit.name}: a module has at most {MOST_INPUT_BITS} bits of inputs in Amaranth, this "
@@ -135,8 +136,8 @@ def _made(unit: Unit, config: Any, name: str) -> _Made:
 
 
 def kept_file(unit: Unit, config: Any, name: str) -> Path | None:
-    """Where the Verilog of a configuration is kept; None if its sources can't be read, so that nobody could tell when it is
-    out of date."""
+    """File that keeps the Verilog of a configuration. None if its sources can't be read, because the file could go out
+    of date unnoticed."""
     try:
         sources = hardware_digest(unit)
     except ConfigError:
@@ -159,7 +160,7 @@ def verilog(selection: Selection, name: str | None = None) -> str:
     digest = hashlib.sha256(body.encode()).hexdigest()
     note_input(Input("Verilog", f"{selection.unit.name} {selection.config_hash}", digest))
     if noting():
-        with contextlib.suppress(ConfigError):  # sources that can't be read: nothing to tell of them
+        with contextlib.suppress(ConfigError):  # sources that can't be read are no input
             note_input(Input("sources", f"{selection.unit.name} hardware", hardware_digest(selection.unit)))
     banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
               f"// Generated, do not edit: bankside gen {selection.arguments}\n"
@@ -173,15 +174,15 @@ def latency(selection: Selection) -> dict[str, int]:
 
 
 def _has_clock(text: str) -> bool:
-    """Whether a module has a clock at all: one without registers has none."""
+    """Whether a module has a clock: a module without registers has none."""
     return "\n  input clk;" in text
 
 
 def sdc(selection: Selection, name: str | None = None) -> str:
     """Design constraints in ns and fF: clock, delays, edges and loads at the ports, and the exception of the reset.
 
-    Ports are named, so that no set of ports need be computed: each tool has commands of its own for that. The clock of a
-    unit without registers is one of its surroundings. No cell of a library is needed; one may be named.
+    All ports are named one by one, because each tool has its own commands for sets of ports. The clock of a unit
+    without registers is a clock outside it. The constraints need no library cell; a driving cell may be named.
     """
     described = describe(selection, name)
     period = 1e3 / described["target_clock_mhz"]
@@ -216,7 +217,7 @@ def sdc(selection: Selection, name: str | None = None) -> str:
 
 
 def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
-    """What a program (or a person) needs to connect and schedule the unit."""
+    """Description of the unit for a program or a person who connects and schedules it."""
     made = _made(selection.unit, selection.config, name or selection.unit.module)
     ports = []
     if _has_clock(made.text):

@@ -1,4 +1,4 @@
-"""Measurements that the package should come with: which there are, which are missing, and whether they are still right."""
+"""Measurements that belong to the package: the present ones, the missing ones, and whether records are still right."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .selection import select
 
 __all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "wanted"]
 
-#: Times that everything is asked again because answers lead to further questions.
+#: Most rounds of requests: results may lead to requests for further measurements.
 MAX_ROUNDS = 8
 
 
 @dataclass
 class Asking:
-    """A source of records that notes what it is asked for; without ``source`` it has no answers, and a record that can't be
-    trusted is none."""
+    """A source of records that notes all requests. Without ``source`` it has no records; a record that can't be trusted
+    counts as missing."""
 
     source: RecordFolder | None = None
     measurements: dict[Measurement, None] = field(default_factory=dict)
@@ -44,16 +44,16 @@ class Asking:
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement and what there is for it.
+    """A measurement and the state of its record.
 
     Attributes
     ----------
     state : ``"own"``, ``"shipped"``, ``"stale"``, ``"missing"`` or ``"refused"``
-        As :class:`Finding`; ``refused``: there is a record that can't be trusted.
+        As :class:`Finding`; ``refused``: its record can't be trusted.
     why : :class:`str`
-        Of a stale or refused one.
+        Reason for a stale or refused record.
     name : :class:`str` or None
-        Of the record.
+        Name of the record.
     """
 
     measurement: Measurement
@@ -77,8 +77,8 @@ def presets(pattern: str = "*") -> list[Measurement]:
 
 
 def asked_by_systems(source: Asking) -> None:
-    """Let every system look up what it needs with every language model that it takes: the questions of ``eval``, ``serve``,
-    ``compile`` and ``calibrate``."""
+    """Let every system look up the records that it needs with every language model: the requests of ``eval``,
+    ``serve``, ``compile`` and ``calibrate``."""
     from bankside.models.llm import load_model, model_names
     from bankside.models.systems import load_system, system_names
 
@@ -92,7 +92,8 @@ def asked_by_systems(source: Asking) -> None:
 
 
 def asked_by_papers(source: Asking) -> None:
-    """Check every claim of every paper, minutes if there are answers; what one needs first is asked without any."""
+    """Check every claim of every paper, which takes minutes with records. Without records, each claim requests its
+    first measurements only."""
     from bankside.models.papers import Evidence, check_claims, load_paper, paper_names
 
     from .repro import published_modules
@@ -102,8 +103,8 @@ def asked_by_papers(source: Asking) -> None:
 
 
 def asked(records: RecordFolder, papers: bool = True) -> list[Measurement]:
-    """Measurements that the shipped ``eval``, ``calibrate`` and (with ``papers``) ``repro`` look up, as far as the answers
-    that there are lead."""
+    """Measurements that ``eval``, ``calibrate`` and (with ``papers``) ``repro`` look up for the package's systems and
+    papers, as far as present records lead."""
     source = Asking(records)
     asked_by_systems(source)
     if papers:
@@ -112,7 +113,7 @@ def asked(records: RecordFolder, papers: bool = True) -> list[Measurement]:
 
 
 def wanted(records: RecordFolder, pattern: str = "*", papers: bool = False) -> list[Measurement]:
-    """Everything that the package should come with, of units whose names match."""
+    """All measurements that belong to the package, for units whose names match."""
     known = presets(pattern)
     others = (one for one in asked(records, papers) if fnmatch.fnmatch(one.unit, pattern))
     return list(dict.fromkeys([*known, *others]))
@@ -122,7 +123,7 @@ def wanted(records: RecordFolder, pattern: str = "*", papers: bool = False) -> l
 
 
 def inventory(records: RecordFolder, measurements: Iterable[Measurement]) -> list[Row]:
-    """What there is for each measurement."""
+    """The state of each measurement."""
     return [_row(records, measurement) for measurement in measurements]
 
 
@@ -136,13 +137,14 @@ def _row(records: RecordFolder, measurement: Measurement) -> Row:
 
 def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool = False,
                  tell: Callable[[str], None] = lambda text: None) -> list[Row]:
-    """Make the records that are missing, stale or refused, or all of them, in the user's folder of ``records``; what the
-    papers ask for included. Answers may lead to further questions: they are asked again until there are no more.
+    """Make the records that are missing, stale or refused, or all of them, in the user's folder of ``records``. This
+    includes the measurements for the papers. Results may lead to requests for further measurements, so the requests are
+    repeated until all are met.
 
     Raises
     ------
     :exc:`CheckFailed`
-        If some have not been made; the others have.
+        If some have not been made; all others have.
     """
     records.prepare()
     done: set[Measurement] = set()
@@ -159,7 +161,7 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
         measure_all(open_, str(records.folder), tell, each=ended)
         return bool(open_)
 
-    make(presets(pattern))  # answers for most of what is asked next
+    make(presets(pattern))  # records for most of the next requests
     for _ in range(MAX_ROUNDS):
         known = wanted(records, pattern, papers=pattern == "*")
         if not make(known):
@@ -173,13 +175,13 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
 
 def check_records(records: RecordFolder, measurements: Iterable[Measurement],
                   tell: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
-    """Measure again what there are valid records of, and compare: the names of those that differ, and in what. Records
-    stay as they are.
+    """Repeat all measurements with valid records, and compare. Returns the records that differ and the keys that
+    differ; records stay unchanged.
 
     Raises
     ------
     :exc:`CheckFailed` and others
-        If a measurement is not made.
+        If a measurement fails.
     """
     known = {one: record for one in measurements if (record := records.find(one)) is not None}
     differ = []
@@ -189,7 +191,7 @@ def check_records(records: RecordFolder, measurements: Iterable[Measurement],
         for measurement, record in known.items():
             again = fresh.find(measurement)
             if again is None:
-                raise CheckFailed(f"`{measurement.command}` left no record: its sources have been changed meanwhile")
+                raise CheckFailed(f"`{measurement.command}` left no record, because its sources have changed meanwhile")
             keys = ["verilog_sha256"] if again.verilog_sha256 != record.verilog_sha256 else []
             keys += sorted(f"results.{key}" for key in {*record.results, *again.results}
                            if not _same(key, record.results.get(key), again.results.get(key)))
@@ -199,9 +201,9 @@ def check_records(records: RecordFolder, measurements: Iterable[Measurement],
 
 
 def _same(key: str, one: Any, other: Any) -> bool:
-    """Whether two results of this key are the same. An error against binary64 (``max_abs_error``, ``rms_error``) hangs on
-    the exponential and the sums of NumPy, whose last digits depend on the processor: it may differ by 1e-11 of itself.
-    Everything else is equal."""
+    """Whether two results of this key are the same. An error against binary64 (``max_abs_error``, ``rms_error``)
+    depends on the exponential and the sums of NumPy, whose last digits depend on the processor. It may differ by 1e-11
+    of itself. Everything else is equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(name, one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):

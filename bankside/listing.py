@@ -1,4 +1,5 @@
-"""The text of ``bankside list``. It is kept: what it names is in hundreds of files, and reading them takes a second."""
+"""The text of ``bankside list``. It is kept, because its names come from hundreds of files, and reading them takes a
+second."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def listing() -> str:
     """Units, systems, memories, models, workloads, libraries and formats, with a line for each.
 
     The text is made again when a file of the package has another time or size. It is not kept if another package adds a
-    unit, a system or a paper: nothing would show that a file of that package has changed.
+    unit, a system or a paper, because changes in that package's files would not be noticed.
     """
     if others():
         return _made()

@@ -22,12 +22,13 @@ __all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "
 
 Progress = Callable[[str], None]
 
-#: Keys of a synthesis that say how it was measured, or on which machine; they are no part of a record.
+#: Keys of a synthesis that depend on the run or the machine; they are no part of a record.
 TRANSIENT = ("critical_path", "seconds", "tools")
 
 
 def measurement_of(kind: Kind, selection: Selection, **workload: Any) -> Measurement:
-    """The measurement of a selected configuration; ``workload`` as far as it is not the default."""
+    """The measurement of a selected configuration; ``workload`` needs only the options that differ from the
+    defaults."""
     return Measurement.of(kind, selection.unit.name, selection.config, preset=selection.closest, changes=selection.changes,
                           **workload)
 
@@ -38,7 +39,7 @@ def make(measurement: Measurement, records: str | None = None, progress: Progres
     Raises
     ------
     :exc:`CheckFailed`
-        If the unit and its model differ; there is no record then.
+        If the unit and its model differ. No record is written then.
     """
     unit = registry.unit(measurement.unit)
     same = [name for name, config in unit.presets.items() if config == measurement.config]
@@ -61,13 +62,13 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
              progress: Progress = lambda text: None, **workload: Any) -> dict[str, Any]:
     """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs.
 
-    ``workload``: what to simulate, in the terms of ``Unit.workload``, which has the defaults.
+    ``workload``: keys of ``Unit.workload``, which has the defaults.
     """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
     unit = selection.unit
     asked = workload_of(unit, workload)
-    asked.check(selection.config)  # tell before the long part
+    asked.check(selection.config)  # fail before the simulation
     workload = asked.model_dump()
     if "memory" in workload:
         load_memory(workload["memory"])
@@ -75,7 +76,8 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     folder = RecordFolder(records)
     folder.prepare()
     measurement = completed(measurement_of("sim", selection, seed=seed, **workload))
-    # As the sources are now: they may be edited while this runs. Vectors of a file say nothing that anyone else could find.
+    # Digests of the sources now: they may be edited while this runs. Vectors of a file make no record, because others
+    # do not have the file.
     now = made_from(measurement)
     note_origin(unit.name, now)
     origin = None if workload.get("vectors") is not None else now
@@ -99,7 +101,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
 
 
 def workload_of(unit: Unit, keys: dict[str, Any]) -> Workload:
-    """The unit's workload with these keys; :exc:`ConfigError` for a key that it has not, or a value out of bounds."""
+    """The unit's workload with these keys; :exc:`ConfigError` for an unknown key or a value out of bounds."""
     options = unit.workload.options()
     for name in keys:
         if name not in options:
@@ -111,18 +113,18 @@ def workload_of(unit: Unit, keys: dict[str, Any]) -> Workload:
 def run_bench(selection: Selection, workload: Workload, *, verilog: str | None = None, seed: int = 1,
               waves: Path | None = None, quick: bool = False,
               progress: Progress = lambda text: None) -> tuple[SimResult, str]:
-    """Run a unit's bench; its result, and the Verilog that was simulated.
+    """Run a unit's bench. Returns its result, and the Verilog that was simulated.
 
     Parameters
     ----------
-    verilog : text in place of what the generator writes
-    waves : file for a waveform without suffix
+    verilog : text in place of the generator's Verilog
+    waves : file for a waveform, without suffix
     quick : see :class:`SimRequest`
 
     Raises
     ------
     :exc:`CheckFailed`
-        If the simulation crashed or hung; of a quick look also if a run differs from the model.
+        If the simulation crashed or hung. In a quick look, also if a run differs from the model.
     """
     from bankside.cosim.build import watched
     from bankside.cosim.request import Part, SimRequest
@@ -144,7 +146,7 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
 
 def _keep(folder: RecordFolder, measurement: Measurement, origin: dict[str, str], verilog: str, result: dict[str, Any],
           tools: dict[str, str]) -> str:
-    """Write the record of a result; its name."""
+    """Write the record of a result, and return its name."""
     lasting = {key: value for key, value in result.items() if key not in TRANSIENT}
     record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools)
     return folder.write(record).stem
@@ -208,7 +210,7 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
 
 
 def require_equal(result: dict[str, Any]) -> None:
-    """:exc:`CheckFailed` if a simulation found results that differ from the model's."""
+    """Raise :exc:`CheckFailed` if a simulation found results that differ from the model's."""
     if result["mismatches"]:
         raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: "
                           f"{result['first_mismatch']}")

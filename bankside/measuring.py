@@ -1,7 +1,7 @@
-"""Measurements made side by side, each in a process of its own, while others go on.
+"""Measurements made side by side, each in its own process.
 
-The one way to make measurements that something rests on: ``--measure``, ``repro``, ``demo`` and ``bankside records`` use
-it. ``python -m bankside.measuring`` is such a process: it reads a measurement as JSON and writes its result as JSON.
+The one way to make measurements for other results: ``--measure``, ``repro``, ``demo`` and ``bankside records`` use it.
+``python -m bankside.measuring`` is such a process: it reads a measurement as JSON and writes its result as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .records import completed
 
 __all__ = ["Measurer", "from_json", "measure_all", "to_json"]
 
-#: Seconds between two looks at what runs.
+#: Seconds between two checks of the running processes.
 POLL_S = 0.2
 
 #: Measurements at once, if there are as many cores: each uses one, and up to 2 GB.
@@ -41,13 +41,13 @@ class _Run:
     began: float
 
     def stop(self) -> None:
-        """End it and what it has started; they are a group of processes of their own."""
+        """End the process and all processes that it started; they are one process group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait()
 
     def outcome(self) -> Outcome:
-        """How it ended by itself."""
+        """The outcome of a process that has ended."""
         code = self.process.returncode
         self.said.seek(0)
         self.answer.seek(0)
@@ -66,17 +66,18 @@ class _Run:
 
 
 class Measurer:
-    """Makes measurements, as many at once as there are cores, two at most; those that are asked for first and matter to
-    most come first. Their records go to the folder of records, so a later run finds them.
+    """Makes measurements, one per core but two at most at once. The order is by ``rank``, then by request. Records go
+    to the folder of records, so a later run finds them.
 
     Parameters
     ----------
     tell : callable
-        Told what is begun and what has ended.
+        Called with a text when a measurement begins and when it ends.
     records
         Folder of records; the default one if None.
     limit_s : :class:`float` or None
-        Seconds for all of them together, from the first on; what has not ended by then is stopped and not made.
+        Seconds for all of them together, from the first on. Measurements that have not ended by then are stopped and
+        not made.
     rank : callable
         Smaller numbers first.
     """
@@ -94,20 +95,21 @@ class Measurer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for run in self._running.values():  # interrupted: none of them goes on by itself
+        for run in self._running.values():  # interrupted: no process continues alone
             run.stop()
             run.close()
         self._running.clear()
 
     def start(self, measurements: Iterable[Measurement]) -> None:
-        """Queue measurements; they begin as soon as there is a core for them."""
+        """Queue measurements; each begins as soon as a core is free."""
         new = list(measurements)
         self._asked += len(new)
         self._queue = sorted([*self._queue, *new], key=self._rank)
         self._advance()
 
     def ended(self, wait: bool = False) -> dict[Measurement, Outcome]:
-        """Those that have ended since the last call, and how; ``wait``: at least one, if any runs."""
+        """Measurements that have ended since the last call, with their outcomes. With ``wait``, at least one if any
+        runs."""
         self._advance()
         while wait and not self._ended and self._running:
             time.sleep(POLL_S)
@@ -156,16 +158,16 @@ class Measurer:
                        f"{measurement.command}" + (f": {outcome.why}" if outcome.why else ""))
 
     def _late(self, what: str) -> Outcome:
-        return Outcome("timed-out", f"{what} within the {self._limit_s:g} s for measurements; run it by itself, or give "
-                       "more with --measure-limit", 1)
+        return Outcome("timed-out", f"{what} within the {self._limit_s:g} s for measurements; run it alone, or raise "
+                       "--measure-limit", 1)
 
 
 def measure_all(measurements: Iterable[Measurement], records: str | None, tell: Callable[[str], None],
                 limit_s: float | None = None, each: Callable[[Measurement, Outcome], None] | None = None
                 ) -> dict[Measurement, Outcome]:
-    """Make measurements and wait for all of them; those that are the same in full are made once.
+    """Make measurements and wait for all of them; equal measurements are made once.
 
-    Without ``each``, which is called with every one as it ends, the first that is not made is an error:
+    ``each`` is called with every measurement as it ends. Without it, the first measurement that fails is an error:
 
     Raises
     ------
@@ -211,10 +213,10 @@ def _terminate(number: int, frame: Any) -> NoReturn:
 
 
 def _worker() -> int:
-    """Make the measurement on standard input; its result, or one line that says why there is none."""
+    """Make the measurement from standard input, and write its result, or one line with the reason why it failed."""
     from .measure import make
 
-    signal.signal(signal.SIGTERM, _terminate)  # what it has started is ended with it
+    signal.signal(signal.SIGTERM, _terminate)  # also ends the processes that it started
     asked = json.load(sys.stdin)
     try:
         result = make(from_json(asked["measurement"]), asked["records"], lambda text: print(text, file=sys.stderr))

@@ -1,4 +1,4 @@
-"""What a memory is, in numbers: for ``bankside list``."""
+"""A memory in numbers, for ``bankside list``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["describe", "detailed_text", "line_text"]
 
 
 def describe(memory: Memory) -> dict[str, Any]:
-    """Organisation, rates, refresh and sources of a memory as plain data; lengths of time in ns, of one device."""
+    """Organisation, rates, refresh and sources of a memory as plain data: times in ns, figures of one device."""
     ns = memory.clock_ps / 1000
     refresh = memory.refresh
     return {
@@ -37,7 +37,7 @@ def line_text(name: str, d: dict[str, Any]) -> str:
 
 
 def detailed_text(memory: Memory) -> str:
-    """All of it: organisation, rates, commands with what they address, timings in cycles and ns."""
+    """Everything: organisation, rates, commands with their scope, timings in cycles and ns."""
     d = describe(memory)
     ns = memory.clock_ps / 1000
     levels = ", ".join(f"{level.replace('_', ' ')} {count}" for level, count in memory.levels.items())

@@ -21,7 +21,7 @@ def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, nam
     component : :class:`StreamOperator`, of any depth
     operands : for each field of its input payload an integer array of shape ``(n,)`` with bit patterns, or ``(n,
         length)`` for a field that is an array; fields are up to 64 bits wide
-    name : of the module in the Verilog
+    name : name of the module in the Verilog
 
     Returns
     -------

@@ -14,11 +14,11 @@ __all__ = ["FORMATS", "render"]
 
 FORMATS = ("png", "svg", "pdf")
 
-#: Lanes that a picture has room for, and rows of a bank whose number is written into them.
+#: Most lanes in a picture, and most rows of a bank whose number is written into them.
 MAX_LANES = 48
 MAX_LABELS = 160
 
-#: Distinguishable in order, also for those who see colours otherwise.
+#: Distinguishable in this order, also for colour-blind people.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#332288", "#882255", "#117733",
             "#aa4499", "#999933")
 _ROW, _ACTIVATE, _PRECHARGE, _REFRESH, _STAGE = "#dfe5ec", "#9fb3c8", "#4d4d4d", "#b00020", "#f2ead3"
@@ -27,8 +27,8 @@ _ROW, _ACTIVATE, _PRECHARGE, _REFRESH, _STAGE = "#dfe5ec", "#9fb3c8", "#4d4d4d",
 def render(view: Timeline, form: str = "png") -> bytes:
     """The picture as a file of this form.
 
-    A lane for every command bus and bank (those that did the same share one). Open rows are light, with their number;
-    in them, the activation is darker and column accesses have the colour of their command.
+    Every command bus and bank has a lane; buses or banks with the same commands share one. Open rows are light, with
+    their number. In them, the activation is darker, and column accesses have the colour of their command.
     """
     if form not in FORMATS:
         raise ConfigError(f"a picture is {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{form}'")
@@ -110,7 +110,7 @@ def _room(view: Timeline, cycle: float) -> float:
 
 
 def _command_colours(lanes: list[tuple[str, str, list[Slice]]]) -> dict[str, str]:
-    """A colour for each column command, in order of how often it comes; row commands have theirs."""
+    """A colour for each column command, the most frequent first; row commands have fixed colours."""
     counts: dict[str, int] = {}
     kinds: dict[str, str] = {}
     for _, _, slices in lanes:

@@ -41,7 +41,7 @@ def rebuild(folder: str) -> list[Path]:
 
 
 def differing(folder: str) -> list[str]:
-    """Files below ``folder`` that are not what the generators produce.
+    """Files below ``folder`` that differ from the output of the generators.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def differing(folder: str) -> list[str]:
     """
     root = Path(folder)
     if not (root / MANIFEST).is_file():
-        raise ConfigError(f"{root / MANIFEST}: not there; `make rtl` writes it")
+        raise ConfigError(f"{root / MANIFEST}: not found; `make rtl` writes it")
     return [name for name, text in published_files().items()
             if not (root / name).is_file() or (root / name).read_bytes() != text.encode()]
 
@@ -59,4 +59,4 @@ def require_same(folder: str, differ: list[str]) -> None:
     """Raise :exc:`CheckFailed` if any file differs (:func:`differing`)."""
     if differ:
         count = f"{len(differ)} file{'s differ' if len(differ) > 1 else ' differs'}"
-        raise CheckFailed(f"{count} from what the generators produce, first {Path(folder) / differ[0]}; run `make rtl`")
+        raise CheckFailed(f"{count} from the output of the generators, first {Path(folder) / differ[0]}; run `make rtl`")

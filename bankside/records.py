@@ -1,4 +1,4 @@
-"""Measurement records on disk: written by whatever measures, read by whatever rests on measurements."""
+"""Measurement records on disk: measuring commands write them, and results that need measurements read them."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def completed(measurement: Measurement) -> Measurement:
 
 
 def made_from(measurement: Measurement) -> dict[str, str]:
-    """``made_from`` of the record of a measurement whose workload is in full, as things are now.
+    """``made_from`` for a record of this measurement now; its workload must be in full.
 
-    Versions of Amaranth and of its Yosys count because they write the Verilog; the first two numbers of the version of the
-    Yosys that maps count for a synthesis. A simulator that is right gives the same results in every version: its version
-    is stated in the record and does not count.
+    Versions of Amaranth and of its Yosys count because they write the Verilog. For a synthesis, the first two numbers
+    of the version of the mapping Yosys count. A correct simulator gives the same results in every version, so its
+    version is stated in the record and does not count.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _config(unit: registry.Unit) -> str:
 
 
 def hardware_digest(unit: registry.Unit) -> str:
-    """Digest of the sources that write the Verilog of a unit; with a configuration it stands for the text.
+    """Digest of the sources that write the Verilog of a unit; together with a configuration it identifies the text.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _version(package: str) -> str:
 
 
 def _library(name: str | None, liberty: str | None) -> str:
-    """Digest of a cell library: its Liberty text and the cells of it that are not used."""
+    """Digest of a cell library: its Liberty text and its cells that are not used."""
     if liberty is None and name == "generic":
         return _digest(generic_liberty())
     from .synthesis import libraries
@@ -125,17 +125,17 @@ def note_origin(unit: str, origin: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Finding:
-    """What there is for a measurement.
+    """The state of the record of a measurement.
 
     Attributes
     ----------
     state
-        ``own``: a record in the user's folder. ``shipped``: one that comes with the package. ``stale``: one of other
-        sources or tools. ``missing``: none.
+        ``own``: a record in the user's folder. ``shipped``: a record that comes with the package. ``stale``: a record
+        of other sources or tools. ``missing``: no record.
     record, path
         The record and its file.
     why : :class:`str`
-        Of a stale one, what is different now.
+        Names of the sources or tools that differ from a stale record's.
     """
 
     state: Literal["own", "shipped", "stale", "missing"]
@@ -149,7 +149,7 @@ MAX_BYTES = 4 << 20
 
 
 class RecordFolder:
-    """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder), and behind it those of the package.
+    """A folder of records (``$BANKSIDE_RECORDS``, else in the cache folder), and behind it the package's records.
 
     Parameters
     ----------
@@ -164,18 +164,18 @@ class RecordFolder:
         self.shipped = SHIPPED if shipped is None else shipped
 
     def prepare(self) -> None:
-        """Raise :exc:`ConfigError` if no record can be written here: to be told before a long measurement."""
+        """Raise :exc:`ConfigError` if no record can be written here; called before a long measurement."""
         write_files(self.folder, {})
         if not os.access(self.folder, os.W_OK | os.X_OK):
             raise ConfigError(f"can't write to {self.folder}: permission denied")
 
     def write(self, record: Record) -> Path:
-        """Keep a record; one of the same measurement is replaced.
+        """Keep a record; it replaces a record of the same measurement.
 
         Raises
         ------
         :exc:`RecordError`
-            If it holds what is no measurement.
+            If it holds a number that can't be a measurement.
         :exc:`ConfigError`
             If it can't be written.
         """
@@ -184,18 +184,18 @@ class RecordFolder:
         return write_files(self.folder, {f"{record.name}.json": text})[0]
 
     def find(self, measurement: Measurement) -> Record | None:
-        """The record of exactly this measurement, made from what is there now; else None.
+        """The record of exactly this measurement, if its sources and tools are unchanged; else None.
 
         Raises
         ------
         :exc:`RecordError`
-            If there is one that contradicts its name or its digests; the file is named.
+            If a record contradicts its name or its digests; the message names its file.
         """
         found = self.look(measurement)
         return found.record if found.state in ("own", "shipped") else None
 
     def look(self, measurement: Measurement) -> Finding:
-        """As :meth:`find`, with what there is instead of it."""
+        """As :meth:`find`, with the state if there is no valid record."""
         if self.folder.exists() and not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: a folder of records is needed, not a file")
         whole = completed(measurement)
@@ -203,18 +203,18 @@ class RecordFolder:
         name = record_name(whole.kind, whole.unit, whole.config_hash, dict(whole.workload), now)
         stale = Finding("missing")
         for state, path in self.places(name):
-            with noted_inputs():  # one that is stale is no input
+            with noted_inputs():  # a stale record is no input
                 record = self.read(path)
             if record.made_from == now:
                 note_input(_as_input(whole, record))
                 return Finding(state, record, path)
             then = record.made_from
             why = ", ".join(key for key in (*now, *then.keys() - now.keys()) if then.get(key) != now.get(key))
-            stale = Finding("stale", record, path, f"of other {why}")
+            stale = Finding("stale", record, path, f"changed: {why}")
         return stale
 
     def places(self, name: str) -> Iterator[tuple[Literal["own", "shipped"], Path]]:
-        """Where a record of this name is: in the user's folder, then in the package's."""
+        """Files of a record of this name: in the user's folder, then in the package's."""
         shipped = self.shipped / f"{name}.json"
         own = self.folder / f"{name}.json"
         if own.is_file() and own.resolve() != shipped.resolve():
@@ -223,13 +223,13 @@ class RecordFolder:
             yield "shipped", shipped
 
     def named(self, name: str, digest: str = "") -> Record | None:
-        """The record of this name with this digest (:func:`record_digest`); else the first one of the name, None without
-        any. The user's may be stale, so the package's may be the one that was used.
+        """The record of this name with this digest (:func:`record_digest`), else the first record of the name, else
+        None. The user's record may be stale, so the package's may be the one that was used.
 
         Raises
         ------
         :exc:`RecordError`
-            If none of those that are there can be trusted.
+            If no record of the name can be trusted.
         """
         found: list[Record] = []
         problem: RecordError | None = None
@@ -258,7 +258,7 @@ class RecordFolder:
 
 
 def record_digest(record: Record) -> str:
-    """SHA-256 of all that a record says."""
+    """SHA-256 of the whole contents of a record."""
     return hashlib.sha256(json.dumps(record.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Units that can be named on the command line: those that entry points of the group ``bankside.units`` name."""
+"""Units that the command line accepts: the entry points of the group ``bankside.units``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What papers claim beside what this project computes: rows for ``bankside repro``."""
+"""Claims of papers beside values that this project computes: rows for ``bankside repro``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "r
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
 
-#: A module instance in generated Verilog: the module's name begins with that of the unit and a dot.
+#: A module instance in generated Verilog: the module's name begins with the unit's name and a dot.
 _INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)
 
 
@@ -65,14 +65,14 @@ def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
     known = {claim.id: claim for claim in paper.claims}
     for name in names:
         if name not in known:
-            # All the ids would not fit a line.
+            # A line has no room for all ids.
             hint = nearest(f"claim of {paper.name}", name, known).split(" (valid:")[0]
             raise ConfigError(f"{hint} (valid: {len(known)} ids, see bankside repro {paper.name} --list)")
     return [known[name] for name in dict.fromkeys(names)]
 
 
 def papers() -> dict[str, Any]:
-    """Keys of ``bankside repro --list --json``; a paper whose file of claims is wrong is named on standard error."""
+    """Keys of ``bankside repro --list --json``; a paper with a faulty file of claims is named on standard error."""
     found = []
     for name in paper_names():
         try:
@@ -103,7 +103,7 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     measure
         Whether measurements that are missing are made.
     limit_s
-        Seconds for all measurements together; what is not done by then is not made.
+        Seconds for all measurements together; later ones are not made.
     quiet
         No progress on standard error.
 
@@ -161,7 +161,7 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
 
 
 def _rank(measurement: Measurement) -> int:
-    """What the systems rest on first, the largest units last."""
+    """Measurements that the systems need come first, and the largest units last."""
     first = (("sim", "pam-pu"), ("synth", "pam-pu"), ("sim", "pam-ru"), ("sim", "pam-interface"))
     asked = measurement.kind, measurement.unit
     return first.index(asked) if asked in first else len(first)

@@ -1,4 +1,4 @@
-"""Figures of a paper redrawn: the paper's values beside ours, as far as its text or tables give them."""
+"""Figures of a paper redrawn: our values beside the paper's, if its text or tables give them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["draw", "picture"]
 
 
 _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
-#: Of a panel of series, the last ours.
+#: Colours of a panel of series; the last series is ours.
 _SERIES = ("#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
 
 
 def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,
          limit_s: float = MEASURE_S, quiet: bool = False) -> dict[str, Any]:
-    """Compute the claims of a figure and draw it; the rows, and the file as ``figure``.
+    """Compute the claims of a figure and draw it. Returns the rows, and the file as ``figure``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
     file = Path(output or os.path.join("out", "repro", f"{paper}-{name}.png"))
     if file.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"--output: a figure is .png, .svg or .pdf, not '{file.name}'")
-    write_files(file.parent, {})  # tells at once if it can't be written
+    write_files(file.parent, {})  # fails at once if it can't be written
     figure = figures[name]
     result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s,
                    quiet=quiet)
@@ -99,7 +99,7 @@ def _part(value: Any, key: str) -> Any:
 
 
 def _ends(value: Any) -> tuple[float, float] | None:
-    """Least and most of what a bar shows; None if there is nothing to show."""
+    """Smallest and largest value of a bar; None if it has no value."""
     numbers = [value] if isinstance(value, int | float) else value
     if not isinstance(numbers, list) or not numbers:
         return None
@@ -173,7 +173,7 @@ def _groups(axes: Any, panel: SeriesPanel, series: Mapping[str, Mapping[str, flo
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of each power of ten, thinned out if there are many."""
+    """1, 2 and 5 times each power of ten; fewer if the range is large."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if high < 200 * low else (1,)
     return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]

@@ -1,4 +1,5 @@
-"""Which configuration of a unit a command is about: a preset, a file, and single keys, each over the one before."""
+"""The configuration of a unit that a command uses: a preset, a file, and single keys, each overriding the one
+before."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ class Selection:
 
     @property
     def closest(self) -> str:
-        """The preset, or the one with the fewest other keys."""
+        """The preset, or the preset with the fewest different keys."""
         return self.preset or _closest_preset(self.unit, self.config)[0]
 
     @property
     def changes(self) -> dict[str, Any]:
-        """Values that differ from the closest preset's, by key with dots."""
+        """Values that differ from the closest preset's, by dotted key."""
         if self.preset:
             return {}
         before = _flat(_closest_preset(self.unit, self.config)[1].model_dump(mode="json"))
@@ -63,7 +64,7 @@ def _closest_preset(unit: Unit, config: UnitConfig) -> tuple[str, UnitConfig]:
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """Keys of parts with dots."""
+    """The values with dotted keys for parts."""
     out = {}
     for key, value in values.items():
         out.update({f"{key}.{k}": v for k, v in _flat(value).items()} if isinstance(value, dict) else {key: value})
@@ -101,7 +102,7 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
     values = base.model_dump()
     config = base
     if document:
-        # Only what the file says is checked against its lines; the rest is the preset's.
+        # Only keys of the file are checked against its lines; the other keys are the preset's.
         config = validate(_merged(values, document), chosen.config, str(file), lines)
     if sets:
         overrides: dict[str, Any] = {}
@@ -115,7 +116,7 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
 
 
 def _assignment(text: str, model: type[Strict]) -> dict[str, Any]:
-    """What ``key=value`` says; a key of a part is written ``part.key``."""
+    """Values of a text ``key=value``; a key of a part is written ``part.key``."""
     path, equals, value = text.partition("=")
     if not equals or not path:
         raise ConfigError(f"--set {text}: must be key=value")
@@ -128,7 +129,7 @@ def _assignment(text: str, model: type[Strict]) -> dict[str, Any]:
         model = inner
     if key not in model.model_fields:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")
-    # Numbers are written as in a file; whatever else it is is told by the schema.
+    # Numbers are written as in a file; the schema reports any other value.
     if re.fullmatch(r"[-+.\w]{1,40}", value):
         out: Any = parse(value, f"--set {path}", numbered=False)[0]
     else:

@@ -1,4 +1,4 @@
-"""Serve requests on a system: resolves names and files, draws arrivals, searches for a limit, shows and writes results."""
+"""Serve requests on a system: resolve names and files, draw arrivals, search for a limit, show and write results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outputs", "find_workload", "run", "serving_table"]
 
-#: Requests that are drawn if no number is given.
+#: Number of requests to draw by default.
 REQUESTS = 1000
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -40,7 +40,7 @@ SUFFIXES = {".jsonl": "jsonl", ".csv": "vidur", ".tsv": "tsv"}
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write; None: not that one."""
+    """Files to write; None leaves a file out."""
 
     csv: str | None = None
     plot: str | None = None
@@ -48,7 +48,7 @@ class Outputs:
     requests: str | None = None
 
     def check(self) -> None:
-        """Tell at once what can't be written."""
+        """Fail at once if a file can't be written."""
         if self.plot is not None and Path(self.plot).suffix.lower() not in PICTURES:
             raise ConfigError(f"--plot: a picture ends with {', '.join(PICTURES)}, not '{self.plot}'")
         if self.requests is not None and Path(self.requests).suffix.lower() not in SUFFIXES:
@@ -61,7 +61,7 @@ class Outputs:
                 write_files(Path(path).parent, {})
 
     def write(self, result: ServingResult, workload: Workload, slo_ms: float | None) -> dict[str, str]:
-        """Write them; what was written by name."""
+        """Write the files, and return their paths by name."""
         from bankside.models.serving import write_requests
 
         done = {}
@@ -88,7 +88,7 @@ def find_workload(name: str, *, form: str | None = None, requests: int | None = 
                   burstiness: float | None = None, output_tokens: int = 128, seed: int = 1) -> Workload:
     """Requests of a named workload, a YAML file that describes one, or a file of requests; with their arrivals.
 
-    ``rate`` None: the arrivals that the workload has, else all at once; 0: all at once.
+    With ``rate`` None, requests arrive as the workload says, or else all at once. With 0, all arrive at once.
     """
     from bankside.constraints.workloads import FILES, ArrivalSpec
     from bankside.models.serving import draw, read_requests
@@ -121,9 +121,9 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     Raises
     ------
     :exc:`CheckFailed`
-        If a search finds nothing that meets ``slo_ms``; the message says the best that was reached.
+        If a search finds nothing that meets ``slo_ms``; the message names the best value.
     :exc:`ConfigError`
-        For whatever is wrong with what was asked for.
+        For any fault of the request.
     """
     from bankside.models.llm import load_model
     from bankside.models.serving import largest_batch, largest_rate, serve, served_system
@@ -169,7 +169,7 @@ def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | N
 
 
 class _Noting:
-    """A source of records that notes the names of those that were found."""
+    """A source of records that notes the names of the records it finds."""
 
     def __init__(self, source: RecordFolder, names: list[str]) -> None:
         self._source, self._names = source, names
@@ -183,7 +183,7 @@ class _Noting:
 
 @contextlib.contextmanager
 def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error, if that is a terminal and it takes longer than a second."""
+    """A progress bar on standard error, if that is a terminal and the work takes longer than a second."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -213,7 +213,7 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def serving_table(r: dict[str, Any]) -> list[Any]:
-    """The result as things that rich prints."""
+    """The result as objects that rich prints."""
     w, policy = r["workload"], r["policy"]
     figures = ("mean", "p50", "p90", "p99", "max")
     rows = [(name, *("–" if r[key] is None else _number(r[key][figure]) for figure in figures))
@@ -252,7 +252,7 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
         lines.append(f"largest {what} with p{s['percentile']:g} TPOT within {r['slo']['tpot_ms']:g} ms: {value}{more} "
                      f"({len(s['tried'])} runs)")
     if w["synthetic"]:
-        lines.append("lengths are synthetic: only some numbers of them are published (see docs/workloads.md)")
+        lines.append("lengths are synthetic: only some of their statistics are published (see docs/workloads.md)")
     if r["records"]:
         lines.append(f"rests on      {', '.join(r['records'])}")
     lines += [f"note: {note}" for note in r["notes"]]
@@ -269,7 +269,7 @@ def _joules(value: float) -> str:
 
 
 def _picture(result: ServingResult, form: str, slo_ms: float | None) -> bytes:
-    """Batch over time, and how TTFT, TPOT and latency are distributed."""
+    """Batch over time, and the distributions of TTFT, TPOT and latency."""
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

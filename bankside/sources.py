@@ -1,10 +1,11 @@
-"""Digests of what a measurement is made from: the definitions that something rests on, and the data that they name.
+"""Digests of the basis of a measurement: the definitions that its sources use, and the data that they name.
 
-Sources are read, never imported, so that looking up a record needs no Amaranth. From a function or a class every name that
-it uses is followed to the statement that defines it, through imports (inside functions too) and packages that re-export it.
-Statements count by their syntax tree: comments, line breaks, docstrings, types of arguments, descriptions of keys and the
-words of errors change nothing. What else a module defines does not count, except statements that do something when it is
-imported. The modules in :data:`PLUMBING` do not count: the contents of the files that they read do.
+Sources are read, never imported, so that looking up a record needs no Amaranth. Every name that a function or a class
+uses is followed to the statement that defines it. This includes imports, inside functions too, and packages that
+re-export a name. Statements count by their syntax tree: comments, line breaks, docstrings, types of arguments,
+descriptions of keys and the words of errors change nothing. Other definitions of a module do not count, except
+statements that do something when it is imported. The modules in :data:`PLUMBING` do not count, but the contents of the
+files that they read do.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from bankside.constraints.workspace import Input, cache_folder, note_input, note
 __all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "note_sources",
            "sources_digest"]
 
-#: Modules that read, check and write files, and that call the compiler of simulated models: they decide no result.
+#: Modules that read, check and write files, or call the compiler of simulated models. They decide no result.
 PLUMBING = frozenset(f"bankside.{module}" for module in (
     "constraints.document", "constraints.errors", "constraints.memory.layers", "constraints.workspace", "cosim.build",
     "models.numerics.vector_files"))
@@ -43,13 +44,13 @@ _NAME = re.compile(r"[A-Za-z0-9][\w-]*[.-][\w.-]*\w")
 
 
 def sources_digest(roots: Iterable[str]) -> str:
-    """Digest of the definitions that ``roots`` (``module:object`` or ``module``) rest on, and of the data files and
-    memories that they name. The same on every machine and with every version of Python.
+    """Digest of the definitions that ``roots`` (``module:object`` or ``module``) use, and of the data files and
+    memories that they name. It is the same on every machine and with every version of Python.
 
     Raises
     ------
     :exc:`ConfigError`
-        If there is no source of a root, or one is no Python.
+        If a root has no source, or a source is no Python.
     """
     return _digest_of(tuple(sorted(roots)))
 
@@ -70,15 +71,15 @@ def _digest_of(roots: tuple[str, ...]) -> str:
 
 
 def note_sources(*things: Any) -> None:
-    """Count the sources of functions, classes and modules (by name) among the inputs (:func:`noted_inputs`) of what they
-    compute."""
+    """Count the sources of functions, classes and modules (by name) among the inputs (:func:`noted_inputs`) of their
+    results."""
     for thing in things if noting() else ():
         root = thing if isinstance(thing, str) else f"{thing.__module__}:{thing.__qualname__.partition('.')[0]}"
         note_input(Input("sources", root, sources_digest([root])))
 
 
 def named_parts(roots: Iterable[str]) -> tuple[str, ...]:
-    """Units whose RTL the sources of ``roots`` ask for besides (``request.part("UNIT", ...)``)."""
+    """Further units whose RTL the sources of ``roots`` ask for (``request.part("UNIT", ...)``)."""
     return tuple(sorted({part for statement in _closure(tuple(roots)).values() for part in statement.parts}))
 
 
@@ -86,7 +87,7 @@ def named_parts(roots: Iterable[str]) -> tuple[str, ...]:
 
 
 def memory_digest(memory: str) -> str:
-    """Digest of a memory's contents, those of the files that it is based on included; its name and the words on sources of
+    """Digest of a memory's contents, including the files that it is based on. Its name and the texts on sources of
     numbers are left out, so a copy under another name is the same memory.
 
     Raises
@@ -116,7 +117,7 @@ def _memories() -> dict[str, str]:
     stamp = [[path.name, *_stamp(path)] for path in sorted(FOLDER.glob("*.yaml"))]
     kept = _cache()
     if kept.get("memories", {}).get("stamp") != stamp:
-        with noted_inputs():  # whoever uses one of them reads it
+        with noted_inputs():  # a result that uses one of them reads it
             kept["memories"] = {"stamp": stamp,
                                 "digests": {name: _memory_file(FOLDER / f"{name}.yaml") for name in available()}}
         kept["changed"] = True
@@ -129,22 +130,22 @@ def _memories() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement at the top level of a module: what it binds, and what it rests on.
+    """A statement at the top level of a module, with the names that it binds and uses.
 
     Attributes
     ----------
     digest : :class:`str`
-        Of its syntax tree.
+        Digest of its syntax tree.
     binds : tuple of :class:`str`
         Names that it defines.
     always : :class:`bool`
         Whether it does something when the module is imported.
     refers : tuple of (name, attribute)
-        Names that it uses; with the attribute where that is all that is used of one, else with an empty text.
+        Names that it uses, each with the attribute if only that attribute is used, else with an empty text.
     imports : tuple of (bound name, module, name)
         Imports inside it.
     strings : tuple of :class:`str`
-        Those that may name data.
+        Strings that may name data.
     parts : tuple of :class:`str`
         Units whose RTL it asks for.
     """
@@ -159,14 +160,14 @@ class _Statement:
 
 
 def closure(roots: Iterable[str]) -> dict[str, Path]:
-    """Modules that ``roots`` rest on, with their files."""
+    """Modules that ``roots`` use, with their files."""
     modules = sorted({module for module, _ in _closure(tuple(roots))})
     return {module: path for module in modules if (path := _file(module)) is not None}
 
 
 def definitions(roots: Iterable[str]) -> dict[str, set[str]]:
-    """Names that ``roots`` rest on, themselves included, by module. Modules of other packages than this one and the roots'
-    own are not followed: their versions decide."""
+    """Names that ``roots`` use, themselves included, by module. Only modules of this package and of the roots' packages
+    are followed; for other packages their versions count."""
     found: dict[str, set[str]] = {}
     for (module, _), statement in _closure(tuple(roots)).items():
         found.setdefault(module, set()).update(statement.binds)
@@ -289,7 +290,7 @@ def _statements(module: str) -> tuple[_Statement, ...]:
 
 
 def _body(path: Path) -> list[ast.stmt]:
-    """Statements of a source that do something: no docstring, nothing that only type checkers see."""
+    """Statements of a source that do something: no docstring, and nothing for type checkers only."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError) as error:
@@ -299,7 +300,7 @@ def _body(path: Path) -> list[ast.stmt]:
 
 
 def _read(node: ast.stmt, package: str) -> list[Any]:
-    """What a statement says, as the values of :class:`_Statement`."""
+    """Properties of a statement, as the values of :class:`_Statement`."""
     imports, strings, parts = set(), set(), set()
     refers: set[tuple[str, str]] = set()
     waiting: list[ast.AST] = [node]
@@ -333,7 +334,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _fields(node: ast.AST) -> list[tuple[str, Any]]:
-    """Fields of a node, without what only people and type checkers read."""
+    """Fields of a node, without fields for people and type checkers only."""
     if isinstance(node, ast.Raise):  # the kind of error, without its words
         return [("exc", node.exc.func if isinstance(node.exc, ast.Call) else node.exc)]
     left_out = _docstring(node)
@@ -358,7 +359,7 @@ def _binds(node: ast.stmt) -> list[str]:
     return sorted(stored | {one.name for one in inner})
 
 
-#: Decorators that only change what they decorate.
+#: Decorators that only change the decorated object.
 _PURE = {"cache", "contextmanager", "dataclass", "kept", "lru_cache", "njit", "runtime_checkable", "total_ordering",
          "unique"}
 
@@ -391,8 +392,8 @@ def _docstring(node: ast.AST) -> ast.stmt | None:
 
 
 def _plain(node: Any) -> Any:
-    """A syntax tree as plain data without places. What is empty is left out, as versions of Python differ in what they
-    write then."""
+    """A syntax tree as plain data without places. Empty fields are left out, because versions of Python differ in
+    them."""
     if isinstance(node, ast.AST):
         fields: list[Any] = [type(node).__name__]
         for name, value in _fields(node):

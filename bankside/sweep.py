@@ -27,13 +27,13 @@ from .records import RecordFolder, completed
 
 __all__ = ["Job", "front", "jobs_of", "make_row", "picture", "points_of", "sweep"]
 
-#: Combinations at most: each takes at least milliseconds.
+#: Most combinations: each takes at least milliseconds.
 MOST = 100_000
 
-#: What a larger value is better of; of everything else a smaller one is.
+#: Words of columns in which a larger value is better; in all others a smaller value is.
 LARGER = ("throughput", "fmax", "utilisation", "largest_batch", "per_s", "met", "items_per_cycle", "beats_per_clock")
 
-#: Keys of a result that say nothing about the point.
+#: Keys of a result that do not describe the point.
 LEFT_OUT = ("config", "schema", "seconds", "clocks_per_second", "cells", "runs", "policy", "workload", "tools")
 
 #: Settings of a sweep over a system that are no keys of its file.
@@ -49,11 +49,11 @@ class Job:
     ----------
     kind : ``unit`` or ``system``
     target : :class:`str`
-        Name of it.
+        Name of the unit or system.
     point : mapping of key to text
         The combination.
     settings : mapping
-        What is the same in all of them: ``sim`` and ``preset`` of a unit, values of :data:`LOAD` and :data:`SERVING`.
+        Settings of all combinations: ``sim`` and ``preset`` of a unit, values of :data:`LOAD` and :data:`SERVING`.
     records : :class:`str` or None
         Folder of records.
     measure : :class:`bool`
@@ -69,7 +69,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The same for the same question, wherever its records are."""
+        """Identifies the combination, whatever its folder of records."""
         plain = {name: value for name, value in asdict(self).items() if name not in ("records", "measure")}
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -80,7 +80,7 @@ def points_of(axes: Sequence[str]) -> list[dict[str, str]]:
     Raises
     ------
     :exc:`ConfigError`
-        For what is written otherwise, a key or a value that comes twice, or too many combinations.
+        For a text in another form, a key or a value that appears twice, or too many combinations.
     """
     values: dict[str, list[str]] = {}
     for text in axes:
@@ -103,7 +103,7 @@ def points_of(axes: Sequence[str]) -> list[dict[str, str]]:
 
 def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], records: str | None,
             measure: bool) -> list[Job]:
-    """The jobs of a sweep; what can be checked without computing is.
+    """The jobs of a sweep, checked as far as possible without computing.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], re
             if key.partition(".")[0] not in known:
                 raise ConfigError(nearest(f"key of {target}", key, sorted(known)))
             if key in options and not given.get("sim"):
-                raise ConfigError(f"{key} is part of what is simulated: it needs --sim")
+                raise ConfigError(f"{key} is a key of the workload: it needs --sim")
         kind = "unit"
     else:
         if target not in system_names() and not target.endswith((".yaml", ".yml")) and os.sep not in target:
@@ -151,14 +151,14 @@ def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], re
 
 
 def make_row(job: Job) -> dict[str, Any]:
-    """The row of a combination: its point, numbers by name, records, inputs; ``error`` instead if it is refused."""
+    """The row of a combination: its point, numbers by name, records, inputs; ``error`` if it is refused."""
     row: dict[str, Any] = {"key": job.key, "point": dict(job.point), "values": {}, "records": [], "error": None,
                            "inputs": []}
     with noted_inputs() as found:
         try:
             values, row["records"] = (_unit if job.kind == "unit" else _system)(job)
             row["values"] = {name: value for name, value in values.items() if name not in job.point}
-        except (ConfigError, CheckFailed) as error:  # a tool that is missing ends the sweep
+        except (ConfigError, CheckFailed) as error:  # a missing tool ends the sweep
             row["error"] = str(error)
     row["inputs"] = [plain_input(one) for one in found.values()]
     return row
@@ -190,7 +190,7 @@ def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
             make(measurement, job.records)
             record = folder.find(measurement)
             if record is None:
-                raise ConfigError(f"{measurement.command}: leaves no record of what was asked for")
+                raise ConfigError(f"{measurement.command}: leaves no record for this request")
         values |= _numbers(record.results)
         names.append(record.name)
     return values, names
@@ -219,7 +219,7 @@ def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, A
     from .serve import Outputs, find_workload, run
 
     for name in asked.keys() - {*SERVING, "instances"}:
-        raise ConfigError(f"{name} goes without a workload, whose requests have their own")
+        raise ConfigError(f"{name} can't be combined with a workload, whose requests have their own")
     whole: dict[str, Any] = {name: _whole(name, asked[name]) for name in ("requests", "batch_limit", "token_budget",
                                                                           "instances") if name in asked}
     real = {name: _real(name, asked[name]) for name in ("rate", "slo") if name in asked}
@@ -243,7 +243,7 @@ def _real(key: str, value: Any) -> float:
 
 
 def _numbers(result: Mapping[str, Any], within: str = "") -> dict[str, float]:
-    """Numbers of a result, those of its parts by dotted key."""
+    """Numbers of a result; numbers of its parts by dotted key."""
     out: dict[str, float] = {}
     for key, value in result.items():
         if key in LEFT_OUT:
@@ -260,23 +260,24 @@ def _numbers(result: Mapping[str, Any], within: str = "") -> dict[str, float]:
 
 def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask: str | None = None,
           progress: Callable[[int, int], None] = lambda done, count: None) -> dict[str, Any]:
-    """Make all rows that are not there yet; keys as in ``bankside sweep --json``.
+    """Make all missing rows; keys as in ``bankside sweep --json``.
 
-    Each row is appended to ``output`` with ``.partial`` behind its name as soon as it is there, and a killed sweep goes on
-    from that file. When all are there, ``output`` is written (``.csv`` or ``.jsonl``), in the order of the combinations.
+    Each finished row is appended to the file ``output`` with ``.partial`` behind its name, and a killed sweep continues
+    from that file. When all rows are finished, ``output`` is written (``.csv`` or ``.jsonl``), in the order of the
+    combinations.
 
     Parameters
     ----------
-    workers : processes; as many as there are cores by default
+    workers : processes; one per core by default
     dask : address of a Dask scheduler whose workers have Bankside and the same files
-    progress : called with the rows that are there, and all
+    progress : called with the numbers of finished rows and of all rows
 
     Raises
     ------
     :exc:`ConfigError`
         If a file can't be read or written, or has another format.
     :exc:`ToolMissing`
-        If Dask is asked for and not installed.
+        If Dask is requested and not installed.
     """
     target = Path(output)
     if target.suffix.lower() not in (".csv", ".jsonl"):
@@ -317,8 +318,8 @@ def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask:
 
 
 def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, dict[str, Any]]:
-    """Rows that an earlier sweep left and whose inputs are what they were. A line that a kill cut off does not count, nor
-    does a combination that was refused."""
+    """Rows of an earlier sweep whose inputs are unchanged. A line that a kill cut off does not count, nor does a
+    refused combination."""
     rows: dict[str, dict[str, Any]] = {}
     if not path.exists():
         return rows
@@ -333,7 +334,7 @@ def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[st
 
 
 def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Iterator[dict[str, Any]]:
-    """Rows in the order in which they are made."""
+    """Rows in the order in which they are finished."""
     if dask is not None:
         try:
             from distributed import Client, as_completed
@@ -359,7 +360,7 @@ def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Ite
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 for one in done:
                     yield one.result()
-        except BaseException:  # Ctrl-C does not wait for what runs
+        except BaseException:  # Ctrl-C does not wait for running processes
             for process in list((pool._processes or {}).values()):
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -388,7 +389,8 @@ def better_large(column: str) -> bool:
 
 
 def front(points: Sequence[tuple[float, float]], larger: tuple[bool, bool]) -> list[int]:
-    """Places of the points that no other one beats: at least as good in both, and better in one; by the first value."""
+    """Places of the points that no other point beats, by the first value. A point beats another if it is at least as
+    good in both values and better in one."""
     signed = [(-x if larger[0] else x, -y if larger[1] else y) for x, y in points]
     kept: list[int] = []
     best = float("inf")
@@ -424,7 +426,7 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
     axes = figure.add_subplot()
     axes.scatter([x for x, _ in points], [y for _, y in points], color="#8c97a5", s=28, zorder=2, label="all combinations")
     axes.plot([points[k][0] for k in best], [points[k][1] for k in best], color="#c8553d", marker="o", linewidth=1.4,
-              zorder=3, label="beaten by none")
+              zorder=3, label="beaten by no other")
     for k in best[:24]:
         text = ", ".join(f"{key}={value}" for key, value in rows[places[k]]["point"].items())
         axes.annotate(text, points[k], xytext=(5, 5), textcoords="offset points", fontsize=8)

@@ -1,4 +1,4 @@
-"""What a person sees in a terminal: steps with their time, and tables that never cut a number."""
+"""Output for people in a terminal: steps with their time, and tables that never cut a number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ANY_WIDTH = 1 << 20
 
 
 class FittingTable:
-    """A table for rich that leaves out columns where there is no room, and says which. Columns that are
-    justified to the right hold numbers, which stay whole; words wrap.
+    """A table for rich that leaves out columns if there is no room, and names them. Columns that are justified to the
+    right hold numbers, which stay whole; words wrap.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class _Steps:
         self.text: str | None = None
 
     def share(self, done: int, count: int) -> None:
-        """Files of a simulator that are compiled, and all, within the present step."""
+        """Show how many files of a simulator are compiled, and their total, within the present step."""
         if self.text is not None:
             share = f": compiling, {done} of {count} files, {100 * done // count} %" if done < count else ""
             self.bar.update(self.task, description=self.text + share)
@@ -95,8 +95,8 @@ class _Steps:
 
 @contextlib.contextmanager
 def steps(stream: IO[str] | None = None) -> Iterator[Any]:
-    """Tells what a command does, step by step, on standard error: with the time of each on a terminal, as plain lines
-    elsewhere. On a terminal the value has a method ``share``, which shows how many files are compiled, and of how many."""
+    """Reports the steps of a command on standard error: with the time of each on a terminal, as plain lines elsewhere.
+    On a terminal the value has a method ``share``, which shows how many files are compiled, and their total."""
     stream = sys.stderr if stream is None else stream
     if stream is None:  # the caller closed it; print would take standard output instead
         yield lambda text: None
@@ -113,8 +113,8 @@ def steps(stream: IO[str] | None = None) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def counting(what: str, stream: IO[str] | None = None) -> Iterator[Any]:
-    """Tells how many of something are done, on standard error: a bar with times on a terminal, nothing elsewhere. The value
-    is called with those that are done, and all."""
+    """Counts finished things on standard error: a bar with times on a terminal, nothing elsewhere. The value is called
+    with the number of finished things and their total."""
     stream = sys.stderr if stream is None else stream
     if stream is None or not stream.isatty():
         yield lambda done, count: None

@@ -26,7 +26,7 @@ def _title(result: dict[str, Any]) -> str:
 
 
 def simulation_result(r: Mapping[str, Any]) -> SimResult:
-    """The typed result of a unit's bench in what ``bankside sim --json`` prints."""
+    """The typed result of a unit's bench from the output of ``bankside sim --json``."""
     kind = unit(r["unit"]).result
     return kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
 
@@ -55,7 +55,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
 
 
 def synthesis_table(results: list[dict[str, Any]]) -> str:
-    """One line a unit: what the operators of a library cost."""
+    """One line per unit: the costs of the operators of a library."""
     head = ("unit", "configuration", "GE", "logic", "registers", "memories", "ns", "MHz")
     rows = [head, *((r["unit"], r["preset"] or r["config_hash"], f"{r['area_ge']:.0f}", f"{r['combinational_ge']:.0f}",
                      f"{r['sequential_ge']:.0f}", f"{r['memory_ge_estimate']:.0f}", f"{r['critical_path_ns']:.3f}",
@@ -107,7 +107,7 @@ def trace_text(r: dict[str, Any]) -> str:
 
 
 def _files(r: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was written."""
+    """Lines on the files that were written."""
     rows = []
     view, export = r["timeline"], r["export"]
     if view:
@@ -125,7 +125,7 @@ def _time(ns: float) -> str:
 
 
 def _energies(pj: list[float]) -> list[str]:
-    """In the unit of the first, which is the largest."""
+    """Energies in the unit of the first one, which is the largest."""
     units = (("pJ", 1.0), ("nJ", 1e-3), ("uJ", 1e-6), ("mJ", 1e-9))
     unit, factor = next((u for u in units if pj[0] * u[1] < 1e4), units[-1])
     return [f"{value * factor:,.3f} {unit}" for value in pj]
@@ -151,15 +151,15 @@ def _tier(tier: dict[str, Any]) -> str:
 
 
 def _reduction(attention: dict[str, Any]) -> list[tuple[str, str]]:
-    """What partial results cost, for a system that merges them in its tiers."""
+    """Costs of partial results, for a system that merges them in its tiers."""
     shares = attention.get("reduction")
     if not shares:
         return []
     saved = [f"{name} {tier['partial_results']['saved_percent']['group_to_device']:.1f} %"
              for name, tier in attention["tiers"].items() if tier["partial_results"]]
-    return [("reduction", f"{shares['share_percent']:.2f} % of attention; as much as {shares['hidden_percent']:.1f} % is "
+    return [("reduction", f"{shares['share_percent']:.2f} % of attention; up to {shares['hidden_percent']:.1f} % is "
                           "hidden behind the units"),
-            ("partial results", f"kept in the arrays by the tree, group to device: {', '.join(saved) or 'none'}")]
+            ("partial results", f"traffic from group to device that the tree saves: {', '.join(saved) or 'none'}")]
 
 
 def evaluation_text(r: dict[str, Any]) -> str:
@@ -242,7 +242,7 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
 
 
 def cosimulation_lines(sim: Mapping[str, Any]) -> list[str]:
-    """What a bench says of a unit, and of a channel's decode step if there was one."""
+    """Results of a unit's bench, and of a channel's decode step if there was one."""
     rows = [("co-simulation", sim["unit"]), *simulation_result(sim).figures(sim)]
     if channel := sim.get("channel"):
         rows.append(("channel", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries: "
@@ -252,14 +252,14 @@ def cosimulation_lines(sim: Mapping[str, Any]) -> list[str]:
 
 
 def sweep_text(result: Mapping[str, Any]) -> str:
-    """What a sweep wrote, and the rows that none beats."""
+    """The output of a sweep, and the rows that no other row beats."""
     rows = result["rows"]
     lines = [f"{len(rows)} combinations of {result['target']}: {result['file']}" + (
         f", {result['resumed']} of them from an earlier run" if result["resumed"] else "") + (
         f", {result['refused']} refused" if result["refused"] else "")]
     if result["front"] is not None:
         x, y = result["pareto"]
-        lines.append(f"{result['picture']}: {len(result['front'])} rows that none beats in {x} and {y}")
+        lines.append(f"{result['picture']}: {len(result['front'])} rows that no other row beats in {x} and {y}")
         for place in result["front"]:
             point = " ".join(f"{key}={value}" for key, value in rows[place]["point"].items())
             values = rows[place]["values"]

@@ -1,4 +1,4 @@
-"""Time of traces and programs on a memory: formats of files, and what the command line makes of them."""
+"""Time of traces and programs on a memory: formats of files, and their use on the command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPORTS", "FORMATS", "Outputs", "Setting", "TraceFormat", "detect", "is_system", "time_file", "time_system",
            "write_program", "write_view"]
 
-#: Order of the parts of an address, if none is named.
+#: Order of the parts of an address by default.
 MAPPING = "RoBaRaCoCh"
 
 EXPORTS = ("aim", "ramulator", "program")
@@ -34,14 +34,14 @@ EXPORTS = ("aim", "ramulator", "program")
 
 @dataclass(frozen=True)
 class Setting:
-    """How something is timed.
+    """Settings of a timing.
 
     Attributes
     ----------
     memory : name or file; None: the format's own
     quirks : simulator whose quirks are switched on
     mapping, channels : of plain requests: parts of an address, channels that take part
-    tokens : of the request that a program is run for, if that counts by them
+    tokens : tokens of the program's request, if its loops depend on them
     buffering : of AiM devices: ``single`` or ``ping-pong``
     """
 
@@ -57,7 +57,7 @@ class Setting:
 
 @dataclass
 class Timed:
-    """What a format's timer answers; ``rows``: hits, misses, conflicts, None where the timer cannot tell them."""
+    """Result of a format's timer; ``rows``: hits, misses, conflicts, None if the timer does not count them."""
 
     memory: Memory
     cycles: int
@@ -72,7 +72,7 @@ class Timed:
 
 @dataclass
 class Outputs:
-    """What else is wanted: files, and cycles that a timeline shows."""
+    """Further outputs: files, and cycles that a timeline shows."""
 
     timeline: str | None = None
     picture: str | None = None
@@ -94,7 +94,7 @@ class Outputs:
         return Recorder(memory, self.first, self.last, channels=self.channels)
 
     def check(self) -> None:
-        """Tell before the long part what cannot be written."""
+        """Fail before the timing if a file can't be written."""
         if ((self.first, self.last) != (0, None) or self.channels is not None) and not self.log:
             raise ConfigError("--timeline-cycles and --timeline-channels need --timeline or --picture")
         if (self.export is None) != (self.output is None):
@@ -123,12 +123,12 @@ class TraceFormat:
     Attributes
     ----------
     name, title : for people
-    memory : the memory that is meant if none is named; None if there is no such
+    memory : the default memory; None if there is no default
     line : pattern of its lines
-    needs : pattern that one of the first lines has to match too, for lines that several formats have
+    needs : further pattern for one of the first lines, if several formats have such lines
     example : some lines
     time : its timer
-    options : which of :data:`OPTIONS` it has
+    options : keys of :data:`OPTIONS` that it has
     """
 
     name: str
@@ -157,7 +157,7 @@ def detect(path: str) -> TraceFormat:
     lines = first_lines(path)
     if not lines:
         raise ConfigError(f"{path}: an empty file" if not os.path.getsize(path) else f"{path}: nothing but empty lines")
-    for most in (len(lines), 1):  # a file with a wrong line is of the format of its first one
+    for most in (len(lines), 1):  # the first line decides the format of a file with a wrong line
         for one in FORMATS.values():
             if all(re.match(one.line, text) for _, text in lines[:most]) and (
                     one.needs is None or any(re.match(one.needs, text) for _, text in lines)):
@@ -171,7 +171,7 @@ def detect(path: str) -> TraceFormat:
 
 
 def _hits(memory: Memory, commands: dict[str, int]) -> int:
-    """Accesses to rows that an access before them has opened: all that need a row, less those that opened one."""
+    """Accesses to rows that an earlier access has opened: accesses that need a row, less openings of rows."""
     count = {"needs": 0, "opens": 0}
     for name, number in commands.items():
         rule = memory.commands[name].row
@@ -214,24 +214,24 @@ def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progr
         for bound, counts in _bound(Program([one]), setting, path).commands():
             machine.check(bound, counts)
 
-    parse_program(text, path, check)  # once more, now that it is known by what each command is to be checked
+    parse_program(text, path, check)  # once more, now that the machine that checks each command is known
     timed, log = machine.time(program, outputs)
     timed.lines = sum(bool(line.split("#", 1)[0].strip()) for line in text.split("\n"))
     return timed, log
 
 
 def _bound(program: Program, setting: Setting, path: str) -> Program:
-    """The program for the tokens of a request; as it is if it does not count by them."""
+    """The program for the tokens of a request; unchanged if its loops do not depend on them."""
     if setting.tokens is not None:
         return program.bind(setting.tokens)
     try:
         return program.bind(())
     except (ConfigError, IndexError):
-        raise ConfigError(f"{path}: the program counts by the tokens of a request: give --tokens") from None
+        raise ConfigError(f"{path}: loops of the program depend on the tokens of a request: give --tokens") from None
 
 
 def _time_words(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
-    """Lines of a dispatcher's command buffer, a layer's program."""
+    """Time of lines of a dispatcher's command buffer, which are a layer's program."""
     import numpy as np
 
     from bankside.constraints.document import read_text
@@ -266,7 +266,8 @@ def _time_words(path: str, setting: Setting, outputs: Outputs, progress: Progres
 
 
 class _Machine(Protocol):
-    """What executes a program: checks a command with the counts of the loops around it, and times the whole."""
+    """Something that executes a program: it checks a command with the counts of the loops around it, and times the
+    whole."""
 
     def check(self, command: Command, loops: tuple[int, ...]) -> None: ...
 
@@ -276,8 +277,8 @@ class _Machine(Protocol):
 
 
 def _machine(program: Program, memory: Memory, setting: Setting) -> _Machine:
-    """The host of an AiM device for its instructions; AttAcc's channel controllers for requests with a barrier or a mask of
-    channels; else one channel, commands in order."""
+    """The machine for a program. Instructions of an AiM device need its host. Requests with a barrier or a mask of
+    channels need AttAcc's channel controllers. All others need one channel, commands in order."""
     from bankside.models.memory.aim_trace import is_aim
 
     commands = [command for command, loops in program.commands() if all(loops)]
@@ -311,7 +312,7 @@ class _AimMachine:
 
         program = memory_view(program, self.front_end.memory.rows)
         if self.double is not None and outputs.log:
-            raise ConfigError("--timeline and --picture: two sets of buffers have none")
+            raise ConfigError("--timeline and --picture are not available with two sets of buffers")
         whole = (self.double or self.front_end).time(program)
         channels = whole.memory.channels
         timed = Timed(whole.memory, whole.cycles, whole.commands, 0, whole.instructions,
@@ -323,7 +324,7 @@ class _AimMachine:
         return timed, recorder.log(whole.cycles, channels)
 
     def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
-        raise ConfigError("--export ramulator: instructions of an AiM device; their trace is --export aim")
+        raise ConfigError("--export ramulator: not for instructions of an AiM device; --export aim writes their trace")
 
 
 class _QueueMachine:
@@ -453,7 +454,7 @@ def _missing_memory(form: str) -> str:
     raise ConfigError(f"a file of the format {form} needs --memory (valid: {', '.join(available())}, or a .yaml file)")
 
 
-#: A vector of 128 elements to the global buffers, its product with four rows, results read after each.
+#: A vector of 128 elements to the global buffers, its product with four rows, and a read of the results after each row.
 EXAMPLE = (
     "00010008 7fff8000 00000000 00000000 00000000 00000000 00000000 00000000",
     "0001024a ffff8000 00000001 00000000 00008004 00000082 00000000 00000000",
@@ -495,7 +496,7 @@ def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -
     outputs.check()
     what = detect(path) if form is None else FORMATS[form]
     if outputs.export is not None and what.name not in ("program", "words"):
-        raise ConfigError(f"{path}: --export writes programs, and this is a trace of the format {what.name}")
+        raise ConfigError(f"{path}: --export writes programs, but this is a trace of the format {what.name}")
     for option in OPTIONS:
         if getattr(setting, option) is not None and option not in what.options:
             raise ConfigError(f"{path}: a file of the format {what.name} has no --{option}")
@@ -572,7 +573,7 @@ def _result(head: dict[str, Any], timed: Timed, log: IssueLog | None, setting: S
 
 
 def write_view(log: IssueLog, title: str, outputs: Outputs) -> dict[str, Any]:
-    """The timeline and the picture of a log; what to say of them."""
+    """Write the timeline and the picture of a log; returns their description."""
     from bankside.models.memory.timeline import chrome_trace, timeline
 
     view = timeline(log, title)
@@ -589,7 +590,8 @@ def write_view(log: IssueLog, title: str, outputs: Outputs) -> dict[str, Any]:
 
 
 def write_program(program: Program, outputs: Outputs, memory: Memory, setting: Setting) -> dict[str, Any]:
-    """A program in the format of a simulator, written line by line: it may be longer than the computer's memory."""
+    """Write a program in the format of a simulator, line by line, because it may be longer than the computer's
+    memory."""
     assert outputs.export is not None and outputs.output is not None
     if outputs.export == "program":
         lines: Iterable[str] = str(program).split("\n")
@@ -610,7 +612,7 @@ def _write(path: str, content: str | bytes) -> None:
 
 
 def _write_lines(path: str, lines: Iterable[str]) -> int:
-    """Write lines, the file whole or not at all; answers how many they are."""
+    """Write lines, the file whole or not at all. Returns their number."""
     from bankside.constraints.workspace import writing
 
     count = 0
@@ -626,7 +628,7 @@ def _write_lines(path: str, lines: Iterable[str]) -> int:
 
 @contextlib.contextmanager
 def _progress(path: str) -> Iterator[Progress | None]:
-    """A bar on standard error, if that is a terminal and it takes longer than a second."""
+    """A progress bar on standard error, if that is a terminal and the work takes longer than a second."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

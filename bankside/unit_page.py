@@ -1,7 +1,7 @@
 """Tables of a unit's page, from its contract: parameters, ports, options of its bench, keys of the result, areas.
 
 Tables are Markdown. A table stands in a page between ``<!-- table NAME -->`` and ``<!-- end -->``; :func:`fill` puts it
-there. The names of the tables that follow from contracts alone are those of :data:`CONTRACT_TABLES`.
+there. :data:`CONTRACT_TABLES` names the tables that follow from contracts alone.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def _value(value: Any) -> str:
 
 
 def part_text(value: BaseModel) -> str:
-    """A part of a configuration: the nearest preset of the unit that it configures, and what differs from that.
+    """A part of a configuration: the nearest preset of its unit, and the keys that differ from it.
 
-    A part that configures no unit has its name in its first key.
+    A part without a unit has its name in its first key.
     """
     found = [(len(changes), f"{unit.name} {name}{''.join(f', `{key}` {_value(new)}' for key, new in changes.items())}")
              for unit in UNITS.values() if unit.config is type(value) for name, preset in unit.presets.items()
@@ -70,7 +70,7 @@ def part_text(value: BaseModel) -> str:
 def ports(unit: Unit) -> str:
     """Every port and its fields: direction, bits in each preset, meaning. Clock and reset are left out.
 
-    A stream is shown by its payload. Numbered ports that are alike are one row, which says how many there are.
+    A stream is shown by its payload. Numbered ports that are alike are one row with their number.
     """
     presets = [list(config.ports()) for config in unit.presets.values()]
     stems = {_stem(port.name)[0] for found in presets for port in found}
@@ -96,7 +96,8 @@ def ports(unit: Unit) -> str:
 
 
 def port_rows(found: Sequence[Port]) -> list[tuple[Port, int]]:
-    """Ports with their number: those that differ in nothing but their numbers are one row, the first of them."""
+    """Rows of ports with the number of ports in each: ports that differ only in their numbers are one row, the first of
+    them."""
     stems = {_stem(port.name)[0] for port in found}
     return [row for _, row in _rows(found, {stem for stem in stems if _alike(_numbered(found, stem))})]
 
@@ -112,7 +113,7 @@ def _numbered(found: Sequence[Port], stem: str) -> list[Port]:
 
 
 def _alike(numbered: Sequence[Port]) -> bool:
-    """Whether ports differ in nothing but their numbers, in names and meanings."""
+    """Whether ports differ only in the numbers of their names and meanings."""
     def words(port: Port) -> list[tuple[str, str]]:
         return [(word, word if word != _stem(port.name)[1] else "N") for word in re.split(r"\b", port.meaning)]
 
@@ -124,7 +125,7 @@ def _alike(numbered: Sequence[Port]) -> bool:
 
 
 def _rows(found: Sequence[Port], together: set[str]) -> Iterator[tuple[str, tuple[Port, int]]]:
-    """Ports by the name of their row, the first of those that share it, with their number."""
+    """Ports by the name of their row: the first port of each row, with the number of ports that share the row."""
     told = set()
     for port in found:
         stem, number = _stem(port.name)
@@ -140,7 +141,8 @@ def _union(columns: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _over(values: Iterable[Any], distinct: bool = False) -> str:
-    """Values of all presets: one if they are the same, ``-`` for a preset without; or those that are distinct."""
+    """Values of all presets: one value if they are equal, ``-`` for a preset without a value. With ``distinct``, each
+    value once."""
     texts = ["-" if value is None else str(value) for value in values]
     return " / ".join(dict.fromkeys(texts) if distinct or len(set(texts)) == 1 else texts)
 
@@ -149,7 +151,7 @@ def _over(values: Iterable[Any], distinct: bool = False) -> str:
 
 
 def workload(unit: Unit) -> str:
-    """The options that ``bankside sim`` has for this unit's bench."""
+    """The options of ``bankside sim`` for this unit's bench."""
     rows = []
     for option in unit.workload.options().values():
         valid = ", ".join(option.choices)
@@ -160,7 +162,7 @@ def workload(unit: Unit) -> str:
 
 
 def results(unit: Unit) -> str:
-    """The keys of the unit's own that ``bankside sim --json`` gives; those of every bench are left out."""
+    """The unit's own keys in ``bankside sim --json``; keys of every bench are left out."""
     return table(["key", "type", "meaning"],
                  [row for row in _keys(unit.result) if row[0].strip("`").split(".")[0] not in SimResult.model_fields])
 
@@ -179,7 +181,7 @@ def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[list[str]]:
 
 
 def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
-    """Type of a key's value in words, the path of what lies within, and the models that lie there."""
+    """Type of a key's value in words, the path of its inner values, and their models."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         parts = [_kind(part, path) for part in inner]
@@ -204,7 +206,7 @@ CONTRACT_TABLES: Mapping[str, Callable[[Unit], str]] = {
     function.__name__: function for function in (parameters, ports, workload, results)}
 
 
-#: Units of a page whose pictures stand in it; a page of more units has links to them.
+#: Most units of a page that shows their pictures; a page of more units has links to them.
 MOST_PICTURES = 6
 
 

@@ -1,4 +1,4 @@
-"""Tables of activation functions with linear interpolation: what generator and functional model share."""
+"""Tables of activation functions with linear interpolation, shared by the generator and the functional model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _gelu_tanh(x: float) -> float:
     return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-#: By name: the function, and what takes its place below and above the table's range. ``"end"`` is the table's first or
-#: last value, ``"operand"`` the operand itself, a number that number.
+#: The function of each name, then its substitutes below and above the table's range: ``"end"`` is the table's first or
+#: last value, ``"operand"`` the operand itself, a number is that number.
 ACTIVATIONS: dict[str, tuple[Callable[[float], float], str | int, str | int]] = {
     "exp": (math.exp, "end", "end"),
     "sigmoid": (_sigmoid, 0, 1),
@@ -38,14 +38,17 @@ ACTIVATIONS: dict[str, tuple[Callable[[float], float], str | int, str | int]] = 
 class TableInterpolation:
     """An activation function as a table of equidistant points and the chords between them.
 
-    The operand is cut (towards zero) to fixed point with ``position_bits`` behind the point; its upper bits choose the
-    chord i, ``low`` are the ``low_bits`` others::
+    The operand is cut (towards zero) to fixed point with ``position_bits`` behind the point. Its upper bits choose the
+    chord i, and ``low`` is the number in the other ``low_bits`` bits::
 
         value = points[i] + ((points[i + 1] - points[i]) * low + half >> low_bits)
 
-    in units of ``2**-value_bits``, with ``half = 2**(low_bits - 1)`` (0 without low bits); it is then rounded once to the
-    format, to nearest even. The error is absolute: about h**2 / 8 times the second derivative for chords of width h, and
-    two units, ``2**-value_bits`` and ``2**-position_bits`` times the slope; small results have fewer good bits.
+    The value is in units of ``2**-value_bits``, and ``half`` is ``2**(low_bits - 1)``, or 0 without low bits. The value
+    is then rounded once to the format, to nearest even.
+
+    The error is absolute, so small results have fewer good bits. A chord of width h is off by about h**2 / 8 times the
+    second derivative. The fixed-point numbers add one unit each: ``2**-value_bits``, and ``2**-position_bits`` times
+    the slope.
 
     AiM keeps such a table in its DRAM banks and interpolates in the processing unit; neither size nor format of its
     tables is published.
@@ -56,17 +59,18 @@ class TableInterpolation:
         A key of :data:`ACTIVATIONS`: exp, sigmoid, tanh, gelu (by the error function), gelu_tanh (the approximation by a
         hyperbolic tangent), silu.
     fmt : :class:`FloatFormat`
-        Of operand and result.
+        Format of operand and result.
     entries : int
         Chords, a power of two.
     limit : int
-        The table covers -limit <= x < limit; a power of two. Beyond, exp stays at the ends of the table, sigmoid is 0 and
-        1, tanh -1 and 1; gelu and silu are 0 below and the operand itself above.
+        The table covers -limit <= x < limit; a power of two. Outside this range, exp keeps the table's first or last
+        value. Sigmoid is 0 below and 1 above, and tanh is -1 and 1. Gelu and silu are 0 below and the operand itself
+        above.
 
     Raises
     ------
     :exc:`ConfigError`
-        If there is no such function, entries or limit are no powers of two, a chord would be narrower than
+        If the function is unknown, or ``entries`` or ``limit`` is no power of two. If a chord would be narrower than
         ``2**-precision``, or the format has too few exponent bits for the table.
     """
 

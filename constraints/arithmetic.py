@@ -53,9 +53,9 @@ class AlignedWindow:
 
     @property
     def floor(self) -> int:
-        """Lowest running exponent: where the window's top bit is the smallest normal number of ``result``.
+        """Lowest running exponent: at it, the window's top bit is the smallest normal number of ``result``.
 
-        What lies below that window is far below the grid of ``result``, and the final shift need only go left.
+        Bits below that window are far below the grid of ``result``, and the final shift only goes left.
         """
         return max(0, 1 - self.result.bias - (self.width - 2) - self.unit)
 
@@ -84,9 +84,10 @@ class SumWindow:
 class ExpTable:
     """Constants of the exponential of a difference that is never positive.
 
-    ``exp(-x)`` with ``x`` in unsigned fixed point (``integer_bits``.``fraction_bits``) is ``2**-(x * log2 e)``: the
-    product is split into an integer (an exponent) and a fraction, whose power comes from a table of ``2**index_bits``
-    chords. The chords meet, so the result never increases with x, and exp(0) is exactly 1.
+    The operand ``x`` is unsigned fixed point (``integer_bits``.``fraction_bits``), and ``exp(-x)`` is
+    ``2**-(x * log2 e)``. The product has an integer part, which is an exponent, and a fraction. The fraction's power
+    comes from a table of ``2**index_bits`` chords. Neighbouring chords meet, so the result never increases with x, and
+    exp(0) is exactly 1.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class ExpTable:
 
     @property
     def integer_bits(self) -> int:
-        """Enough for the largest x whose exponential is not 0."""
+        """Bits for the largest x whose exponential is not 0."""
         return math.ceil((self.io.bias + self.io.precision) * math.log(2)).bit_length()
 
     @property
@@ -112,11 +113,11 @@ class ExpTable:
         return self.io.precision + 5
 
     def difference_guard(self, score: FloatFormat) -> int:
-        """Bits below a score's last one in which the maximum and a score are subtracted.
+        """Guard bits below a score's last bit in the subtraction of a score from the maximum.
 
-        What the alignment shifts out beyond them must lie below the fixed point's last bit. It shifts anything out only
-        if the exponents are further apart than these bits; then the difference is over 3/4 of the larger power of two,
-        so that one above ``2**integer_bits`` saturates.
+        Bits that the alignment shifts out beyond them must lie below the fixed point's last bit. It shifts bits out
+        only if the exponents differ by more than the guard bits. The difference is then over 3/4 of the larger power of
+        two, so it saturates if that power is above ``2**integer_bits``.
         """
         return max(2, self.integer_bits + self.fraction_bits + 1 - score.fraction_bits)
 
@@ -136,13 +137,14 @@ class ExpTable:
 
 @dataclass(frozen=True)
 class DotWindow:
-    """Geometry of a fused dot product: products, and perhaps an addend, added as integers and rounded once.
+    """Geometry of a fused dot product, which adds products and an optional addend as integers and rounds once.
 
-    Every term is aligned to the window: its last bit weighs ``2**(exponent + unit)``, and a term at ``exponent`` has its
-    leading bit at ``bits - 1`` (a product of factors below the square root of 2: one lower). Finite windows move with
-    the largest term; the exact one stands still and holds whatever a term can hold.
+    Every term is aligned to the window, whose last bit weighs ``2**(exponent + unit)``. A term at ``exponent`` has its
+    leading bit at ``bits - 1``. A product of factors below the square root of 2 has its leading bit one lower. A finite
+    window moves with the largest term. The exact window stands still and holds every bit that a term can have.
 
-    Exponents are those of products: the sum of the factors' biased exponents, 1 for subnormals and zeros.
+    An exponent here is the exponent of a product: the sum of the factors' biased exponents, which are 1 for subnormals
+    and zeros.
 
     Attributes
     ----------
@@ -181,10 +183,10 @@ class DotWindow:
 
     @property
     def floor(self) -> int:
-        """Lowest exponent of a finite window: where its top bit is the smallest normal number of ``result``.
+        """Lowest exponent of a finite window: at it, the window's top bit is the smallest normal number of ``result``.
 
-        So the sum need only go left to be normalised, and with at least the precision of ``result`` in the window no
-        addend loses a bit by it.
+        Normalisation therefore shifts the sum only to the left. If the window has at least the precision of ``result``,
+        no addend loses a bit to this floor.
         """
         return 2 * self.fmt.bias - self.result.bias
 
@@ -206,7 +208,8 @@ class DotWindow:
 
     @property
     def magnitude_bits(self) -> int:
-        """Bits of a term: of an exact one, from the top of the largest to the last bit of the smallest."""
+        """Bits of a term. In an exact window they reach from the top of the largest term to the last bit of the
+        smallest."""
         if self.bits is not None:
             return self.bits
         product = self.top - 2 + 2 * self.fmt.precision
@@ -244,7 +247,7 @@ def dot_window(fmt: FloatFormat, result: FloatFormat, lanes: int, window: int | 
     :exc:`TypeError`
         If a format is not a :class:`FloatFormat`.
     :exc:`ValueError`
-        If ``window`` is neither, or a number is too small (see :class:`DotWindow`).
+        If ``window`` is neither a number of bits nor ``"exact"``, or a number is too small (see :class:`DotWindow`).
     """
     for name, value in (("Format", fmt), ("Format of the result", result)):
         if not isinstance(value, FloatFormat):

@@ -39,11 +39,11 @@ class Field:
     name : :class:`str`
         Empty for a payload that is a single field.
     bits : :class:`int`
-        All of the field.
+        Bits of the whole field.
     meaning : :class:`str`
-        For the unit's description.
+        Text for the unit's description.
     count : :class:`int`
-        Equal elements that the bits are made of, the first lowest.
+        Number of equal elements in the field, the first in the lowest bits.
     number : :class:`FloatFormat`, :class:`IntegerFormat` or None
         Format of an element; waveforms show floating-point numbers.
     kinds : :class:`enum.IntEnum` or None
@@ -125,9 +125,8 @@ class Layout:
     def pack(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
         """Payloads of columns by field.
 
-        A column has shape ``(items,)`` and lies in the lowest bits of its field, or ``(items, ...)`` with ``count``
-        elements.
-        A field without a column is 0; a scalar is the same in every item.
+        A column of shape ``(items,)`` fills the lowest bits of its field. A column of shape ``(items, ...)`` has
+        ``count`` elements for each item. A field without a column is 0; a scalar is the same in every item.
 
         Raises
         ------
@@ -143,7 +142,7 @@ class Layout:
         if len(lengths) > 1:
             raise ValueError(f"Columns must be of one length, not of {sorted(lengths)}")
         items = lengths.pop() if lengths else 1
-        # Nine bytes beyond the end take what the last word of eight bytes reaches over.
+        # Nine spare bytes at the end: the last word of eight bytes reaches beyond the payload.
         out = np.zeros((items, self.payload_bytes + 9), np.uint8)
         for low, field in self.items():
             if field.name not in arrays:
@@ -263,9 +262,9 @@ class Port:
 
 
 class UnitConfig(Strict):
-    """The validated configuration of a unit: its ports, and the clock that it is meant for.
+    """The validated configuration of a unit, with its ports and its target clock.
 
-    ``clock_mhz`` is a key of the configuration, or a property where the parts' clocks decide.
+    ``clock_mhz`` is a key of the configuration, or a property if the clocks of the parts decide it.
     """
 
     if TYPE_CHECKING:
@@ -273,7 +272,7 @@ class UnitConfig(Strict):
         def clock_mhz(self) -> float: ...
 
     def ports(self) -> tuple[Port, ...]:
-        """All ports of the unit's module but clock and reset, in the order of the generator's signature."""
+        """All ports of the unit's module except clock and reset, in the order of the generator's signature."""
         raise NotImplementedError
 
 
@@ -298,7 +297,8 @@ class Option:
 
 
 class Workload(Strict):
-    """What a unit's bench simulates. Every key is an option of ``bankside sim`` with its bounds and description."""
+    """The work that a unit's bench simulates. Every key is an option of ``bankside sim`` with its bounds and
+    description."""
 
     @classmethod
     def options(cls) -> dict[str, Option]:
@@ -316,7 +316,8 @@ class Workload(Strict):
         return found
 
     def check(self, config: Any) -> None:
-        """Raise :exc:`ConfigError` if a unit of this configuration can't run it; told before the long part."""
+        """Raise :exc:`ConfigError` if a unit of this configuration can't run it; called before the simulation
+        starts."""
 
 
 def memory_port(default: str) -> Any:
@@ -341,7 +342,8 @@ def verdict_text(result: SimResult, right: str = "bit-exact", wrong: str = "MISM
 
 
 class Run(Strict):
-    """One run of a campaign: compared vectors, those that differ, clocks simulated; cycles that the unit counts."""
+    """One run of a campaign: vectors compared, vectors that differ, clocks simulated, and cycles that the unit
+    counts."""
 
     vectors: int = Key(ge=0)
     mismatches: int = Key(ge=0)
@@ -351,22 +353,22 @@ class Run(Strict):
 
 
 class SimResult(Strict):
-    """What a bench measured: what every bench says, and the unit's own figures.
+    """Measurements of a bench: the keys of every bench, and the unit's own figures.
 
-    ``cycles``, ``ideal_cycles``, ``stall_cycles`` and ``utilisation``, where a unit has them, are of the measured work
+    ``cycles``, ``ideal_cycles``, ``stall_cycles`` and ``utilisation``, if a unit has them, describe the measured work
     at full rate.
     """
 
     vectors: int = Key(ge=0, description="results that were compared, in all runs")
     mismatches: int = Key(ge=0, description="results that differ from the functional model")
-    first_mismatch: str | None = Key(default=None, description="the first of them")
-    notes: list[str] = Key(default=[], description="what else a bench saw")
+    first_mismatch: str | None = Key(default=None, description="the first result that differs")
+    notes: list[str] = Key(default=[], description="further observations of the bench")
     runs: dict[str, Run] = Key(description="each run of the campaign")
     waves: str | None = Key(default=None, description="file of the waveform")
     clocks: int = Key(ge=0, description="clocks simulated, in all runs")
     clocks_per_second: int | None = Key(default=None, description="speed of the simulation")
 
-    #: Keys that say nothing of the unit: a record does not hold them.
+    #: Keys that do not describe the unit. A record does not hold them.
     UNRECORDED: ClassVar[tuple[str, ...]] = ("first_mismatch", "notes", "waves", "clocks_per_second")
 
     def document(self) -> dict[str, Any]:
@@ -394,7 +396,7 @@ class SimResult(Strict):
 
 
 class NumericResult(SimResult):
-    """What a bench measured whose results are numbers with rounding."""
+    """Measurements of a bench whose results are rounded numbers."""
 
     max_abs_error: float = Key(description="against binary64 on the same bits")
     rms_error: float = Key(description="root mean square of that error")
@@ -405,7 +407,7 @@ class NumericResult(SimResult):
 
 
 class RateResult(SimResult):
-    """What a bench measured whose inputs could come at every clock."""
+    """Measurements of a bench that can offer an input at every clock."""
 
     cycles: int = Key(description="of the measured work at full rate")
     ideal_cycles: int = Key(description="items of the busiest part, one a clock")
@@ -417,13 +419,13 @@ class RateResult(SimResult):
 
 
 class MemoryTiming(Strict):
-    """The measured work with data at the cycles of a memory."""
+    """The measured work with data that arrive at the cycles of a memory."""
 
     memory: str = Key(description="its name")
     cycles: int = Key(description="of the work")
     time_ns: float = Key(description="the same in ns")
     memory_time_ns: float = Key(description="of the memory's commands alone")
-    stall_cycles: int = Key(description="clocks in which a stream offered a beat within a phase that was not taken")
+    stall_cycles: int = Key(description="clocks in which a beat that a stream offered within a phase was not taken")
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
     @property
@@ -435,7 +437,7 @@ class MemoryTiming(Strict):
 
 @dataclass(frozen=True)
 class Trial:
-    """The smallest hardware of a unit that has all its parts, and a short workload: what a quick look builds.
+    """The smallest hardware of a unit that has all its parts, and a short workload. A quick look builds and runs them.
 
     Attributes
     ----------
@@ -452,7 +454,7 @@ class Trial:
         return [f"{key}={value}" for key, value in self.changes.items()]
 
     def within(self, part: str) -> dict[str, Any]:
-        """The changes for a unit of which this one is a part."""
+        """The same changes for a unit that contains this unit as a part."""
         return {f"{part}.{key}": value for key, value in self.changes.items()}
 
 
@@ -479,8 +481,8 @@ class Unit(Generic[Config]):
     workload, result : of the bench
     page : documentation page
     published : presets whose Verilog the repository carries; None: all
-    trial : the smallest hardware and a short workload; the default preset and workload without
-    program : function that makes the program of memory commands of a decode step for the unit; None: it has none
+    trial : the smallest hardware and a short workload; without it, the default preset and workload
+    program : function that makes the program of memory commands of a decode step for the unit; None: the unit has none
     """
 
     name: str
@@ -518,7 +520,7 @@ class Unit(Generic[Config]):
         Raises
         ------
         :exc:`ConfigError`
-            If the unit has none.
+            If the unit has no program.
         """
         if self.program is None:
             raise ConfigError(f"{self.name} has no program of memory commands to time: other units bring its data")
@@ -533,7 +535,7 @@ class Unit(Generic[Config]):
         Raises
         ------
         :exc:`ConfigError`
-            If there is none of this name.
+            If the unit has no preset of this name.
         """
         if name is None:
             name = next(iter(self.presets))

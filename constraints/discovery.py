@@ -1,12 +1,12 @@
-"""Units, systems and papers by entry point: those of this package and of every other package that is installed.
+"""Units, systems and papers by entry point, from this package and every other installed package.
 
 A package adds one with a line in its ``pyproject.toml``::
 
     [project.entry-points."bankside.units"]
     toy = "toy_package.contract:UNIT"
 
-Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``; the reader of a group says what an entry must
-name.
+Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``. The reader of a group checks the object
+that an entry names.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def entries(group: str) -> dict[str, EntryPoint]:
-    """Entry points of a group by name, in alphabetical order: an installation keeps no other.
+    """Entry points of a group by name, in alphabetical order, the only order that an installation keeps.
 
-    A checkout's own are read from its ``pyproject.toml``, so that they are found without an installation, and a new line
-    counts at once in an editable one. Of two of one name the second is named on standard error and left out.
+    In a checkout, the entry points of this package are read from its ``pyproject.toml``. They are found without an
+    installation, and in an editable one a new line counts at once. If two entry points have the same name, the second
+    is named on standard error and left out.
     """
     if group not in GROUPS:
         raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
@@ -48,7 +49,7 @@ def entries(group: str) -> dict[str, EntryPoint]:
 
 
 def others() -> bool:
-    """Whether another package than this one has an entry point of these groups."""
+    """Whether a package other than this one has an entry point of these groups."""
     return any(_package(one) != "bankside" for group in GROUPS for one in entry_points(group=group))
 
 
@@ -62,17 +63,17 @@ def _skip(entry: EntryPoint, reason: str) -> None:
 
 
 def _package(entry: EntryPoint) -> str:
-    """Name of the distribution of an entry point; this package for one read from its project file."""
+    """Name of an entry point's distribution; this package for an entry point that was read from its project file."""
     return entry.dist.name if entry.dist is not None else "bankside"
 
 
 @lru_cache
 def discover(group: str, kind: type | None = None,
              problem: Callable[[str, Any], str | None] = lambda name, one: None) -> Mapping[str, Any]:
-    """What the entry points of ``group`` name, by name, each an instance of ``kind`` (or a subclass, for a class).
+    """Objects of the entry points of ``group`` by name, each an instance of ``kind`` (or a subclass, for a class).
 
-    One of another package that can't be imported, is of another type, or has a ``problem``, is named on standard error and
-    left out; the rest works.
+    An object of another package that can't be imported, is of another type, or has a ``problem`` is named on standard
+    error and left out. All others work.
     """
     loaded: dict[str, Any] = {}
     for name, entry in entries(group).items():
@@ -84,7 +85,7 @@ def discover(group: str, kind: type | None = None,
                 raise ValueError(f"its name is '{one.name}'")
             if found := problem(name, one):
                 raise ValueError(found)
-        except Exception as error:  # a module of somebody else may do anything
+        except Exception as error:  # a module of another package may do anything
             if _package(entry) == "bankside":
                 raise
             _skip(entry, (str(error).splitlines() or [type(error).__name__])[0])

@@ -1,7 +1,7 @@
 """Configuration files: YAML or JSON text to a validated pydantic model, with errors that name file, line and key.
 
-YAML is read by the core schema of version 1.2: ``yes`` and ``on`` are text, ``0o17`` is octal, a number has no colons. A
-decimal number that begins with 0 is refused, since versions differ in what it means.
+YAML is read by the core schema of version 1.2: ``yes`` and ``on`` are text, ``0o17`` is octal, a number has no colons.
+A decimal number that begins with 0 is refused, because versions of YAML read it differently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
 MAX_DEPTH = 32
 
-#: Problems of a file that one error tells.
+#: Most problems of a file that one error lists.
 MAX_PROBLEMS = 5
 
 
@@ -40,12 +40,12 @@ Lines = dict[tuple[Any, ...], int]
 
 
 def load(path: str | os.PathLike[str], model: type[Model], what: str = "a configuration file") -> Model:
-    """Read the file ``path`` as ``model``; ``what`` it should be, for errors and among the inputs of a result.
+    """Read the file ``path`` as ``model``; errors and the inputs of a result call it ``what``.
 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, is not YAML, or does not satisfy the schema; with ``file:line``.
+        If the file can't be read, is not YAML, or does not satisfy the schema; the message names ``file:line``.
     """
     document, lines = parse(read_text(path, what), os.fspath(path))
     return validate(document, model, os.fspath(path), lines)
@@ -57,7 +57,7 @@ def read_text(path: str | os.PathLike[str], what: str = "a configuration file", 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, is no regular file, is too large for ``what`` it should be, or is not UTF-8.
+        If the file can't be read, is no regular file, is too large, or is not UTF-8. The message calls it ``what``.
     """
     data = read_bytes(path, what, limit)
     try:
@@ -67,15 +67,15 @@ def read_text(path: str | os.PathLike[str], what: str = "a configuration file", 
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML whose plain scalars have no type yet: :func:`_scalar` gives it."""
+    """A YAML loader that leaves plain scalars without a type; :func:`_scalar` gives them one."""
 
     yaml_implicit_resolvers: Any = {}
 
 
 if yaml.__with_libyaml__:
     class _FastLoader(yaml.composer.Composer, yaml.CSafeLoader):
-        """The same with the scanner and parser of libyaml. Its composer calls itself in C for every level, which no limit
-        stops: Python's stands before it."""
+        """The same loader with the scanner and parser of libyaml. The composer is Python's, because libyaml's composer
+        calls itself in C for every level without a limit."""
 
         yaml_implicit_resolvers: Any = {}
 
@@ -85,7 +85,8 @@ if yaml.__with_libyaml__:
 
 
 def _compose(text: str) -> yaml.Node | None:
-    """The tree of a YAML text. Python's own parser has the clearer errors: it reads again what libyaml refuses."""
+    """The tree of a YAML text. If libyaml refuses a text, Python's own parser reads it again, because its errors are
+    clearer."""
     if yaml.__with_libyaml__:
         with contextlib.suppress(yaml.YAMLError, ValueError, RecursionError):
             fast: yaml.Node | None = yaml.compose(text, Loader=_FastLoader)
@@ -101,7 +102,7 @@ _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None, "true":
 
 
 def _scalar(node: yaml.Node) -> Any:
-    """The value of a scalar by the core schema of YAML 1.2; :exc:`ValueError` for what is no value."""
+    """The value of a scalar by the core schema of YAML 1.2; :exc:`ValueError` if the text is no value."""
     text = node.value
     if node.tag != "tag:yaml.org,2002:str":
         raise ValueError(f"tag {node.tag} is not allowed")
@@ -124,12 +125,12 @@ def _scalar(node: yaml.Node) -> Any:
 
 
 def parse_json(text: str, where: str, *, numbered: bool = True) -> Any:
-    """Plain data of a JSON text; ``where`` names the text in errors, with the line unless not ``numbered``: it is one line.
+    """Plain data of a JSON text. Errors call the text ``where`` and, if ``numbered``, name the line.
 
     Raises
     ------
     :exc:`ConfigError`
-        If it is not JSON, a key appears twice in an object, a number is not finite, or it is nested too deeply.
+        If the text is not JSON or nested too deeply, a key appears twice in an object, or a number is not finite.
     """
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         out = dict(pairs)
@@ -161,8 +162,8 @@ def parse_json(text: str, where: str, *, numbered: bool = True) -> Any:
 
 
 def parse(text: str, where: str, *, numbered: bool = True) -> tuple[Any, Lines]:
-    """Plain data of a YAML text, and the line of every key path; ``where`` names the text in errors, with the line unless
-    not ``numbered``: it is the value of an option."""
+    """Plain data of a YAML text, and the line of every key path. Errors call the text ``where`` and, if ``numbered``,
+    name the line; the value of an option has no line."""
     def at_line(line: int) -> str:
         return f"{where}:{line}" if numbered else where
 
@@ -217,7 +218,7 @@ def parse(text: str, where: str, *, numbered: bool = True) -> tuple[Any, Lines]:
 
 
 def validate(document: Any, model: type[Model], where: str, lines: Lines | None = None) -> Model:
-    """Check plain data against ``model``; several errors are told at once, one clause each."""
+    """Check plain data against ``model``; one error lists several problems, one clause each."""
     if not isinstance(document, dict):
         raise ConfigError(f"{where}: must be a mapping of keys to values, not {type(document).__name__}")
     try:

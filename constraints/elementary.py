@@ -1,5 +1,5 @@
-"""Tables of the elementary functions: what generator and functional model of reciprocal, reciprocal square root and
-logarithm share. Every table is computed when it is first asked for, and kept."""
+"""Tables of reciprocal, reciprocal square root and logarithm, shared by generators and functional models. Every table
+is computed at its first use and kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINEAR_FRACTION_BITS = 11
 
 @dataclass(frozen=True)
 class Piecewise:
-    """A function of an unsigned word, line by line or parabola by parabola, in integers.
+    """A function of an unsigned word in pieces, which are lines or parabolas, in integers.
 
     The upper ``index_bits`` of the word choose the piece i, ``low`` is the lower ``low_bits``::
 
@@ -31,8 +31,8 @@ class Piecewise:
         slope = c1[i] + (c2[i] * (low >> (low_bits - high_bits)) >> square_shift)    (parabolas)
         value = (c0[i] + sum((slope << k) >> cut for every 1 of low, at place k)) >> shift
 
-    The product's rows are cut before they are added: what is below ``cut`` is never there. All functions here grow with
-    the word and curve upwards, so that no coefficient is negative.
+    The rows of the product are cut before they are added, so bits below ``cut`` never exist. All functions here grow
+    with the word and curve upwards, so no coefficient is negative.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Piecewise:
         One for each piece; ``c2`` is empty if the pieces are lines.
     shift, cut : int
     high_bits, square_shift : int
-        Of parabolas.
+        For parabolas.
     """
 
     index_bits: int
@@ -78,9 +78,9 @@ class Piecewise:
         return sum(max(self.slope_bits - max(self.cut - k, 0), 0) for k in range(self.low_bits))
 
     def __call__(self, word: np.ndarray, halves: np.ndarray | int = 0) -> np.ndarray:
-        """Values of an int64 array of words; ``halves`` halves of a unit are added before the value is cut.
+        """Values of an int64 array of words; ``halves`` half units are added before the value is cut.
 
-        Without bits below the unit only whole ones of them count.
+        Without bits below the unit, only whole units of them count.
         """
         index, low = word >> self.low_bits, word & ((1 << self.low_bits) - 1)
         slope = np.asarray(self.c1, np.int64)[index]
@@ -104,8 +104,8 @@ def _cut_product(slope: np.ndarray, low: np.ndarray, low_bits: int, cut: int) ->
 def _lines_within(low: np.ndarray, high: np.ndarray, word_bits: int) -> Piecewise:
     """The cheapest table of lines whose value lies in ``low[word] .. high[word]`` for every word, and never falls.
 
-    Exact: a line fits a piece if the bounds that its points put on ``c0``, for a given ``c1``, leave an integer. Of the
-    lines that fit, the one with most room is taken, in the middle.
+    The search is exact: a line fits a piece if, for a given ``c1``, the bounds that its points set for ``c0`` leave an
+    integer. The line with the most room is taken, with ``c0`` in the middle of its room.
     """
     best = None
     for index_bits in range(word_bits + 1):
@@ -129,12 +129,12 @@ def _lines_within(low: np.ndarray, high: np.ndarray, word_bits: int) -> Piecewis
                 break
             if found:
                 break
-    assert best is not None  # with one piece for every word anything fits
+    assert best is not None  # with one piece for every word some line always fits
     return best[1]
 
 
 def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shift: int, cut: int) -> Piecewise | None:
-    """Lines of so many pieces that never fall from piece to piece; None if there are none."""
+    """Lines for this number of pieces that never fall from piece to piece; None if no lines fit."""
     size = 1 << low_bits
     points = np.arange(size)
     lower, upper = (low << shift).reshape(-1, size), (((high + 1) << shift) - 1).reshape(-1, size)
@@ -145,14 +145,14 @@ def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shif
         lines = np.where(np.expand_dims(falls, 1), points << 40, lines)
 
     def middle(pieces: slice) -> tuple[np.ndarray, ...]:
-        """For each piece the slope that leaves most room, its offset in the middle, and the room."""
+        """For each piece: the slope that leaves most room, the offset in the middle of that room, and the room."""
         first = (lower[pieces, None] - lines).max(axis=2)
         room = (upper[pieces, None] - lines).min(axis=2) - first
         slope = room.argmax(axis=1)
         each = np.arange(len(slope))
         return slope, first[each, slope] + room[each, slope] // 2, room[each, slope]
 
-    if middle(slice(None, None, max(len(lower) - 1, 1)))[2].min() < 0:  # the ends alone, to be quick
+    if middle(slice(None, None, max(len(lower) - 1, 1)))[2].min() < 0:  # only the first and the last piece, to be quick
         return None
     c1, c0, room = middle(slice(None))
     if (room < 0).any():
@@ -173,10 +173,17 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
                curvature: float, guard: int = 5, keep: int = 0, half: bool = True) -> Piecewise:
     """Parabolas for ``function(word)``, a growing function in units of its last place.
 
-    Errors in units in the last place, besides that of the interpolation at Chebyshev's nodes: 2**-(guard + 1) for c0,
-    1/16 for c1, 1/16 for cutting the slope, 1/32 for c2 (a line makes up for the rest of it), 1/16 for cutting the
-    argument of the slope, 1/64 for cutting the rows of the product. ``keep`` bits below the last place stay in the
-    value; with ``half`` half a unit of what stays is added, so that cutting rounds.
+    Errors in units in the last place, besides the error of the interpolation at Chebyshev's nodes:
+
+    - 2**-(guard + 1) for c0;
+    - 1/16 for c1;
+    - 1/16 for cutting the slope;
+    - 1/32 for c2 (a line makes up for the rest of it);
+    - 1/16 for cutting the argument of the slope;
+    - 1/64 for cutting the rows of the product.
+
+    ``keep`` bits below the last place stay in the value. With ``half``, half a unit of the last bit that stays is
+    added, so that cutting rounds.
 
     ``curvature`` is the largest second derivative with the word in units of a piece.
     """
@@ -201,7 +208,7 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
     if square_shift < 0:
         c2, square_shift = c2 * 2.0**-square_shift, 0
     c1 = np.rint(a1 * 8 + (0.5 if square_shift else 0))
-    # Units of slope * low are eighths / size; of a cut row about a quarter of the last bit is lost.
+    # Units of slope * low are eighths / size; a cut row loses about a quarter of the last bit.
     unit = low_bits + 3
     cut = max(unit - 5 - low_bits.bit_length(), 0)
     a0 = a0 + min(cut, low_bits) / 4 * 2.0**(cut - unit) + (2.0**-(keep + 1) if half else 0)
@@ -259,13 +266,13 @@ class LogarithmOperands(NamedTuple):
     Attributes
     ----------
     below, near, near_below : bool array
-        Below 1; in 1/2..2 (but not 1/2); both.
+        Whether a number is below 1; is in 1/2..2 (but not 1/2); both.
     zeros : int64 array
-        Places that a distance from 1, or a subnormal, is shifted to the left.
+        Places by which a distance from 1, or a subnormal, is shifted to the left.
     factor, word : int64 array
-        What is multiplied with the quotient; the argument of the quotient.
+        Factor that the quotient is multiplied with; argument of the quotient.
     multiple : int64 array
-        Which multiple of ln 2.
+        Number of the multiple of ln 2.
     """
 
     below: np.ndarray
@@ -282,14 +289,14 @@ class LogarithmTables:
     """Widths and tables of the natural logarithm.
 
     A number is ``2**n * (1 + d)`` with d in 0..1, or, from 1/2 to 1, ``1 - d``. Its logarithm is ``n * ln 2`` plus or
-    minus ``d * h``, where the quotient ``h = ln(1 + d) / d``, or ``-ln(1 - d) / d``, comes from a table: it stays
-    between 0.69 and 1.39, so that small results are as precise as large ones.
+    minus ``d * h``. A table gives the quotient ``h = ln(1 + d) / d``, or ``-ln(1 - d) / d``. The quotient stays between
+    0.69 and 1.39, so small results are as precise as large ones.
 
     Attributes
     ----------
     fmt : :class:`FloatFormat`
     quotient : :class:`Piecewise`
-        h in units of ``2**-quotient_bits``, of the inverted fraction; bit f above it tells numbers below 1.
+        h in units of ``2**-quotient_bits``, by the inverted fraction; bit f, above the fraction, marks numbers below 1.
     quotient_bits : int
     product_bits : int
         Fraction bits of the product and of the multiples of ln 2. Every row of the product is cut there.
@@ -302,17 +309,18 @@ class LogarithmTables:
 
     @property
     def largest_multiple(self) -> int:
-        """Largest n in magnitude: of the smallest subnormal."""
+        """Largest magnitude of n, which the smallest subnormal has."""
         return self.fmt.bias + self.fmt.fraction_bits - 1
 
     @property
     def integer_bits(self) -> int:
-        """Of the largest logarithm."""
+        """Integer bits of the largest logarithm."""
         return max(1, math.ceil((self.largest_multiple + 1) * math.log(2)).bit_length())
 
     @property
     def multiples(self) -> tuple[tuple[int, ...], ...]:
-        """Multiples of ln 2 in units of ``2**-product_bits``: by the lower bits of n; if it is long, by the upper too."""
+        """Multiples of ln 2 in units of ``2**-product_bits``: by the lower bits of n; for a long n, a second table by
+        its upper bits."""
         bits = self.largest_multiple.bit_length()
         unit = math.log(2) * 2.0**self.product_bits
         split = bits if bits <= 6 else (bits + 1) // 2
@@ -328,11 +336,12 @@ class LogarithmTables:
 
     @property
     def most_zeros(self) -> int:
-        """Most places that d is shifted to the left: no further than the subnormal range allows."""
+        """Most places by which d is shifted to the left: no further than the subnormal range allows."""
         return min(self.fmt.fraction_bits, self.integer_bits + self.fmt.bias - 3)
 
     def operands(self, a: np.ndarray) -> LogarithmOperands:
-        """What the datapath makes of numbers without a sign, zeros and infinities included (of which nothing is used)."""
+        """Operands that the datapath makes of numbers without a sign. Zeros and infinities have operands too, which are
+        not used."""
         fmt, f = self.fmt, self.fmt.fraction_bits
         mask = (1 << f) - 1
         exponent, fraction = a >> f & fmt.exponent_max, a & mask
@@ -381,7 +390,7 @@ class LogarithmTables:
 
     @property
     def tiny(self) -> tuple[int, int]:
-        """Bits of numbers next to those around 1 whose logarithm is below the normal range: all between the two."""
+        """Bits of the two numbers that enclose all numbers around 1 whose logarithm is below the normal range."""
         fmt = self.fmt
         edge = 2.0**(1 - fmt.bias)
         bits = []
@@ -414,7 +423,8 @@ def _chords(function: Callable[[np.ndarray], np.ndarray], word_bits: int, index_
 def _within_neighbours(fmt: FloatFormat, quotient_bits: int, product_bits: int) -> LogarithmTables | None:
     """The cheapest quotient that gives every number a logarithm next to the exact one; None if there is none.
 
-    Which quotients a word allows is tried: all numbers, through the whole datapath, with quotients around the exact one.
+    The quotients that a word allows are found by trial: all numbers pass through the whole datapath, with quotients
+    around the exact one.
     """
     f = fmt.fraction_bits
     widths = LogarithmTables(fmt, Piecewise(0, 0, (0,), (0,), 0), quotient_bits, product_bits)
@@ -442,8 +452,8 @@ def _within_neighbours(fmt: FloatFormat, quotient_bits: int, product_bits: int) 
     return dataclasses.replace(widths, quotient=_lines_within(low, high, f + 1))
 
 
-#: Widths that a search through all numbers showed to be enough, less than the bounds ask for: (exponent bits, fraction
-#: bits) to quotient bits, product bits.
+#: Widths, smaller than the bounds ask for, that a search through all numbers showed to be enough: (exponent bits,
+#: fraction bits) to quotient bits, product bits.
 _WIDTHS = {(5, 10): (12, 14), (8, 7): (9, 10)}
 
 
@@ -451,9 +461,10 @@ _WIDTHS = {(5, 10): (12, 14), (8, 7): (9, 10)}
 def logarithm_tables(fmt: FloatFormat) -> LogarithmTables:
     """Tables of the logarithm in a format.
 
-    The final rounding takes half a unit in the last place. The rest leaves less than another half: results start at
-    1/4, where d is at most 5/8, so half a unit there is ``2**-(f + 3)``; from 1/2 on it is twice that, with d up to 1. The
-    quotient may be wrong by 0.6 * ``2**-(f + 2)``, and the cut rows of the product by a quarter of ``2**-(f + 3)``.
+    The final rounding takes half a unit in the last place. All other errors must stay below another half. Results start
+    at 1/4, where d is at most 5/8 and half a unit is ``2**-(f + 3)``. From 1/2 on, half a unit is twice as large, and d
+    is up to 1. The quotient may be wrong by 0.6 * ``2**-(f + 2)``, and the cut rows of the product by a quarter of
+    ``2**-(f + 3)``.
     """
     f = fmt.fraction_bits
     product_bits = f + 5 + math.ceil(math.log2(f + 1))

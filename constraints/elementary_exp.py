@@ -1,4 +1,4 @@
-"""Widths and tables of the exponential: what its generator and its functional model share."""
+"""Widths and tables of the exponential, shared by its generator and its functional model."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CHORD_PRECISION = 12
 class Chords:
     """``2**x - 1`` of a fraction x in 0..1, as x plus chords of the small rest.
 
-    The fraction is a word of ``fraction_bits``; its upper ``index_bits`` choose the chord i, ``low`` are the
-    ``factor_bits`` below them::
+    The fraction is a word of ``fraction_bits``. Its upper ``index_bits`` choose the chord i, and ``low`` is the number
+    in the ``factor_bits`` below them::
 
         value = (word << (value_bits - fraction_bits)) + starts[i] + sum(row)
 
-    with a row for each bit j of ``slopes[i]``, cut to whole units: ``low << j >> drop``. Slopes are two's complement
-    numbers of ``slope_bits``: the row of the uppermost bit counts negative.
+    Each bit j of ``slopes[i]`` has a row, cut to whole units: ``low << j >> drop``. Slopes are two's complement numbers
+    of ``slope_bits``, so the row of the uppermost bit counts negative.
 
     Attributes
     ----------
@@ -74,18 +74,19 @@ class Chords:
 class ExponentialTables:
     """Widths and tables of ``e**a`` in a format.
 
-    The magnitude of a times log2 e becomes fixed point, ``whole_bits`` before and ``fraction_bits`` behind the point;
-    for negative numbers all its bits are inverted. That is symmetrical if a cut word stands for the middle of what is
-    cut to it: the value is (word + 1/2) units, and its complement the negative of that. The whole part is the exponent of
-    the result, the power of two of the fraction its significand.
+    The magnitude of a times log2 e becomes fixed point, with ``whole_bits`` before and ``fraction_bits`` behind the
+    point. For negative numbers all its bits are inverted. A cut word stands for (word + 1/2) units, the middle of the
+    numbers that are cut to it. Its complement then stands for exactly the negative number. The whole part is the
+    exponent of the result, and the power of two of the fraction is its significand.
 
     Attributes
     ----------
     fmt : :class:`FloatFormat`
     chunks : tuple of int
-        Lengths of the parts of the fraction, the lowest first, whose multiples of log2 e are in ``multiples``.
+        Lengths of the parts of the fraction, the lowest first; ``multiples`` has a table for each part.
     multiples : tuple of tuple of int
-        In units of ``2**-(f + product_bits)``. The last table includes the implicit bit, unless numbers without it count.
+        Multiples of log2 e in units of ``2**-(f + product_bits)``. The last table includes the implicit bit, unless
+        numbers without it count.
     product_bits : int
         Bits of the product below the last place of the significand.
     fraction_bits : int
@@ -143,7 +144,7 @@ class ExponentialTables:
         return self.fmt.precision + self.product_bits + 1
 
     def shift(self, exponent: Any) -> Any:
-        """Left shift of the product of operands with a biased exponent; negative: to the right."""
+        """Left shift of the product for operands with a biased exponent; negative: to the right."""
         return exponent - self.fmt.bias - self.fmt.fraction_bits - self.product_bits + self.fraction_bits
 
     def fixed_point(self, exponent: np.ndarray, significand: np.ndarray) -> np.ndarray:
@@ -188,8 +189,9 @@ def _allowed(low: np.ndarray, high: np.ndarray, drop: np.ndarray | int, precisio
         np.ndarray, np.ndarray]:
     """Smallest and largest ``value`` whose rounded result is less than a unit in the last place from every exact one.
 
-    ``low`` and ``high``: exact significands, 1 to 2, that a word stands for; ``drop``: bits that the result has less
-    than the format's precision. Values have ``value_bits`` and do not include the leading one.
+    ``low`` and ``high`` bound the exact significands, 1 to 2, that a word stands for. ``drop`` is the number of bits by
+    which the result is shorter than the format's precision. Values have ``value_bits`` and do not include the leading
+    one.
     """
     unit = 2.0**(value_bits - precision + 1 + drop)
     least = np.floor(high * 2.0**value_bits / unit - 1) + 1
@@ -238,7 +240,7 @@ def _exactly_one(first: np.ndarray, last: np.ndarray, precision: int, value_bits
 
 
 def _fit_chords(first: np.ndarray, last: np.ndarray, chords: Chords) -> Chords | None:
-    """Starts and slopes that keep every value within its bounds, and never falling; None if there are none."""
+    """Starts and slopes that keep every value within its bounds and never let values fall; None if no chords fit."""
     count = 1 << chords.index_bits
     word = np.arange(1 << chords.fraction_bits, dtype=np.int64)
     whole = word << (chords.value_bits - chords.fraction_bits)
@@ -269,7 +271,7 @@ def _fit_chords(first: np.ndarray, last: np.ndarray, chords: Chords) -> Chords |
 
 
 #: Geometries found by a search over all operands: (exponent bits, fraction bits) to the parts of the fraction, bits of
-#: product, fraction and value, and index, factor and slope bits of the chords and what their rows drop.
+#: product, fraction and value, and index, factor and slope bits of the chords and the bits that their rows drop.
 _SEARCHED: dict[tuple[int, int], tuple[tuple[int, ...], int, int, int, tuple[int, int, int, int]]] = {
     (5, 10): ((3, 3, 4), 5, 12, 12, (6, 5, 4, 3)),
     (8, 7): ((3, 4), 7, 8, 9, (4, 3, 4, 2)),
@@ -280,11 +282,15 @@ _SEARCHED: dict[tuple[int, int], tuple[tuple[int, ...], int, int, int, tuple[int
 def exponential_tables(fmt: FloatFormat) -> ExponentialTables:
     """Tables of the exponential in a format.
 
-    Every result is less than a unit in the last place from the exact exponential. In units in the last place: the final
-    rounding takes 1/2; a word of the fixed point is half a unit off, up to 0.70 * 2**(p - 1 - fraction_bits); tables of
-    multiples are half a unit off each, which ``product_bits`` make a small part of that. For formats of up to
-    CHORD_PRECISION bits of precision the chords are then fitted so that every word keeps the bound; for those in
-    _SEARCHED every operand does, which allows for less. Above that precision parabolas leave 0.26 (see _parabolas).
+    Every result is less than a unit in the last place from the exact exponential. Errors in units in the last place:
+
+    - The final rounding takes 1/2.
+    - A word of the fixed point is half a unit off, up to 0.70 * 2**(p - 1 - fraction_bits).
+    - Each table of multiples is half a unit off. ``product_bits`` make this a small part of the word's error.
+
+    For formats of up to CHORD_PRECISION bits of precision, the chords are fitted so that every word keeps the bound.
+    For formats in _SEARCHED, they are fitted so that every operand keeps the bound, which allows for smaller widths.
+    Above that precision, parabolas leave 0.26 (see _parabolas).
     """
     known = _SEARCHED.get((fmt.exponent_bits, fmt.fraction_bits))
     if known:
@@ -340,16 +346,22 @@ def _cheapest_chords(first: np.ndarray, last: np.ndarray, fraction_bits: int, va
 def _parabolas(precision: int, fraction_bits: int) -> Piecewise:
     """``2**precision * (2**x - 1)``: half units in the last place, cut to whole ones.
 
-    Errors in half units, besides that of the interpolation at Chebyshev's nodes, at most 1/16: 1/32 for c0; 1/16 each
-    for c1, for the cut argument of the slope and for the cut slope; 1/32 for c2. Together 0.32, or 0.16 units.
-    Cutting costs nothing more, because the final rounding looks only at whole half units.
+    Errors in half units:
+
+    - at most 1/16 for the interpolation at Chebyshev's nodes;
+    - 1/32 for c0;
+    - 1/16 each for c1, for the cut argument of the slope and for the cut slope;
+    - 1/32 for c2.
+
+    Together they are 0.32, or 0.16 units. Cutting costs nothing more, because the final rounding looks only at whole
+    half units.
     """
     # The third derivative is at most 0.67, the error of the interpolation 0.67 / 192 * 2**-3k.
     index_bits = math.ceil((precision + math.log2(0.67 / 192 * 16)) / 3)
     low_bits = fraction_bits - index_bits
     count, size = 1 << index_bits, 1 << low_bits
     nodes = (1 + np.cos(np.pi * np.array([1, 3, 5]) / 6)) / 2
-    # A word stands for the middle of its unit; of the power only the rest above 1.
+    # A word stands for the middle of its unit; only the part of the power above 1 counts.
     at = (np.arange(count)[:, None] + nodes + 0.5 / size) / count
     values = np.expm1(at * math.log(2)) * 2.0**precision
     fit = np.array([np.linalg.solve(np.vander(nodes, 3, increasing=True), row) for row in values])
@@ -391,9 +403,9 @@ class TaylorConstants:
     coefficients : tuple of int
         1 / k! for k from 0 to the order.
     log2_e, ln_2, ln_2_rest : int
-        For the reduction of the argument: log2 e, ln 2, and what rounding leaves of ln 2.
+        For the reduction of the argument: log2 e, ln 2, and the rest of ln 2 after rounding.
     quotient_bits : int
-        Bits of the multiple of ln 2 that is taken off, its sign included.
+        Bits of the multiple of ln 2 that is subtracted, its sign included.
     highest : int
         Largest biased exponent of operands that are reduced; the results of larger ones overflow or vanish.
     """
@@ -413,8 +425,8 @@ def taylor_constants(fmt: FloatFormat, order: int, range_reduced: bool) -> Taylo
     Raises
     ------
     :exc:`ValueError`
-        If the order is less than 1, or reduction is asked for in a format that can't hold every multiple of ln 2 exactly
-        or not log2 e at all.
+        If the order is less than 1. If reduction is asked for in a format that can't hold every multiple of ln 2
+        exactly, or can't hold log2 e at all.
     """
     if order < 1:
         raise ValueError(f"Order must be 1 or more, not {order!r}")

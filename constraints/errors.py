@@ -9,7 +9,7 @@ __all__ = ["BanksideError", "CheckFailed", "ConfigError", "ToolMissing", "neares
 
 
 class BanksideError(Exception):
-    """Anything that is told in one line: what is wrong, where, and what would be valid."""
+    """An error that fits in one line: the fault, its place, and the valid values."""
 
     exit_code = 2
 
@@ -21,7 +21,7 @@ class ConfigError(BanksideError):
 
 
 class CheckFailed(BanksideError):
-    """The command ran and its check did not hold (exit code 1)."""
+    """The command ran, and its check failed (exit code 1)."""
 
     exit_code = 1
 

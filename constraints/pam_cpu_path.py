@@ -1,4 +1,4 @@
-"""What PAM's interface is compared with: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
+"""The reference for PAM's interface: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CpuPath", "cpu_path"]
 class CpuPath(Strict):
     """Assumptions on a copy by a CPU."""
 
-    share_of_bandwidth: float = Field(gt=0, le=1, description="of a memory's own rate that the CPU gets")
+    share_of_bandwidth: float = Field(gt=0, le=1, description="fraction of a memory's own rate that the CPU gets")
     share_source: str
     passes: list[Literal["source", "destination"]] = Field(min_length=1, description="memories that it streams from or to, "
                                                                                      "one after the other")
@@ -27,7 +27,7 @@ class CpuPath(Strict):
     quoted_source: str
 
     def time_ns(self, source_ns: float, destination_ns: float) -> float:
-        """Time of a transfer that the memories alone need ``source_ns`` and ``destination_ns`` for."""
+        """Time of a transfer for which the memories alone need ``source_ns`` and ``destination_ns``."""
         own = {"source": source_ns, "destination": destination_ns}
         return self.start_us * 1e3 + sum(own[name] for name in self.passes) / self.share_of_bandwidth
 

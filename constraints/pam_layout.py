@@ -1,13 +1,13 @@
 """Where the KV tokens of PAM lie in its three tiers: the one definition that hardware and system models share.
 
-A KV token here is K and V of one token of one head: ``token_bytes`` in all, K in the first half. It is placed by a
-*group* (a bank group of HBM or DDR, a channel of the SSD) and a *slot*, its number within the group; the map says which
-bank, row and columns hold which of its bytes.
+A KV token here is K and V of one token of one head: ``token_bytes`` in all, K in the first half. Its place is a *group*
+(a bank group of HBM or DDR, a channel of the SSD) and a *slot*, its number within the group. The map gives the bank,
+row and columns of each of its bytes.
 
-Source: PAM (MICRO 2025) section 6.1: tokens spread evenly over the banks of a group at the same row and column in every
-bank; page interleaving in the SSD; Table 1 for the organisation. The order within a bank is that in which the processing
-unit streams it (``PamPuConfig.address`` of ``constraints.units.pam_pu``): tile by tile, K in the lower half of a bank's
-rows and V in the upper half. The paper leaves it open.
+Source: PAM (MICRO 2025) section 6.1 and Table 1. Tokens are spread evenly over the banks of a group, at the same row
+and column in every bank. The SSD interleaves pages. Table 1 gives the organisation. The paper leaves the order within a
+bank open. Here it is the order in which the processing unit streams tokens (``PamPuConfig.address`` of
+``constraints.units.pam_pu``): tile by tile. K is in the lower half of a bank's rows and V in the upper half.
 
 All functions take integers or arrays and return int64 arrays.
 """
@@ -26,7 +26,7 @@ from .errors import ConfigError
 
 __all__ = ["ACCESS_DTYPE", "TIERS", "Place", "TierFormat", "slot_bytes"]
 
-#: One access of a token: where it goes and which bytes of the token it carries (``offset`` is that of the first).
+#: One access of a token: its place, and the bytes of the token that it carries (``offset`` counts to the first byte).
 ACCESS_DTYPE = np.dtype([("channel", "i4"), ("group", "i4"), ("bank", "i4"), ("row", "i8"), ("column", "i4"),
                          ("offset", "i4")])
 
@@ -60,7 +60,7 @@ class TierFormat(Strict):
     access_bytes: int = Field(ge=1, description="bytes of one column access of one bank")
     tile_tokens: int = Field(ge=1, description="tokens of a tile of the processing unit")
     key_run: int = Field(ge=1, description="bytes of a K that lie together before the next token's follow")
-    value_run: int = Field(ge=1, description="the same of a V")
+    value_run: int = Field(ge=1, description="the same for a V")
     split: bool = Field(default=True, description="K in the lower half of the rows and V in the upper; else one run")
     interleave: int = Field(default=1, ge=1, description="consecutive slots in a bank before the next bank's turn")
 
@@ -93,7 +93,7 @@ class TierFormat(Strict):
 
     @property
     def bank_states(self) -> int:
-        """Rows that a channel can hold open: banks, those in lock step counted once."""
+        """Rows that a channel can hold open: one per bank, where banks in lockstep count once."""
         return self.groups // self.lockstep * self.banks
 
     def check_token(self, token_bytes: int) -> None:
@@ -172,7 +172,7 @@ class TierFormat(Strict):
         return np.asarray(group, np.int64) // self.lockstep * self.banks + np.asarray(bank, np.int64)
 
     def position(self, index: Any, access: Any, token_bytes: int) -> tuple[np.ndarray, np.ndarray]:
-        """Row and column in its bank of access ``access`` (in the order of the token's bytes) of token ``index``."""
+        """Row and column of access ``access`` of token ``index`` in its bank; accesses follow the token's bytes."""
         index, access = np.asarray(index, np.int64), np.asarray(access, np.int64)
         count, tile = self.part_accesses(token_bytes), self.tile_tokens
         part, inner = np.divmod(access, count)
@@ -208,7 +208,7 @@ class TierFormat(Strict):
         return out
 
     def byte_address(self, accesses: np.ndarray) -> np.ndarray:
-        """One number for the first byte of each access, no two alike in a tier."""
+        """A number for the first byte of each access, unique in a tier."""
         flat = (accesses["channel"].astype(np.int64) * self.groups + accesses["group"]) * self.banks + accesses["bank"]
         return ((flat * self.rows + accesses["row"]) * self.columns + accesses["column"]) * self.access_bytes
 
@@ -218,9 +218,10 @@ def slot_bytes(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-#: The paper's tiers (Table 1; organisation as in the memory files). The runs are those of the processing units' stream
-#: order: K in slices of the query buffer (256 B in HBM, 64 B in DDR), V beat by beat. The eight chips of a DDR rank receive
-#: the same commands. In the SSD a token lies in one piece (its unit takes it from the controller's buffer), 32 to a page.
+#: The paper's tiers (Table 1; organisation as in the memory files). The runs follow the stream order of the processing
+#: units: K in slices of the query buffer (256 B in HBM, 64 B in DDR), V beat by beat. The eight chips of a DDR rank
+#: receive the same commands. In the SSD a token lies in one piece (its unit takes it from the controller's buffer), 32
+#: to a page.
 TIERS: dict[str, TierFormat] = {f.name: f for f in (
     TierFormat(name="hbm", memory="hbm3-5.2", channels=16, levels={"pseudo_channel": 2, "rank": 2, "bank_group": 4},
                banks=4, rows=16384, row_bytes=1024, access_bytes=32, tile_tokens=32, key_run=256, value_run=32),

@@ -1,14 +1,14 @@
 """Binary encoding of programs for AiM memories, and the addresses and answers of the unit that executes it.
 
-A *line* of the command buffer is what the unit decodes in a clock: a command of :data:`WORD_BITS` words, lowest first,
-then prefix words. The first ``loops`` of these begin loops (Dyn-Loop), the next ``modifiers`` change operands of the
-command (Dyn-Modi). Fields of a word are listed lowest first; what is left of a word is 0.
+The unit decodes one *line* of the command buffer in a clock: a command of :data:`WORD_BITS` words, lowest first, then
+prefix words. The first ``loops`` prefix words begin loops (Dyn-Loop). The next ``modifiers`` prefix words change
+operands of the command (Dyn-Modi). Fields of a word are listed lowest first, and unused bits are 0.
 
-What a command is for, the memory's channels, the hub of the module or both, it says by its code: all three units read the
-same words.
+The code of a command says whether it is for the memory's channels, the hub of the module, or both. All three units read
+the same words.
 
-Source: LoL-PIM section 5.3, Table 3 and Table 4, for loops, modifiers and what they mean. The paper gives no bits; widths,
-words and codes are this project's.
+Source: LoL-PIM section 5.3, Table 3 and Table 4, for loops, modifiers and their meaning. The paper gives no bits;
+widths, words and codes are this project's.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CommandCode:
     ----------
     code : operation code
     fields : operands that a program must give, each with the field of the command word that it goes to
-    optional : operands that a program may leave out, which are 0 then, likewise
+    optional : operands that a program may leave out and that are 0 then, each with its field
     paper : name in LoL-PIM's Table 3, if it is there
     """
 
@@ -75,14 +75,14 @@ def _code(code: int, fields: str, optional: str = "", paper: str = "") -> Comman
     return CommandCode(code, places(fields), places(optional), paper)
 
 
-#: End of the program; line without a command: its loops and modifiers belong to the next one. Code 0 is no command, so that
-#: a line that was cleared is not executed.
+#: ``END`` ends the program. ``MORE`` is a line without a command: its loops and modifiers belong to the next line. Code
+#: 0 is no command, so a cleared line is not executed.
 END, MORE = 1, 2
 
 #: Commands of the channels and of the hub. Source of names and operands of the first ones: the AiM simulator, as
-#: ``models/memory/aim.py`` times them; columns, registers and the like are operands of the devices (CENT Table 3), which
-#: that simulator's traces leave out. Those from 48 on are of the hub alone (LoL-PIM Table 5; CENT Table 3 has such
-#: operations too) and take no time of the memory.
+#: ``models/memory/aim.py`` times them; columns, registers and the like are operands of the devices (CENT Table 3),
+#: which that simulator's traces leave out. Codes from 48 on are for the hub alone (LoL-PIM Table 5; CENT Table 3 has
+#: such operations too) and take no time of the memory.
 COMMANDS: dict[str, CommandCode] = {
     "WR_GB": _code(8, "opsize gpr mask", "buffer:column overlap", "WR-INP"),
     "WR_BIAS": _code(9, "gpr mask", "register overlap"),
@@ -112,7 +112,7 @@ COMMANDS: dict[str, CommandCode] = {
     "RD_GPR": _code(53, "opsize gpr", "overlap"),
 }
 
-#: Codes from here on are of the hub alone.
+#: Codes from here on are for the hub alone.
 HUB_CODES = 48
 
 
@@ -130,7 +130,7 @@ _OP_BITS = 6
 
 
 class DispatchError(IntEnum):
-    """How a run ended. Everything but ``NONE`` and ``STOPPED`` must be cleared by the host before the next run."""
+    """How a run ended. The host must clear every code except ``NONE`` and ``STOPPED`` before the next run."""
 
     NONE = 0
     OPCODE = 1
@@ -184,7 +184,7 @@ class Slot(IntEnum):
 
 
 class Host(IntEnum):
-    """Registers behind those of the slots."""
+    """Registers behind the registers of the slots."""
 
     LAYER = 0       # low half: current layer; high half: layers
     START = 1       # low half: first line; high half: slot
@@ -227,7 +227,7 @@ class ProgramEncoding:
 
     def __post_init__(self) -> None:
         if self.prefix_words < 1:
-            raise ConfigError(f"a line must have more than {self.command_words} words, those of a command, "
+            raise ConfigError(f"a line must have more than the {self.command_words} words of a command, "
                               f"not {self.line_words}")
         for what, layout in (("loop", self.loop_fields), ("modifier", self.modifier_fields)):
             if sum(layout.values()) > WORD_BITS or min(layout.values()) < 1:
@@ -241,7 +241,7 @@ class ProgramEncoding:
 
     @property
     def command_words(self) -> int:
-        # With one prefix word the counts of loops and modifiers take least; their width depends on what is left.
+        # With one prefix word the counts of loops and modifiers are narrowest; their width depends on the prefix words.
         for words in range(1, self.line_words + 1):
             if sum(self._command(self.line_words - words).values()) <= words * WORD_BITS:
                 return words
@@ -260,7 +260,7 @@ class ProgramEncoding:
 
     @property
     def loop_fields(self) -> Fields:
-        """``length`` in lines, that of the loop's word included; ``value``: see :attr:`tokens_fields`."""
+        """``length`` in lines, including the line of the loop's word. For ``value`` see :attr:`tokens_fields`."""
         length = bits(self.lines + 1)
         return {"by_tokens": 1, "length": length, "value": WORD_BITS - 1 - length}
 
@@ -270,15 +270,15 @@ class ProgramEncoding:
 
     @property
     def tokens_fields(self) -> Fields:
-        """The value of a loop ``by_tokens``: ceil(tokens of the slot / 2**shift) + offset iterations, the offset signed.
-        Otherwise the value is the number of iterations."""
+        """Fields of ``value`` in a loop ``by_tokens``: ceil(tokens of the slot / 2**shift) + offset iterations, with a
+        signed offset. In other loops ``value`` is the number of iterations."""
         return {"shift": bits(self.token_bits + 1), "slot": bits(self.slots), "offset": self.offset_bits}
 
     @property
     def modifier_fields(self) -> Fields:
-        """Operand ``target`` grows by ``stride`` (signed) with every step of the loop ``level``, 0 the outermost; level
-        :attr:`layer_level` is the current layer, :attr:`newest_level` the number of the newest token, counted from 0,
-        over 2**shift. A unit whose strides leave no room for a shift has none."""
+        """Operand ``target`` grows by ``stride`` (signed) with every step of the loop ``level``, where 0 is the
+        outermost loop. Level :attr:`layer_level` is the current layer. Level :attr:`newest_level` is the number of the
+        newest token, counted from 0, over 2**shift. A unit whose strides leave no room for a shift has none."""
         fields = {"target": bits(len(OPERANDS)), "level": bits(self.nesting + 2), "stride": self.stride_bits}
         room = min(bits(self.token_bits + 1), WORD_BITS - sum(fields.values()))
         return {**fields, "shift": room} if room > 0 else fields
@@ -297,7 +297,7 @@ class ProgramEncoding:
 
 
 def pack(layout: Fields, **values: int) -> int:
-    """Number with the values in its fields, those not given 0; signed ones in two's complement."""
+    """Number with these values in its fields. Fields without a value are 0; signed values are in two's complement."""
     word, low = 0, 0
     for name, width in layout.items():
         word |= (values.get(name, 0) & ((1 << width) - 1)) << low

@@ -1,4 +1,4 @@
-"""Measurements of generated RTL: what is asked for, and the record of what was measured."""
+"""Measurements of generated RTL: the request for a measurement, and the record of its results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SYNTH", "Kind", "Measurement", "Outcome", "Record", "RecordError", "
 
 Kind = Literal["sim", "synth"]
 
-#: Synthesis without options; all areas and clocks that systems rest on are of it.
+#: Synthesis without options. All areas and clocks that systems use come from it.
 SYNTH: Mapping[str, Any] = {"library": "generic", "effort": "balanced"}
 
 #: Larger numbers are no measurement: a square metre in square micrometres, half an hour in picoseconds.
@@ -29,7 +29,8 @@ LARGEST = 1e15
 
 
 class RecordError(ConfigError):
-    """A record that can't be trusted: it contradicts its name or its digests, or holds what is no measurement."""
+    """A record that can't be trusted: it contradicts its name or its digests, or holds a number that can't be a
+    measurement."""
 
 
 def config_hash(unit: str, config: Strict) -> str:
@@ -47,7 +48,7 @@ def _hash(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measurement that something rests on: the same configuration under the same workload is the same measurement.
+    """A measurement that results use. The same configuration with the same workload is the same measurement.
 
     Attributes
     ----------
@@ -56,12 +57,13 @@ class Measurement:
     unit : :class:`str`
         Name of the unit.
     config_hash : :class:`str`
-        Of the expanded configuration.
+        Hash of the expanded configuration.
     workload : tuple of (name, value)
-        By name. ``sim``: options of the unit's bench, ``seed`` included. ``synth``: ``library`` (a name) or ``liberty`` (a
-        file), and ``effort``. What is left out has the unit's default, see :meth:`completed`.
+        Values by name. ``sim``: options of the unit's bench, ``seed`` included. ``synth``: ``library`` (a name) or
+        ``liberty`` (a file), and ``effort``. Missing options have the unit's defaults, see :meth:`completed`.
     config, preset, changes
-        The configuration itself, and how a person selects it: a preset, and what differs from it as (key, value).
+        The configuration itself, and how a person selects it: a preset, and the keys that differ from it as (key,
+        value).
     options
         The part of the workload that a person states; all of it if None.
     """
@@ -78,12 +80,14 @@ class Measurement:
     @classmethod
     def of(cls, kind: Kind, unit: str, config: Strict, *, preset: str | None = None,
            changes: Mapping[str, Any] | None = None, **workload: Any) -> Measurement:
-        """The measurement of a unit's configuration; ``workload`` as far as it is not the default."""
+        """The measurement of a unit's configuration; ``workload`` needs only the options that differ from the
+        defaults."""
         return cls(kind, unit, config_hash(unit, config), _items(workload), config, preset,
                    _items({key: _shown(value) for key, value in (changes or {}).items()}))
 
     def completed(self, defaults: Mapping[str, Any]) -> Measurement:
-        """The same with its workload in full: what is left out as in ``defaults``; None stands for nothing."""
+        """The same measurement with its workload in full. Missing options come from ``defaults``; options of value None
+        are left out."""
         workload = {key: value for key, value in {**defaults, **dict(self.workload)}.items() if value is not None}
         options = {key: value for key, value in workload.items() if defaults.get(key) != value}
         return replace(self, workload=_items(workload), options=_items(options))
@@ -117,7 +121,7 @@ class Outcome:
     why : :class:`str`
         Why it was not made, in a line.
     code : :class:`int`
-        Exit code of what measured.
+        Exit code of the process that measured.
     result : dict or None
         Keys of ``bankside sim --json`` or ``bankside synth --json``.
     """
@@ -129,25 +133,25 @@ class Outcome:
 
 
 class Record(Strict):
-    """One measurement of one unit, found again by what it was made from.
+    """One measurement of one unit, found again by the sources and data from which it was made.
 
     Attributes
     ----------
     workload
         As in :class:`Measurement`, in full; a memory or a library by its name.
     made_from
-        Digests of everything that decides the results besides configuration and workload, and versions of tools that do.
-        ``hardware``: sources of the generator. ``sim``: ``bench`` (sources of the bench and of the functional model),
-        ``memory`` (contents of the memory), ``parts`` (sources of other units that the bench puts beside it). ``synth``:
-        ``flow`` (sources of the synthesis), ``library`` (contents of the cell library).
+        Digests of everything that decides the results besides configuration and workload, and versions of tools that
+        do. ``hardware``: sources of the generator. ``sim``: ``bench`` (sources of bench and functional model),
+        ``memory`` (contents of the memory), ``parts`` (sources of other units that the bench puts beside it).
+        ``synth``: ``flow`` (sources of the synthesis), ``library`` (contents of the cell library).
     verilog_sha256
-        Of the Verilog that was measured, without the comment at its top.
+        Digest of the measured Verilog without the comment at its top.
     results
         The measured figures: keys of ``bankside sim --json`` or ``bankside synth --json``.
     tools
-        Versions that it was made with.
+        Versions of the tools that made it.
     results_sha256
-        Of the results, so that an edited figure is told.
+        Digest of the results, which reveals an edited figure.
     """
 
     schema_version: Literal[2] = 2
@@ -184,10 +188,10 @@ class Record(Strict):
         return record_name(self.kind, self.unit, self.config_hash, self.workload, self.made_from)
 
     def check(self, where: str, schema: type[Strict] | None = None) -> None:
-        """Raise :exc:`RecordError` if it contradicts itself, or holds what is no measurement (see
-        :func:`validate_results`); ``where`` names it."""
+        """Raise :exc:`RecordError` if the record contradicts itself, or holds a number that can't be a measurement (see
+        :func:`validate_results`). Messages call it ``where``."""
         if _config_hash(self.unit, self.config) != self.config_hash:
-            raise RecordError(f"{where}: config_hash {self.config_hash} is not that of its configuration; measure again")
+            raise RecordError(f"{where}: config_hash {self.config_hash} does not fit its configuration; measure again")
         if _hash(self.results) != self.results_sha256:
             raise RecordError(f"{where}: the results have been edited (their digest differs); measure again")
         validate_results(self.results, where, schema)
@@ -198,14 +202,14 @@ class Record(Strict):
         Raises
         ------
         :exc:`RecordError`
-            If they do not satisfy it, or hold what is no measurement.
+            If the results do not satisfy it, or hold a number that can't be a measurement.
         """
         validate_results(self.results, f"record {self.name}", schema)
         return schema.model_validate(self.results)
 
 
 def _label(name: str) -> str:
-    """A memory or a library for people: of a file its name without folder and suffix."""
+    """Name of a memory or a library for people; for a file, its name without folder and suffix."""
     return Path(name).stem if name.endswith((".yaml", ".yml", ".lib")) else Path(name).name
 
 
@@ -220,7 +224,7 @@ def record_name(kind: str, unit: str, config_hash: str, workload: Mapping[str, A
 
 
 class SynthResults(Strict):
-    """Results of a synthesis that others rest on; the rest is plain data.
+    """Results of a synthesis that other results use; further keys are plain data.
 
     Areas in um2 and in gate equivalents (GE) of a two-input NAND, times in ns, clocks in MHz. A unit without a path has no
     highest clock.
@@ -238,8 +242,8 @@ class SynthResults(Strict):
 
 
 def validate_results(results: Mapping[str, Any], where: str, schema: type[BaseModel] | None = None) -> None:
-    """Check what was measured: every number finite and of a size that can be measured, and the schema of the unit's results
-    or of a synthesis.
+    """Check results: every number must be finite and of a size that can be measured. Results must satisfy the schema of
+    the unit's results or of a synthesis.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The one way to read and write files: bounded, whole or not at all, and with one line that says what is wrong."""
+"""The one way to read and write files: reading is bounded, writing is whole or not at all, and errors are one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LIMIT", "Input", "bound", "cache_folder", "environment", "file_diges
            "kept", "locked", "note_input", "noted_inputs", "noting", "read_bytes", "reading", "reason",
            "tools_cache", "write_files", "writing"]
 
-#: Environment variable: MiB that any file which is read may have, in place of the bound of its kind.
+#: Environment variable: most MiB of any file that is read, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
 
 _GZIP = b"\x1f\x8b"
@@ -40,14 +40,15 @@ def cache_folder() -> Path:
 
 
 def tools_cache() -> str | None:
-    """Where tools that keep something (WebAssembly modules, fonts) keep it: in the cache folder too if the user named one,
-    else None, where they like."""
+    """Folder in which other tools keep WebAssembly modules and fonts: in the cache folder if the user named one. None
+    leaves the choice to the tools."""
     return str(cache_folder() / "tools") if os.environ.get("BANKSIDE_CACHE") else None
 
 
 @contextlib.contextmanager
 def environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Environment variables meanwhile, for processes that are started too; None: that one stays as it is."""
+    """Set environment variables within the ``with`` block, also for processes that it starts. A variable of value None
+    stays unchanged."""
     before = {name: os.environ.get(name) for name, value in values.items() if value is not None}
     os.environ.update({name: value for name, value in values.items() if value is not None})
     try:
@@ -62,8 +63,8 @@ def environment(values: Mapping[str, str | None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path``; a second process that wants the same waits. The file stays: removing it would let
-    two processes hold two locks of one name."""
+    """Hold the lock file ``path``; a second process that wants it waits. The file stays: removing it would let two
+    processes hold two locks of one name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -95,18 +96,18 @@ def reason(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Input:
-    """What a result is made from.
+    """Something from which a result is made.
 
     Attributes
     ----------
     kind : :class:`str`
-        A memory file, a measurement record, sources ...
+        Memory file, measurement record, sources ...
     name : :class:`str`
-        Path of a file as it was given, or the name of what is no file.
+        Path of a file as it was given; for anything else its name.
     sha256 : :class:`str`
         Digest of the contents; empty for a file that is read piece by piece.
     details : dict of :class:`str` to plain data
-        What more there is to say.
+        Further keys.
     """
 
     kind: str
@@ -121,7 +122,8 @@ _noted: list[dict[tuple[str, str], Input]] = []
 
 @contextlib.contextmanager
 def noted_inputs() -> Iterator[dict[tuple[str, str], Input]]:
-    """Collect the inputs that are read meanwhile, by kind and name. A block inside another keeps its inputs for itself."""
+    """Collect the inputs that are read within the ``with`` block, by kind and name. A block inside another keeps its
+    inputs to itself."""
     found: dict[tuple[str, str], Input] = {}
     _noted.append(found)
     try:
@@ -132,12 +134,12 @@ def noted_inputs() -> Iterator[dict[tuple[str, str], Input]]:
 
 
 def noting() -> bool:
-    """Whether anyone collects inputs."""
+    """Whether inputs are being collected."""
     return bool(_noted)
 
 
 def note_input(one: Input) -> None:
-    """Count ``one`` among the inputs of whatever is being made."""
+    """Count ``one`` among the inputs of the result that is being made."""
     if _noted and (one.sha256 or (one.kind, one.name) not in _noted[-1]):
         _noted[-1][one.kind, one.name] = one
 
@@ -152,7 +154,8 @@ Value = TypeVar("Value")
 
 
 def kept(function: Callable[Given, Value]) -> Callable[Given, Value]:
-    """A function that reads files once for the same (hashable) arguments. Its files count as inputs every time."""
+    """Decorator of a function that reads files, once for the same (hashable) arguments. Its files count as inputs at
+    every call."""
     answers: dict[Any, tuple[Value, tuple[Input, ...]]] = {}
 
     @functools.wraps(function)
@@ -174,12 +177,12 @@ def kept(function: Callable[Given, Value]) -> Callable[Given, Value]:
 
 
 def bound(limit: int | None) -> int | None:
-    """Bytes that a file may have: ``limit``, or the user's (:data:`LIMIT`).
+    """Most bytes of a file: ``limit``, or the user's bound (:data:`LIMIT`).
 
     Raises
     ------
     :exc:`ConfigError`
-        If the user's is no number of MiB.
+        If the user's bound is no number of MiB.
     """
     own = os.environ.get(LIMIT)
     if not own:
@@ -190,7 +193,7 @@ def bound(limit: int | None) -> int | None:
 
 
 def _regular(what: str) -> Callable[[str, int], int]:
-    """An opener of regular files, which waits for nobody."""
+    """An opener of regular files that never waits."""
     def opener(path: str, flags: int) -> int:
         file = os.open(path, flags | os.O_NONBLOCK)
         mode = os.fstat(file).st_mode
@@ -211,15 +214,15 @@ def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *
 
     Parameters
     ----------
-    what : what the file should be, for errors: "a trace"
-    limit : bytes that it may have, None: any number, because it is read piece by piece
-    compressed : whether a file that begins as a gzip file does is read as what it holds
+    what : name of the kind of file in errors, such as "a trace"
+    limit : most bytes of the file; None: any number, because it is read piece by piece
+    compressed : whether a gzip file is read as its contents
 
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, is larger than ``limit``, or is no regular file: a device or a FIFO may have no end. Errors of
-        the file inside the ``with`` block are told alike.
+        If the file can't be read, is larger than ``limit``, or is no regular file: a device or a FIFO may have no end.
+        Errors of the file inside the ``with`` block raise it too.
     """
     note_input(_file(path, what))
     return _opened(path, what, limit, compressed)
@@ -251,7 +254,8 @@ def _opened(path: str | os.PathLike[str], what: str, limit: int | None, compress
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, limit: int) -> bytes:
-    """All of a regular file of at most ``limit`` bytes; an input too, and raises as :func:`reading`."""
+    """All bytes of a regular file of at most ``limit`` bytes, which counts as an input. Errors are as in
+    :func:`reading`."""
     with _opened(path, what, limit, False) as file:
         most = bound(limit)
         assert most is not None
@@ -263,7 +267,7 @@ def read_bytes(path: str | os.PathLike[str], what: str, limit: int) -> bytes:
 
 
 def file_digest(path: str | os.PathLike[str], what: str = "an input") -> str:
-    """SHA-256 of a regular file of any size; raises as :func:`reading`, and is no input."""
+    """SHA-256 of a regular file of any size, which is no input. Errors are as in :func:`reading`."""
     with _opened(path, what, None, False) as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
@@ -275,7 +279,7 @@ def file_digest(path: str | os.PathLike[str], what: str = "an input") -> str:
 
 
 def _destination(path: Path) -> tuple[Path, bool]:
-    """What a path leads to through links, and whether it takes a stream: a device or a FIFO is written to, never
+    """The target of a path behind its links, and whether it takes a stream: a device or a FIFO is written to, never
     replaced."""
     target = Path(os.path.realpath(path))
     try:
@@ -290,7 +294,7 @@ def _destination(path: Path) -> tuple[Path, bool]:
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> list[Path]:
-    """Write files into ``folder``, each whole or not at all, none before all are ready to be put in place.
+    """Write files into ``folder``, each whole or not at all, and none before all are ready.
 
     A file that already has the content keeps its date. A link stays, and its target is written. A device or a FIFO gets the
     content as a stream. Raises :exc:`ConfigError` if the folder can't be written.
@@ -333,8 +337,8 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write piece by piece; it is put in place when the ``with`` block ends without an error. A link, a device or
-    a FIFO is treated as :func:`write_files` does.
+    """A file to write piece by piece; it is put in place when the ``with`` block ends without an error. Links, devices
+    and FIFOs are treated as in :func:`write_files`.
 
     Raises :exc:`ConfigError` if it can't be written.
     """

@@ -1,4 +1,4 @@
-"""Write docs/repro-PAPER.md: every claim of a paper with our value, as the machine that this runs on has measured it.
+"""Write docs/repro-PAPER.md: every claim of a paper with our value, as measured on this machine.
 
     .venv/bin/python tools/claims_page.py pam           computes the rows (minutes; measurement records are used and made)
     .venv/bin/python tools/claims_page.py result.json   from the output of `bankside repro PAPER --json`

@@ -1,9 +1,10 @@
-"""What bounds the pattern ``spread`` of pam-interface: its time if one limit at a time were gone.
+"""Limits of the pattern ``spread`` of pam-interface: its time with one limit removed at a time.
 
     python tools/interface_causes.py hbm-ddr ddr-hbm
     python tools/interface_causes.py --tokens 203 hbm-ssd ddr-ssd
 
-The tokens are those of ``bankside sim pam-interface``; times are of ``bankside.models.pam.transfer``, which are the RTL's.
+The tokens come from the bench of ``bankside sim pam-interface``. Times come from ``bankside.models.pam.transfer`` and
+equal the RTL's.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def spread(config: PamInterfaceConfig, count: int, seed: int) -> Tokens:
 
 
 def in_groups(config: PamInterfaceConfig, tokens: Tokens, groups: list[int]) -> Tokens:
-    """The same with the runs of HBM in chosen bank groups, one after the other."""
+    """The same tokens with the runs of HBM in chosen bank groups, one after the other."""
     way = "source" if config.source.format == "hbm" else "destination"
     place, run = np.divmod(np.arange(len(tokens)), 8)
     chosen = {f"{way}_group": np.array(groups)[run % len(groups)], f"{way}_slot": run * 64 + place}
@@ -43,7 +44,7 @@ def in_groups(config: PamInterfaceConfig, tokens: Tokens, groups: list[int]) -> 
 
 
 def without(memory: Memory, *limits: str) -> Memory:
-    """A memory in which some limits are gone."""
+    """The memory without some limits."""
     closing = {name for name, command in memory.commands.items() if command.row == "closes"}
     kept = []
     for c in memory.constraints:
@@ -60,7 +61,7 @@ def without(memory: Memory, *limits: str) -> Memory:
 
 
 def cases(config: PamInterfaceConfig) -> Iterator[tuple[str, PamInterfaceConfig, tuple[str, ...], tuple[str, ...]]]:
-    """Names, configurations, and limits that are gone at the source and at the destination."""
+    """Names, configurations, and limits that are removed at the source and at the destination."""
     yield "as it is", config, (), ()
     limits = (ROWS, OPENINGS, COLUMNS)
     for way, side in (("source", config.source), ("destination", config.destination)):
@@ -86,7 +87,7 @@ def main() -> None:
     parser.add_argument("presets", nargs="+", choices=PRESETS)
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--groups", help="bank groups of HBM's eight runs, such as 0,4,8,12; only the time as it is")
+    parser.add_argument("--groups", help="bank groups of HBM's eight runs, such as 0,4,8,12; removes no limit")
     options = parser.parse_args()
     print("| preset | changed | time, ns | rows opened to read | to write |\n| --- | --- | --- | --- | --- |")
     for preset in options.presets:

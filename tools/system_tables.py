@@ -1,5 +1,5 @@
-"""Rewrite the tables of docs/pam-system.md from what ``bankside eval`` says. Needs the measurement records that the systems
-rest on (``bankside eval pam --model llama-3-70b`` names those that are missing); takes a few minutes.
+"""Rewrite the tables of docs/pam-system.md from results of ``bankside eval``. This takes a few minutes and needs the
+measurement records of the systems (``bankside eval pam --model llama-3-70b`` names missing ones).
 
     .venv/bin/python tools/system_tables.py [NAME ...]           rewrites these tables, all by default
     .venv/bin/python tools/system_tables.py --print [NAME ...]   prints them instead
@@ -185,7 +185,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
 
 
 def calibrated() -> None:
-    """Ratios of all models of the table, and the default, which is that of the first."""
+    """Find the ratios of all models of the table. The ratios of the first model are also the default."""
     for model in MODELS:
         print(f"calibrating: {model}", file=sys.stderr)
         calibrate("pam", model, context=738, rounds=10, output=str(RATIOS))

@@ -1,12 +1,14 @@
-"""Put tables into the pages: those that follow from the contracts of units, and those that are measured.
+"""Put tables into the pages: tables that follow from the contracts of units, and measured tables.
+
+Usage::
 
     .venv/bin/python tools/unit_tables.py                 every table (minutes: synthesis of several configurations)
-    .venv/bin/python tools/unit_tables.py cycles errors   only those
-    .venv/bin/python tools/unit_tables.py contract        those of the contracts, and the block diagrams
+    .venv/bin/python tools/unit_tables.py cycles errors   only these tables
+    .venv/bin/python tools/unit_tables.py contract        tables of the contracts, and the block diagrams
     .venv/bin/python tools/unit_tables.py --print cycles  on standard output instead
 
-A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/unit_page.py` makes those of the
-contracts. `demo` is taken from out/demo/results.json.
+A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/unit_page.py` makes the tables of
+the contracts. `demo` is taken from out/demo/results.json.
 """
 
 from __future__ import annotations
@@ -58,12 +60,12 @@ STEPS_PER_FIGURE = 64
 #: (PAM section 5.2, Table 2; for the SSD only 64 PUs, 8 RUs and a buffer together are published, 8.16 mm2).
 PROCESSES = {"pam-hbm": ("14nm", 10, 0.13, "0.13"), "pam-ddr": ("28nm", 10, 0.46, "0.46"),
              "pam-ssd": ("14nm", 1, 8.16 / 64, "below 0.128")}
-#: The same of one reduction unit.
+#: The same for one reduction unit.
 RU_PROCESSES = {"pam-hbm": ("14nm", 10, 0.18, "0.18"), "pam-ddr": ("28nm", 10, 0.68, "0.68")}
 
 
 def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
-    """Simulate one episode per case with a beat offered at every clock; what each showed."""
+    """Simulate one episode per case with a beat offered at every clock; the counts of each episode."""
     config: Any = selection.config
     rng = np.random.default_rng(1)
     outcome = simulate(config, generate.verilog(selection), [random_episode(config, list(case), rng) for case in cases])
@@ -152,7 +154,7 @@ def formats() -> str:
 
 
 def _errors(config: PamPuConfig, tokens: int) -> list[str]:
-    """Error of merged, normalised outputs against binary64, and that of the correctly rounded output."""
+    """Errors of merged, normalised outputs and of the correctly rounded output, against binary64."""
     rng = np.random.default_rng(1)
     unit, best = [], []
     for _ in range(STEPS_PER_FIGURE):
@@ -278,7 +280,7 @@ def _operators(**library: str) -> str:
 
 
 def _accuracy(name: str, config: Any) -> list[str]:
-    """Largest and mean error in ulp, and share not correctly rounded."""
+    """Largest and mean error in ulp, and the fraction that is not correctly rounded."""
     import mpmath
 
     from bankside.models.numerics import exact_function, ulp_errors
@@ -321,7 +323,7 @@ def _dispatcher() -> tuple[Any, ProgramEncoding]:
 
 
 def dispatcher_words() -> str:
-    """The layouts of the words; bits of a command count on through its words."""
+    """The layouts of the words; bits of a command are numbered through all its words."""
     _, encoding = _dispatcher()
     meanings = {"op": "operation code", "loops": "loops that begin here", "modifiers": "modifiers, behind them",
                 "virtual": "`row` is virtual", **OPERANDS,
@@ -433,7 +435,7 @@ def interface_synthesis() -> str:
 # The reduction unit ---------------------------------------------------------------------------------------------------
 
 
-#: Partial results of a merge: (what, their number, kind of data of ``cosim.pam_ru.random_merge``, numbers instead).
+#: Partial results of a merge: kind of data of ``cosim.pam_ru.random_merge``, their number, and further settings.
 RU_DATA = (("normal", 8, {}), ("normal", 64, {}), ("equal", 64, {}), ("dominant", 64, {}), ("extreme", 64, {}),
            ("normal", 250, {"tokens": 8000}))
 
@@ -486,7 +488,7 @@ def ru_cycles() -> str:
                   "all, clocks", "utilisation"], rows)
 
 
-#: Configurations that are mapped: preset, changes.
+#: Configurations that are synthesised: preset, changes.
 RU_MAPPED: Sequence[tuple[str, tuple[str, ...]]] = (*((name, ()) for name in RU_PRESETS), ("pam-hbm", ("acc_format=fp16",)),
                                                     ("pam-hbm", ("exponential_units=1",)))
 
@@ -503,7 +505,7 @@ def ru_area() -> str:
 
 # Compositions of PAM ------------------------------------------------------------------------------------------------------
 
-#: What is simulated: unit, preset, workload.
+#: Simulations: unit, preset, workload.
 COMPOSED: Sequence[tuple[str, str, dict[str, Any]]] = (
     ("pam-bank-group", "pam-hbm", {"tokens": 512}), ("pam-bank-group", "pam-ddr", {"memory": "ddr4-3200", "tokens": 512}),
     ("pam-hbm-slice", "pam-hbm", {"tokens": 2048}), ("pam-hbm-slice", "pam-hbm", {"tokens": 8192}),
@@ -611,7 +613,7 @@ def aim_area() -> str:
         ("all", "area_ge"), ("memories, a read and a write port (estimate)", "memory_ge_estimate"))}
     every, macros = pairs.values()
     pairs["logic"] = every[0] - macros[0], every[1] - macros[1]
-    # A buffer is either filled or read: one port would do, if the netlist told.
+    # A buffer is either filled or read, so one port would do; the netlist does not show this.
     second = 1 + macro_family("generic")[1].extra_port_factor
     spared = [sum(m["area_um2_estimate"] for m in r["memories"] if m["name"].startswith("buffer")) / r["nand2_um2"]
               * (1 - 1 / second) for r in (single, double)]
@@ -645,7 +647,7 @@ def hub_cycles() -> str:
 
 
 def hub_errors() -> str:
-    """Of the functional model against binary64 on the same bits, and of the correctly rounded result."""
+    """Errors of the functional model and of the correctly rounded result, against binary64 on the same bits."""
     rows = []
     for name, config in HUBS.items():
         for op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
@@ -697,7 +699,7 @@ def main(arguments: Sequence[str]) -> None:
     if not show and (not names or "contract" in names):
         put_contract_tables()
     shown = {name for page in PAGES for name in held(page)}
-    # What needs a library that does not come with the package is made when it is asked for.
+    # A table of a library that does not come with the package is made on request only.
     for name in [n for n in names if n != "contract"] if names else [
             n for n in TABLES if (show or n in shown) and n != "operators_nangate45"]:
         print(f"measuring: {name}", file=sys.stderr)

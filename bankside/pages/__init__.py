@@ -1,4 +1,4 @@
-"""A self-contained HTML page for every result: ``--html FILE``, made from what ``--json`` prints."""
+"""A self-contained HTML page for every result: ``--html FILE``, made from the output of ``--json``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {
 
 
 def page_of(document: Mapping[str, Any], records: str | None = None) -> str:
-    """The page of what a command prints with ``--json``, as text; ``records``: the folder of its measurement records.
+    """The page for a command's output with ``--json``, as text; ``records``: the folder of its measurement records.
 
     The page loads nothing, holds no date, and is the same for the same result and version of Matplotlib.
     """

@@ -1,4 +1,4 @@
-"""What pages are made of: cards, parts with a chart and its numbers, tables; charts that follow the page's colours."""
+"""Components of pages: cards, parts with a chart and its numbers, tables. Charts follow the page's colours."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _THEME = {
 }
 INK, SOFT, GRID, AXIS, CARD = _THEME
 
-#: Colours of series, which both a light and a dark page carry.
+#: Colours of series, for light and dark pages.
 COLOURS = {
     "red": "#c8553d",
     "orange": "#e0924a",
@@ -66,13 +66,13 @@ SEQUENCE = tuple(COLOURS[name] for name in ("grey", "red", "blue", "green", "vio
 #: Widths of a chart in inches, on a wide and on a narrow page.
 _WIDE, _NARROW = 9.0, 4.2
 
-#: What draws a chart on a Matplotlib figure; the second argument says whether the page is narrow.
+#: A function that draws a chart on a Matplotlib figure; the second argument says whether the page is narrow.
 Draw = Callable[[Any, bool], None]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A main figure; ``state`` is ``good``, ``bad`` or nothing."""
+    """A main figure; ``state`` is ``good``, ``bad`` or empty."""
 
     label: str
     value: str
@@ -104,7 +104,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: what draws it, and its height in inches on a wide and on a narrow page."""
+    """A chart: its drawing function, and its height in inches on a wide and on a narrow page."""
 
     draw: Draw
     height: float
@@ -114,7 +114,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Detail:
-    """Tables behind a line that opens them; ``anchor`` is where links lead."""
+    """Tables behind a line that opens them; links lead to ``anchor``."""
 
     anchor: str
     title: str
@@ -146,7 +146,7 @@ class Page:
 
 
 def render(page: Page, document: Mapping[str, Any], records: str | None = None) -> str:
-    """HTML of a page, with what its result rests on at the end; ``records``: the folder of its records."""
+    """HTML of a page, with the basis of its result at the end; ``records``: the folder of its records."""
     import jinja2
     import markupsafe
 
@@ -176,11 +176,11 @@ def render(page: Page, document: Mapping[str, Any], records: str | None = None) 
 
 
 def _prose(text: str) -> Any:
-    """Text of a result on a page: what stands between backticks becomes code, units get their signs."""
+    """Text of a result on a page: text between backticks becomes code, units get their signs."""
     import markupsafe
 
     pieces = text.replace("mm2", "mm²").replace("um2", "µm²").split("`")
-    if len(pieces) % 2 == 0:  # one without its partner
+    if len(pieces) % 2 == 0:  # a backtick without its partner
         return markupsafe.escape(text)
     return markupsafe.Markup("").join(
         markupsafe.Markup("<code>{}</code>").format(piece) if place % 2 else markupsafe.escape(piece)
@@ -218,7 +218,7 @@ def _basis(document: Mapping[str, Any], folder: RecordFolder) -> tuple[Part, ...
 
 
 def _record(name: str, digest: str, folder: RecordFolder) -> list[Detail]:
-    """What a record says, if it is there."""
+    """The contents of a record, if it exists."""
     record: Record | None = None
     with suppress(ConfigError):
         record = folder.named(name, digest)
@@ -255,7 +255,7 @@ def table(
 
 
 def number(value: Any, digits: int) -> str:
-    """A number with so many decimals; words as they are; – for nothing."""
+    """A number with this many decimals; a text unchanged; – for None."""
     return "–" if value is None else value if isinstance(value, str) else f"{value:,.{digits}f}"
 
 
@@ -290,7 +290,7 @@ def clock(synth: Mapping[str, Any]) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits or so; whole numbers whole."""
+    """About three digits; whole numbers without decimals."""
     size = abs(value)
     if isinstance(value, int) or size >= 100 or not size:
         return f"{value:,.0f}"
@@ -345,7 +345,7 @@ def stacked(
     unit: str,
     caption: str = "",
 ) -> Chart:
-    """Horizontal stacked bars; the total stands behind each, a segment that has room holds its value."""
+    """Horizontal stacked bars. The total stands behind each bar, and a segment with room holds its value."""
     used = [n for n in range(len(names)) if any(row[n] > 0 for row in values)]
 
     def draw(figure: Any, narrow: bool) -> None:
@@ -380,7 +380,7 @@ def grouped_bars(
     label: str,
     caption: str = "",
 ) -> Chart:
-    """A group of horizontal bars for each of ``groups``; ``values[n]`` are those of the series ``names[n]``."""
+    """A group of horizontal bars for each of ``groups``; ``values[n]`` are the values of the series ``names[n]``."""
 
     def draw(figure: Any, narrow: bool) -> None:
         axes = figure.add_subplot()
@@ -403,7 +403,7 @@ def grouped_bars(
 
 
 def _names(names: Iterable[str], narrow: bool) -> list[str]:
-    """Names beside bars, on two lines where there is little room."""
+    """Names beside bars, on two lines if there is little room."""
     return [textwrap.fill(name, 20) if narrow else name for name in names]
 
 
@@ -453,7 +453,7 @@ def _style(narrow: bool) -> Any:
 
 
 def _svg(draw: Draw, height: float, narrow: bool, copy: str | os.PathLike[str] | None = None) -> str:
-    """SVG text of what ``draw`` puts on a figure; also a PNG file at ``copy``, to look at."""
+    """SVG text of the figure that ``draw`` draws; also a PNG file at ``copy``, to look at."""
     import matplotlib
     from matplotlib.figure import Figure
 

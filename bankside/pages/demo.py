@@ -1,4 +1,4 @@
-"""Page of the demo: where near-memory attention begins to win, and what that rests on."""
+"""Page of the demo: the context from which near-memory attention wins, and the basis of this answer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def gains(points: Sequence[Result]) -> dict[int, float]:
 
 
 def threshold(found: Mapping[int, float]) -> float | None:
-    """Context from which on the gain is at least 1 throughout, between two points on a line over the logarithm of the
-    context; the first point if it wins everywhere, None if it does not at the last."""
+    """Context from which the gain is always at least 1. Between two points the gain is a line over the logarithm of the
+    context. The first point if the units win everywhere, None if they do not win at the last."""
     places = sorted(found)
     if found[places[-1]] < 1:
         return None
@@ -35,7 +35,7 @@ def threshold(found: Mapping[int, float]) -> float | None:
 
 
 def _about(context: float, found: Mapping[int, float]) -> str:
-    """A context between two points in two digits, one of the points as it is."""
+    """A context between two points in two digits; a context of a point unchanged."""
     return f"{context:,.0f}" if context in found else f"about {float(f'{context:.2g}'):,.0f}"
 
 
@@ -117,7 +117,7 @@ def story(result: Result) -> Page:
         unit(results, synth),
         cosimulation(sim),
         assumptions(results),
-        Part("Made again by", tables=(table(("command",), [(command,) for command in result["commands"]], code={0}),)),
+        Part("Commands", tables=(table(("command",), [(command,) for command in result["commands"]], code={0}),)),
     ]
     return Page(
         "Where attention beside memory wins",
@@ -186,8 +186,8 @@ def _crossover(crossover: Result) -> Part:
             draw,
             3.9,
             3.7,
-            f"Time of a token on {without} over that on {units}, batch {crossover['batch']}. Above the dashed line "
-            "the units win; a ring marks where they begin to.",
+            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}. Above the dashed "
+            "line the units win; a ring marks the point from which they win.",
         ),
         (
             table(

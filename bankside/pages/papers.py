@@ -9,12 +9,12 @@ from .components import COLOURS, GRID, Card, Chart, Page, Part, Row, table
 
 __all__ = ["claims"]
 
-#: How a verdict is coloured.
+#: Colours of verdicts.
 STATES = {"exact": "good", "within": "good", "off": "bad", "failed": "bad", "timed-out": "bad"}
 
 
 def claims(result: Mapping[str, Any]) -> Page:
-    """Claims with our values; or papers, or the claims of a paper that nobody computed."""
+    """Claims with our values; or papers, or the claims of a paper without values."""
     from bankside.repro import short
 
     if "papers" in result:

@@ -1,4 +1,4 @@
-"""Pages of systems: decode steps, steady state, an attention layer, calibration. Parts that the demo shows too."""
+"""Pages of systems: decode steps, steady state, an attention layer, calibration. The demo uses some of their parts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 
 Result = Mapping[str, Any]
 
-#: Operators of a breakdown in groups, in the order in which they are drawn. What no group names is "other".
+#: Operators of a breakdown in groups, in the order in which they are drawn. All further operators are "other".
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("attention", "red", ("attention", "attention_score", "softmax", "attention_context", "attention_softmax")),
     (
@@ -105,7 +105,7 @@ def evaluation(result: Result) -> Page:
     cards = [
         Card("time per output token", f"{result['tpot_ms']:.3f} ms", f"attention {attention:.3f} ms"),
         Card("throughput", f"{short(result['throughput_tok_s'])} tokens/s", f"batch {result['batch']:,}"),
-        Card("energy per token", f"{result['energy_mj_per_token']:.1f} mJ", "what is modelled, dynamic"),
+        Card("energy per token", f"{result['energy_mj_per_token']:.1f} mJ", "modelled, dynamic"),
         Card("largest batch", f"{result['capacity']['largest_batch']:,}", "whose KV cache fits at this context"),
         Card("split", f"{split['tensor']} × {split['pipeline']}", "tensor × pipeline parallelism"),
     ]
@@ -154,7 +154,7 @@ def _layer(result: Result) -> Page:
         f"AttAcc: an attention layer on one stack, {what}",
         f"The layer takes {result['cycles']:,} cycles, {result['time_ns'] / 1e3:,.3f} µs. "
         + (
-            f"Cycles are those of the public simulator, its defects included (`{result['quirks']}`)."
+            f"Cycles equal the public simulator's, its defects included (`{result['quirks']}`)."
             if result["quirks"]
             else "The defects of the public simulator are left out."
         ),
@@ -186,39 +186,32 @@ def calibration(result: Result) -> Page:
         rows = [(name.replace("_", " "), plain(value)) for name, value in result["sparsity"].items()]
         return Page(
             f"{result['system']}: activations that reproduce {result['trace']}",
-            "A synthetic source with these parameters has the trace's share of active tokens, and their persistence.",
+            "A synthetic source with these parameters has the trace's fraction of active tokens and their persistence.",
             (),
             (Part("Parameters", tables=(table(("parameter", "value"), rows),)),),
         )
     verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
-    rounds = [one if isinstance(one, Mapping) else {"round": one} for one in result["rounds"]]
-    head = tuple(dict.fromkeys(key for one in rounds for key in one))
+    tiers = result["tier_us"]
     return Page(
         f"{result['system']}: ratios of importance for {result['model']}",
         f"With x = {result['x']:g} and y = {result['y']:g} {verdict} ({result['conditions']}).",
         (
-            Card("x", f"{result['x']:g}", "first tier over the second"),
-            Card("y", f"{result['y']:g}", "second over the third"),
+            Card("x", f"{result['x']:g}", "importance of a token in HBM over one in the SSD"),
+            Card("y", f"{result['y']:g}", "importance of a token in DDR over one in the SSD"),
             Card(
                 "balance",
                 "equal" if result["equal"] else "not equal",
-                "times of the tiers",
+                f"times of the tiers, round {result['rounds']}",
                 "good" if result["equal"] else "bad",
             ),
         ),
         (
             Part(
-                "Rounds",
-                tables=(
-                    table(
-                        ("round", *head),
-                        [(str(place), *(plain(one.get(key)) for key in head)) for place, one in enumerate(rounds, 1)],
-                    ),
-                ),
+                "Time of a layer's attention by tier",
+                bars([(tier.upper(), time_us) for tier, time_us in tiers.items()], "µs"),
+                (table(("tier", "µs"), [(tier.upper(), plain(time_us)) for tier, time_us in tiers.items()]),),
             ),
-        )
-        if rounds
-        else (),
+        ),
     )
 
 
@@ -230,7 +223,7 @@ def _there(parts: Sequence[Part | None]) -> tuple[Part, ...]:
 
 
 def grouped_ms(result: Result) -> list[float]:
-    """Milliseconds of each of :data:`GROUPS`, and of what none names."""
+    """Milliseconds of each of :data:`GROUPS`, and of all further operators."""
     breakdown = dict(result["breakdown_ms"])
     out = [sum(breakdown.pop(name, 0.0) for name in names) for _, _, names in GROUPS]
     return [*out, sum(breakdown.values())]
@@ -371,7 +364,7 @@ def energy(results: Sequence[Result]) -> Part:
         for key in keys
     ]
     rows.append(
-        Row(("sum of what is modelled", *(f"{one['energy_mj_per_token']:,.3f}" for one in results)), total=True)
+        Row(("sum of modelled components", *(f"{one['energy_mj_per_token']:,.3f}" for one in results)), total=True)
     )
     return Part(
         "Energy of a token",
@@ -381,7 +374,7 @@ def energy(results: Sequence[Result]) -> Part:
             values,
             "energy per token (mJ)",
             "mJ",
-            "Dynamic energy only: the table names what is not modelled.",
+            "Dynamic energy only; the table names the components that are not modelled.",
         ),
         (table(("component", *(f"{one['system']} (mJ)" for one in results)), rows),),
     )
@@ -467,7 +460,7 @@ def area(results: Sequence[Result]) -> Part | None:
 
 
 def unit(results: Sequence[Result], synth: Result | None) -> Part | None:
-    """The unit: what its synthesis says, and its configuration."""
+    """The unit: results of its synthesis, and its configuration."""
     own = next((one["unit"] for one in results if one.get("unit")), None)
     source = synth or own
     if not source:
@@ -509,7 +502,7 @@ def unit(results: Sequence[Result], synth: Result | None) -> Part | None:
 
 
 def configuration(config: Mapping[str, Any]) -> Table:
-    """A configuration as parameters and values; those of parts are indented under the part."""
+    """A configuration as parameters and values; parameters of parts have the part's name in front."""
     rows = []
     for key, value in config.items():
         if isinstance(value, Mapping):
@@ -520,7 +513,7 @@ def configuration(config: Mapping[str, Any]) -> Table:
 
 
 def cosimulation(sim: Result | None) -> Part | None:
-    """What the bench says of a unit, and of a channel's decode step if there was one."""
+    """Results of the unit's bench, and of a channel's decode step if there was one."""
     from bankside.text import simulation_result
 
     if not sim:
@@ -546,7 +539,7 @@ def cosimulation(sim: Result | None) -> Part | None:
 
 
 def assumptions(results: Sequence[Result]) -> Part:
-    """What holds for every system once, then what holds for one."""
+    """Assumptions of all systems once, then the assumptions of each system."""
     lists = [list(one.get("assumptions") or []) for one in results]
     common = [line for line in lists[0] if all(line in other for other in lists)]
     own = [
@@ -555,7 +548,7 @@ def assumptions(results: Sequence[Result]) -> Part:
         for line in lines
         if line not in common
     ]
-    return Part("What these figures take for granted", notes=(*common, *own))
+    return Part("Assumptions of these figures", notes=(*common, *own))
 
 
 def _tiers(result: Result) -> Part | None:

@@ -26,11 +26,11 @@ Result = Mapping[str, Any]
 
 #: Runs of a campaign in words.
 RUNS = {
-    "full_rate": "an item at every clock",
-    "memory": "data at the cycles of a memory",
+    "full_rate": "full rate: an item at every clock",
+    "memory": "memory timing: data at the cycles of a memory",
     "stalls": "random stalls",
-    "lazy_output": "outputs that wait to be asked",
-    "power_up": "random state at first, resets at random clocks",
+    "lazy_output": "a slow receiver: ready only after valid",
+    "power_up": "random power-up, resets at random clocks",
 }
 
 

@@ -1,9 +1,9 @@
 """Synthesis of generated Verilog to a cell library: area, flip-flops, memories and critical path.
 
-Yosys (the WebAssembly build from PyPI, the only one used, so that results do not depend on the machine) flattens and
-maps the design with ABC. Area is the sum of the Liberty areas of the mapped cells, never a figure of a log; timing is
-our own analysis (:mod:`.sta`). Memories above a threshold stay macros with an estimated area (:mod:`.memories`).
-No layout: no wires, no clock tree, cell area at a utilisation of 100 %.
+Yosys flattens the design and maps it with ABC. Only the WebAssembly build from PyPI is used, so results do not depend
+on the machine. Area is the sum of the Liberty areas of the mapped cells, never a figure from a log. Timing is our own
+analysis (:mod:`.sta`). Memories above a threshold stay macros with an estimated area (:mod:`.memories`). No layout: no
+wires, no clock tree, cell area at a utilisation of 100 %.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MACRO_CELL, _MACRO_MAP, _SCRIPT, _LOG = "macro.v", "macro_map.v", "synth.ys", "
 
 @dataclass(frozen=True)
 class _Effort:
-    """How hard to try: options of Yosys' ``synth`` and the ABC script."""
+    """An effort: options of Yosys' ``synth`` and the ABC script."""
 
     options: str
     abc: tuple[str, ...]
@@ -82,7 +82,7 @@ module {MACRO} #(
 endmodule
 """
 
-# Replaces memories above the threshold by macros. What is only read is a table of constants: that is logic.
+# Replaces memories above the threshold by macros. A memory that is only read is a table of constants, which is logic.
 _MACRO_MAP_TEXT = """\
 (* techmap_celltype = "$mem_v2" *)
 module keep_memory (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);
@@ -111,7 +111,8 @@ endmodule
 
 @dataclass(frozen=True)
 class Part:
-    """One module of a design and how many of it there are; areas and flip-flops of one, without parts inside it."""
+    """One module of a design and the number of its instances; areas and flip-flops of one instance, without parts
+    inside it."""
 
     module: str
     count: int
@@ -123,14 +124,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """What one design costs in one library.
+    """Costs of one design in one library.
 
     Attributes
     ----------
     unit : :class:`str`
         Name of the top module.
     library, effort : :class:`str`
-        Name of the Liberty library, and how hard it was tried.
+        Name of the Liberty library, and the effort.
     nand2_um2, fo4_ns : :class:`float`
         Gate equivalent and fan-out-of-four delay of the library.
     logic_area_um2, memory_area_um2 : :class:`float`
@@ -140,15 +141,16 @@ class Synthesis:
     flip_flops : :class:`int`
     memories : tuple of :class:`MemoryMacro`
     memory_model : :class:`str`
-        Macro family of the estimate; ends with "(scaled)" where it comes from another node.
+        Macro family of the estimate; ends with "(scaled)" if the family is of another node.
     cells : mapping of cell name to count
         Library cells; memory macros are not among them.
     timing : :class:`Timing`
     tools : mapping of tool to version
     netlist : :class:`Netlist`
-        What was measured; ``netlist.write_verilog`` turns it into Verilog. Of a design of parts: what is in none of them.
+        The measured netlist; ``netlist.write_verilog`` turns it into Verilog. For a design of parts, only the logic
+        outside all parts.
     parts : tuple of :class:`Part`
-        What the design was mapped as: itself, or itself and the modules of which there are many.
+        Parts in which the design was mapped: itself, or itself and the modules with many instances.
     """
 
     unit: str
@@ -197,7 +199,7 @@ class Synthesis:
 
     @property
     def critical_path_ns(self) -> float:
-        """Longest path of any kind, with ideal registers right outside the ports; 0 if there is no path."""
+        """Longest path of any kind, with ideal registers directly outside the ports; 0 if there is no path."""
         critical = self.timing.critical
         return critical.length_ns if critical else 0.0
 
@@ -213,7 +215,7 @@ class Synthesis:
         return 1e3 / path.length_ns if path else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data: the same for the same input, no paths or times of the machine."""
+        """The result as plain data: the same for the same input, without file paths or times of the machine."""
         critical = self.timing.critical
 
         def tidy(value: float | None, digits: int = 4) -> float | None:
@@ -308,15 +310,17 @@ def synthesise(
 ) -> Synthesis:
     """Area and timing of module ``top`` of a Verilog text in ``library``.
 
-    A design with parts (:func:`bankside.cosim.parts.split`) is mapped part by part, each once, and areas add up. Paths that
-    end or begin inside a part are seen whole; one that goes on through a part is seen as two.
+    A design with parts (:func:`bankside.cosim.parts.split`) is mapped part by part, each once, and areas add up. A path
+    that ends or begins inside a part is analysed as a whole. A path that goes on through a part is analysed as two
+    paths.
 
     Parameters
     ----------
     effort
         A key of :data:`EFFORTS`.
     memory_threshold_bits
-        Memories of more bits stay macros, others become flip-flops; memories that are never written become logic.
+        Memories of more bits stay macros, and smaller ones become flip-flops. Memories that are never written become
+        logic.
     progress
         Called with a word or two at every stage.
 
@@ -349,7 +353,7 @@ def _of_parts(
     """The sum of a design's parts."""
     done: dict[str, Synthesis] = {}
     waiting = deque([*others, own])
-    while waiting:      # what is inside a part before it
+    while waiting:      # parts inside a part come first
         part = waiting.popleft()
         if any(name not in done for name in part.boxes):
             waiting.append(part)
@@ -394,7 +398,7 @@ def _flat(
     progress: Progress | None,
     boxes: Mapping[str, Timing] | None = None,
 ) -> Synthesis:
-    """One module with all below it, but for the instances of ``boxes``, of which the time behind each port is known."""
+    """One module with all below it, except the instances of ``boxes``, whose times behind each port are known."""
     mapped = map_to_cells(
         verilog, top, library, effort=effort, memory_threshold_bits=threshold, progress=progress,
         boxes=frozenset(boxes or ()),
@@ -439,7 +443,7 @@ def _flat(
 
 
 def _inside(netlist: Netlist, direction: str, boxes: Mapping[str, Timing]) -> dict[str, float]:
-    """Times that paths take in the parts, for the bits of their ports of one direction."""
+    """Times of paths inside the parts, for the bits of their ports of one direction."""
     times = {kind: timing.outward if direction == "input" else timing.inward for kind, timing in boxes.items()}
     return {name: times[port.part].get(inner, 0.0) for port in netlist.ports if port.part and port.direction == direction
             for name, inner in port.inner_bits()}
@@ -464,11 +468,11 @@ def map_to_cells(
     """The mapped netlist as Yosys leaves it, buffers for heavy nets not yet added.
 
     A netlist is kept under the hash of everything that decides it, and used again. Its folder appears whole or not at
-    all; of two runs at once the first to finish stays.
+    all. If two runs compete, the first to finish stays.
     """
     if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
         raise ConfigError(f"top module '{top}' is not a plain Verilog name")
-    # Comments at its head make no other design: presets that differ in their clock alone share a netlist.
+    # Comments at its head do not change the design: presets that differ in their clock alone share a netlist.
     files = _files(re.sub(r"\A(//.*\n)+", "", verilog), top, library, effort, memory_threshold_bits)
     key = hashlib.sha256(
         json.dumps([_CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
@@ -522,10 +526,10 @@ def _files(verilog: str, top: str, library: Library, effort: str, threshold: int
 
 
 def _run(files: dict[str, str], top: str, parent: Path, folder: Path, progress: Progress | None) -> None:
-    """Run Yosys in a private folder and move what it wrote to ``folder``.
+    """Run Yosys in a private folder and move its output to ``folder``.
 
-    The WebAssembly build sees the current folder, but ``/tmp`` is its own and a relative path that begins like a folder
-    of ``/`` leads there; so it runs in the work folder with plain file names.
+    The WebAssembly build sees the current folder, but it has its own ``/tmp``. A relative path that begins like a
+    folder of ``/`` leads there. Yosys therefore runs in the work folder with plain file names.
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -581,7 +585,7 @@ _STAGES = {
 
 
 def _yosys(work: Path, progress: Progress | None) -> str:
-    """Run the script in ``work``; what Yosys said. An error of Yosys becomes a :exc:`ConfigError`."""
+    """Run the script in ``work``, and return the output of Yosys. An error of Yosys becomes a :exc:`ConfigError`."""
     environment = {k: v for k, v in os.environ.items() if k != "YOWASP_MOUNT"}  # with it '.' is not mounted
     command = [sys.executable, "-c", _RUN_YOSYS, "-Q", "-T", "-s", _SCRIPT]
     told: set[str] = set()

@@ -1,7 +1,7 @@
 """Liberty cell libraries: area, pins, functions, flip-flops and delay tables of the cells, in one set of units.
 
-Reads what synthesis and timing need of the Liberty format (groups, simple and complex attributes; non-linear delay
-tables and the linear delays of older libraries), from any vendor's file. Everything is converted on reading:
+Reads the parts of the Liberty format that synthesis and timing need, from any vendor's file: groups, simple and complex
+attributes, non-linear delay tables. Linear delays of older libraries are read too. Everything is converted on reading:
 time in ns, capacitance in fF, area in um2. Power, noise, current-source and test groups are skipped.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["Arc", "Cell", "FlipFlop", "Library", "Pin", "Table", "parse", "read"
 MAX_BYTES = 256 << 20
 EDGES = ("rise", "fall")
 
-# Groups that say nothing about area, function or delay; skipping them is most of the reading speed.
+# Groups without data on area, function or delay; most of the reading speed comes from skipping them.
 _SKIPPED = frozenset(
     {
         "internal_power",
@@ -149,9 +149,9 @@ class Arc:
         The Liberty ``timing_type`` (``combinational`` when absent).
     sense : ``"positive_unate"``, ``"negative_unate"`` or ``"non_unate"``
     delay, transition : mapping of ``"rise"`` / ``"fall"`` (edge of this pin) to :class:`Table`
-        Of a delay arc.
+        For a delay arc.
     constraint : mapping of ``"rise"`` / ``"fall"`` (edge of this pin) to :class:`Table`
-        Of a setup arc.
+        For a setup arc.
     """
 
     related_pin: str
@@ -164,7 +164,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Pin:
-    """A pin of a cell; capacitance in fF, for a rising and a falling edge where the file tells them apart."""
+    """A pin of a cell; capacitance in fF, also for a rising and a falling edge if the file has both."""
 
     name: str
     direction: str
@@ -189,7 +189,7 @@ class FlipFlop:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell of a library; ``area_um2`` as the file says it."""
+    """A cell of a library; ``area_um2`` is the file's number."""
 
     name: str
     area_um2: float
@@ -212,14 +212,14 @@ class Cell:
 
     @cached_property
     def clock_pins(self) -> tuple[str, ...]:
-        """Pins whose edge makes an output change or a data pin be captured."""
+        """Pins whose edge changes an output or captures a data pin."""
         kinds = ("rising_edge", "falling_edge", "setup_rising", "setup_falling")
         related = (arc.related_pin for pin in self.pins.values() for arc in pin.arcs if arc.kind in kinds)
         return tuple(dict.fromkeys(related))
 
     @cached_property
     def function(self) -> int | None:
-        """Truth table of a combinational cell with one output, over its inputs in order; None for any other."""
+        """Truth table of a combinational cell with one output, over its inputs in order; None for other cells."""
         if self.sequential or len(self.outputs) != 1 or not self.outputs[0].function:
             return None
         try:
@@ -237,7 +237,7 @@ class Library:
     name : :class:`str`
         Name in the file.
     source : :class:`str`
-        Where it was read from, for messages.
+        The file from which it was read, for messages.
     text : :class:`str`
         The file itself, for the tools that read it again.
     cells : mapping of name to :class:`Cell`
@@ -284,7 +284,8 @@ class Library:
 
     @cached_property
     def fo4_ns(self) -> float:
-        """Delay of the smallest inverter driving four of itself in a chain of such stages, mean of both edges, ns."""
+        """Delay of the smallest inverter that drives four copies of itself, in a chain of such stages: mean of both
+        edges, ns."""
         pin, out = self.inverter.inputs[0], self.inverter.outputs[0]
         arc = next(a for a in out.arcs if a.delay)
         slew = dict.fromkeys(EDGES, 0.0)
@@ -325,7 +326,7 @@ def read(path: str | os.PathLike[str], dont_use: tuple[str, ...] = ()) -> Librar
     Raises
     ------
     :exc:`ConfigError`
-        If it can't be read, is no Liberty file, or lacks an inverter, a two-input NAND or a D flip-flop.
+        If the file can't be read, is no Liberty file, or lacks an inverter, a two-input NAND or a D flip-flop.
     """
     path = Path(path)
     data = read_bytes(path, "a Liberty file", MAX_BYTES)
@@ -359,7 +360,7 @@ def _parse(text: str, source: str, dont_use: tuple[str, ...]) -> Library:
 
 
 def _require(library: Library) -> None:
-    """Refuse a library that synthesis cannot work with, saying what is missing and what was found."""
+    """Refuse a library that synthesis cannot use; the message names missing and found cells."""
     cells = [c for c in library.cells.values() if not c.dont_use]
     found = f"{len(cells)} cells"
     if cells:
@@ -625,7 +626,7 @@ def truth_table(expression: str, inputs: tuple[str, ...]) -> int:
     Raises
     ------
     :exc:`ValueError`
-        If it is malformed, names something that is no input, or has more than 12 inputs.
+        If the expression is malformed, names something other than an input, or has more than 12 inputs.
     """
     count = len(inputs)
     if count > 12:

@@ -1,4 +1,5 @@
-"""The cell libraries at hand: the built-in generic one, those of installed packages and PDKs, and any Liberty file."""
+"""The available cell libraries: the built-in generic library, libraries of installed packages and PDKs, and any Liberty
+file."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def get(name: str) -> Library:
     :exc:`ConfigError`
         If there is no library of that name.
     :exc:`ToolMissing`
-        If there is, but it is not installed.
+        If the library is known but not installed.
     """
     if name == "generic":
         return parse(generic_liberty(), "generic")

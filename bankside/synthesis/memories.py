@@ -32,7 +32,7 @@ class MemoryMacro:
 
 @dataclass(frozen=True)
 class MacroModel:
-    """A macro family brought to a cell library: factors on area, time and capacitance, 1 at the family's own node."""
+    """A macro family scaled to a cell library: factors on area, time and capacitance, 1 at the family's own node."""
 
     name: str
     family: MacroFamily
@@ -49,8 +49,9 @@ class MacroModel:
     def area_um2(self, bits: int, read_ports: int, write_ports: int) -> float:
         """Estimated area of a memory, um2.
 
-        The macro of that size and number of ports, but no more than the same memory built of flip-flops, with a
-        multiplexer per bit and write port to hold or load and one per bit and read port to select.
+        It is the area of the macro of that size and number of ports, but no more than the same memory built of
+        flip-flops. Such a memory has a multiplexer per bit and write port to hold or load. It has another per bit and
+        read port to select.
         """
         macro = self.family.area_um2(bits, read_ports + write_ports) * self.area_factor
         gates = bits * (self.flip_flop_um2 + (read_ports + write_ports) * self.mux_um2)
@@ -66,8 +67,8 @@ class MacroModel:
     def cell(self, instance: Instance) -> Cell:
         """A cell with the timing of one macro, for :func:`sta.analyse`.
 
-        A clocked read port launches at the clock and its address and enable are set up to it; a port without a clock
-        passes from address to data in the same time.
+        A clocked read port launches at the clock, and its address and enable have a setup time to the clock. A port
+        without a clock passes from address to data in the same time.
         """
         p = instance.parameters
         width, abits = p["WIDTH"], p["ABITS"]
@@ -124,7 +125,7 @@ def _linear(constant: float, per_ff: float) -> Table:
 
 
 def macro_model(library: Library) -> MacroModel:
-    """The memory macros to use with ``library``."""
+    """The memory macros for ``library``."""
     name, family, scale = macro_family(library.name)
     factors = (1.0, 1.0, 1.0)
     if scale:  # the default family always has the three

@@ -15,7 +15,7 @@ __all__ = ["MACRO", "Instance", "Netlist", "Port", "buffer_heavy_nets", "read_ne
 #: Module name of a memory that stayed a macro.
 MACRO = "memory_macro"
 
-#: Nets that are none: constants, and what is open or undefined.
+#: Numbers in place of nets: constants, and open or undefined pins.
 ZERO, ONE, OPEN = -1, -2, -3
 UNDEFINED = "1'bx"
 
@@ -24,7 +24,7 @@ UNDEFINED = "1'bx"
 class Port:
     """A port of the top module; ``bits`` are its nets, least significant first (negative: constant or open).
 
-    One of a part inside is what leads into and out of it: ``part`` is its module and ``inner`` the port there.
+    A port of a part inside leads into or out of that part: ``part`` is its module and ``inner`` the port there.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Netlist:
     macros : tuple of :class:`Instance`
         Memories; pins are bits such as ``RD_DATA[3]``.
     net_names : mapping of net to name
-        A readable name where the source gave one; one with ``$``, which its generator made up, if there is no other.
+        A readable name if the source gave one; else a name with ``$``, which its generator made up.
     """
 
     top: str
@@ -110,7 +110,7 @@ def _number(value: Any) -> int:
 def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str] = ()) -> Netlist:
     """Read the JSON netlist of module ``top``; ``known`` holds the names of the library's cells.
 
-    What leads into and out of an instance of one of ``boxes`` becomes a port of the netlist, ``INSTANCE.PORT``.
+    Each port of an instance of one of ``boxes`` becomes a port of the netlist, ``INSTANCE.PORT``.
 
     Raises
     ------
@@ -158,15 +158,15 @@ def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str]
 
 # ---- buffers ----------------------------------------------------------------------------------------------------
 
-_SHARE = 0.25  # of its largest load that a buffer in a tree drives: a stage of moderate effort
+_SHARE = 0.25  # fraction of its largest load that a buffer in a tree drives: a stage of moderate effort
 
 
 def buffer_heavy_nets(netlist: Netlist, library: Library, macro_cells: Mapping[str, Cell]) -> Netlist:
     """Insert buffers on nets that load their driver beyond its ``max_capacitance``.
 
-    ABC buffers the nets of the logic it sees; what a net drives outside of it (memory macros, enables of flip-flops) is
-    hidden from it. Such a net gets a tree of buffers, the pins with the largest capacitance behind it first, until its
-    driver has at most a quarter of its limit. Clocks stay as they are (ideal).
+    ABC buffers the nets of the logic that it sees. Loads outside this logic (memory macros, enables of flip-flops) are
+    hidden from it. Such a net gets a tree of buffers until its driver has at most a quarter of its limit. The pins with
+    the largest capacitance move behind buffers first. Clocks stay as they are (ideal).
     """
     limits = {b.name: b.outputs[0].max_capacitance_ff or 0.0 for b in library.buffers}
     if not any(limits.values()):
@@ -217,7 +217,7 @@ def buffer_heavy_nets(netlist: Netlist, library: Library, macro_cells: Mapping[s
             fresh += 1
             level.append((into.capacitance_ff, number, into.name))
             if len(group) == 1 and group[0][0] <= into.capacitance_ff:
-                break  # no smaller than what it replaces
+                break  # no smaller than the pin that it replaces
             level.sort(key=lambda s: (s[1] >= len(cells), -s[0], s[1], s[2]))
     everything = [*netlist.instances, *netlist.macros, *added]
     for (number, sink_pin), net in moved.items():

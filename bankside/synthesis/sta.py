@@ -1,12 +1,13 @@
 """Static timing analysis of a mapped netlist with the tables of its Liberty library.
 
-Rising and falling edges are analysed apart, with the unateness of every arc. A stage's delay and output transition
-come from its tables at the transition of its input and the load of its output, bilinear, extended linearly beyond
-their ends. The load is the sum of the pin capacitances on the net; wires have none. Where several arcs meet, the
-latest arrival and the slowest transition go on, each on its own, as in OpenSTA. The clock is ideal: it reaches every
-flip-flop at once with a step. Flip-flops and memory macros launch at their clock-to-output delay and capture with their
-setup time. Between flip-flops of opposite clock edges half the period is available, so such a path counts twice.
-Asynchronous set and reset, hold times, clock gating and latches are not analysed; a latch or a gated clock is an error.
+Rising and falling edges are analysed apart, with the unateness of every arc. A stage's delay and output transition come
+from its tables at the transition of its input and the load of its output. Tables are bilinear, and extended linearly
+beyond their ends. The load is the sum of the pin capacitances on the net; wires have none. Where several arcs meet, the
+latest arrival and the slowest transition go on, each on its own, as in OpenSTA. The clock is ideal: it reaches all
+flip-flops at the same time, with a step. Flip-flops and memory macros launch at their clock-to-output delay and capture
+with their setup time. Between flip-flops of opposite clock edges half the period is available, so such a path counts
+twice. Asynchronous set and reset, hold times, clock gating and latches are not analysed; a latch or a gated clock is an
+error.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _IGNORED = (
 
 @dataclass(frozen=True)
 class PathStep:
-    """One arc of a path: ``arc`` is like ``A rise -> Y fall``; ``net`` the net it ends at, if the source named it.
+    """One arc of a path: ``arc`` is like ``A rise -> Y fall``; ``net`` is the net at its end, if the source named it.
 
     ``beside`` are the source's names of the nets at the other inputs of the cell.
     """
@@ -68,7 +69,7 @@ class PathStep:
 class TimingPath:
     """The longest path of one kind; ``length_ns`` includes clock to output and setup of the registers at its ends.
 
-    ``start`` and ``end`` are ports, or registers by the source's name of what they hold, or memories.
+    ``start`` and ``end`` are ports, memories, or registers by the source's name of their output.
     """
 
     kind: str
@@ -79,10 +80,11 @@ class TimingPath:
 
     @property
     def sentence(self) -> str:
-        """Where the path leads, in the source's names.
+        """The course of the path, in the source's names.
 
-        Mapping keeps the names of registers, ports and memories, not those of logic between them. So a path is described
-        by its ends and by the named signals that its gates combine with it, most frequent first, at most four.
+        Mapping keeps the names of registers, ports and memories, but loses names of logic between them. A path is
+        therefore described by its ends and by the named signals that its gates combine with it. At most four are named,
+        the most frequent first.
         """
         met = Counter(family for step in self.steps
                       for family in {_family(name) for name in step.beside if "$" not in name})
@@ -94,7 +96,7 @@ class TimingPath:
 
 
 def _family(name: str) -> str:
-    """A signal's name without its numbers: what ``held_3[0]`` and ``held_17[1]`` have in common."""
+    """A signal's name without its numbers: the common part of ``held_3[0]`` and ``held_17[1]``."""
     return re.sub(r"\d+", "*", re.sub(r"(\[\d+\])+$", "", name))
 
 
@@ -102,8 +104,8 @@ def _family(name: str) -> str:
 class Timing:
     """Longest path of each kind that exists, in the order of :data:`PATH_KINDS`.
 
-    ``inward``: longest path from each bit of an input port to a register or an output, ns; ``outward``: from a register or
-    an input to each bit of an output port.
+    ``inward``: longest path from each bit of an input port to a register or an output, ns. ``outward``: longest path
+    from a register or an input to each bit of an output port.
     """
 
     paths: dict[str, TimingPath]
@@ -113,7 +115,7 @@ class Timing:
 
     @property
     def critical(self) -> TimingPath | None:
-        """The longest of all paths: what the clock must allow if ideal registers stand right outside the ports."""
+        """The longest of all paths. The clock must allow it if ideal registers stand directly outside the ports."""
         return max(self.paths.values(), key=lambda p: p.length_ns, default=None)
 
 
@@ -193,15 +195,15 @@ def analyse(
     macro_cells
         A cell with the timing of each memory macro, by instance name.
     input_transition_ns, output_load_ff
-        At every input port, and on every output port.
+        Transition at every input port, and load on every output port.
     before, after
-        Bits of ports that are those of a part inside, and time that paths take there: to an input of this netlist from a
-        register, from an output to a register, ns.
+        Times of paths inside parts, by the bits of the parts' ports, ns. ``before``: from a register to an input of
+        this netlist. ``after``: from an output to a register.
 
     Raises
     ------
     :exc:`ConfigError`
-        If a clock comes from logic, there is a latch, a net has two drivers, or logic forms a loop.
+        If a clock comes from logic, a cell is a latch, a net has two drivers, or logic forms a loop.
     """
     return _Analysis(
         netlist, cells, macro_cells or {}, input_transition_ns, output_load_ff, before or {}, after or {}
@@ -597,7 +599,7 @@ class _Analysis:
                         tuple(names[other] for other in others if other in names))
 
     def _held(self, arcs: dict[str, np.ndarray], k: int) -> str:
-        """What launches or captures: a register by the net of its output, a memory by its name."""
+        """Name of the launching or capturing cell: a register's is the net of its output, a memory has its own."""
         group = self.groups[int(arcs["group"][k])]
         member = group.members[int(arcs["member"][k])]
         if member.cell == MACRO:

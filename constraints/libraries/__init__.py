@@ -1,4 +1,4 @@
-"""Cell libraries as data: the built-in generic library, and what Liberty files do not say about memories."""
+"""Cell libraries as data: the built-in generic library, and figures of memories, which Liberty files do not have."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["MacroFamily", "MacroPoint", "generic_liberty", "macro_family"]
 
 
 class MacroPoint(Strict):
-    """One memory macro of a family: size and width of a word in bits, area in um2, clock to data out in ns, energy of an
-    access to a word in pJ."""
+    """One memory macro of a family: size and width of a word in bits, area in um2. ``clock_to_q_ns`` is the time from
+    clock to data out, and ``access_pj`` the energy of an access to a word."""
 
     bits: int = Field(gt=0)
     width: int = Field(gt=0)
@@ -33,15 +33,16 @@ class MacroFamily(Strict):
     Attributes
     ----------
     libraries
-        Patterns of the Liberty library names it fits without scaling.
+        Patterns for names of Liberty libraries that the family fits without scaling.
     nand2_um2, fo4_ns, inverter_ff
-        Of the cell library at the macros' own node, to scale to others; given for the default family.
+        Figures of the cell library at the macros' own node, for scaling to other libraries; given for the default
+        family.
     points
         Macros with one port, ascending in bits, two at least.
     transition_ns, transition_ns_per_ff
         Transition of a data output: constant, and per fF of load.
     extra_port_factor
-        Share of the one-port area that every further port adds.
+        Fraction of the one-port area that every further port adds.
     widest_fitted
         Widest word of a single macro, in bits; a wider one is several side by side.
     """
@@ -77,8 +78,9 @@ class MacroFamily(Strict):
         return self._linear(bits, [p.area_um2 for p in self.points]) * (1 + self.extra_port_factor * max(0, ports - 1))
 
     def clock_to_q_ns(self, bits: int, width: int = 1) -> float:
-        """Clock to data out at the family's own node, ns; below the smallest macro that macro's, beyond the largest one on
-        with the root of the bits. A word wider than ``widest_fitted`` is equal macros side by side."""
+        """Clock to data out at the family's own node, ns. Macros below the smallest one take its time. Beyond the
+        largest one, the time grows with the root of the bits. A word wider than ``widest_fitted`` is equal macros side
+        by side."""
         bits = max(bits // -(-width // self.widest_fitted), self.points[0].bits)
         times = [p.clock_to_q_ns for p in self.points]
         low, high = (math.sqrt(p.bits) for p in self.points[-2:])
@@ -87,9 +89,9 @@ class MacroFamily(Strict):
         return self._linear(bits, times)
 
     def access_pj(self, bits: int, width: int) -> float:
-        """Energy of reading or writing a word of ``width`` bits in a macro of ``bits``, pJ, an estimate at the family's own
-        node and voltage: ``a sqrt(bits) + b width``, fitted to the points; a word wider than ``widest_fitted`` is equal
-        macros side by side."""
+        """Energy of reading or writing a word of ``width`` bits in a macro of ``bits``, pJ. It is an estimate at the
+        family's own node and voltage: ``a sqrt(bits) + b width``, fitted to the points. A word wider than
+        ``widest_fitted`` is equal macros side by side."""
         parts = -(-width // self.widest_fitted)
         root, word = self._energy_terms
         return parts * (root * math.sqrt(bits / parts) + word * width / parts)

@@ -21,7 +21,7 @@ def evaluate(text: str | Number, lookup: Callable[[str], Number], exact: bool = 
     Raises
     ------
     :exc:`ValueError`
-        What is wrong, in one clause.
+        With the fault in one clause.
     """
     if isinstance(text, (int, float)):
         return text

@@ -1,4 +1,4 @@
-"""A file that is based on another: what it says goes before what the other says, and each error names its own file."""
+"""A file that is based on another: its values override the other file's, and each error names its own file."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["Places", "layered"]
 #: File and line of every key path.
 Places = dict[tuple[Any, ...], tuple[str, int]]
 
-#: Files of which each is based on the next.
+#: Most files in a chain in which each is based on the next.
 MAX_FILES = 8
 
-#: Whoever changes a number of these sections says where the new one comes from.
+#: Sections in which a changed number needs a source of its own.
 SOURCED = ("clock", "organisation", "power_limit", "refresh", "energy")
 
 Model = TypeVar("Model", bound=Strict)
 
 
 def layered(path: Path, model: type[Model], folder: Path) -> tuple[Model, Places]:
-    """The file ``path`` as ``model``, completed by the files that it is based on, and who says what.
+    """The file ``path`` as ``model``, completed by the files that it is based on, and the file and line of each value.
 
-    ``based_on`` is the name of a file in ``folder`` or a path beside the file. Mappings are merged key by key, a value
-    of null takes the other's away; ``levels`` is given as a whole; a named timing replaces the other's; constraints are
-    added.
+    ``based_on`` is the name of a file in ``folder`` or a path beside the file. Mappings are merged key by key, and null
+    removes the other file's value. ``levels`` is given as a whole. A named timing replaces the other file's timing, and
+    constraints are added.
     """
     document, places = _read(path, model, folder, ())
     return model.model_validate(document), places
@@ -77,7 +77,7 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
     merged = dict(below)
     for key, value in document.items():
         if key in SOURCED and isinstance(value, dict) and "source" not in value and below.get(key) is not None:
-            raise fail(f"missing key '{key}.source': numbers other than those of {base.name} need a source of their own",
+            raise fail(f"missing key '{key}.source': numbers that differ from {base.name} need a source of their own",
                        key)
         if moved.get(key):
             merged[key] = [*below[key], *value]
@@ -85,7 +85,7 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
             merged[key] = _merge((key,), value, below.get(key), below_places)
     mine = {(at[0], at[1] + moved[at[0]], *at[2:]) if len(at) > 1 and moved.get(at[0]) else at: line
             for at, line in lines.items()}
-    # What the other file says has been checked, so that whatever is wrong now is in this one.
+    # The other file has been checked, so any fault now is in this one.
     validate(merged, model, where, mine)
     return merged, below_places | {at: (where, line) for at, line in mine.items()}
 
@@ -102,7 +102,7 @@ def _base(given: Any, path: Path, folder: Path, fail: Any) -> Path:
 
 
 def _merge(at: tuple[Any, ...], value: Any, below: Any, places: Places) -> Any:
-    """``value`` over ``below``; places of what is gone are forgotten."""
+    """``value`` over ``below``; places of replaced values are removed."""
     if isinstance(value, dict) and isinstance(below, dict) and at != ("organisation", "levels"):
         return below | {key: _merge((*at, key), entry, below.get(key), places) for key, entry in value.items()}
     for path in [path for path in places if path[:len(at)] == at]:
@@ -111,14 +111,14 @@ def _merge(at: tuple[Any, ...], value: Any, below: Any, places: Places) -> Any:
 
 
 def _groups(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Groups of timings that are well formed; the schema tells of the others."""
+    """Groups of timings that are well formed; the schema reports the others."""
     for group in document["parameters"] if isinstance(document.get("parameters"), list) else ():
         if isinstance(group, dict) and isinstance(group.get("values"), dict):
             yield group
 
 
 def _without(document: dict[str, Any], places: Places, names: set[str]) -> tuple[dict[str, Any], Places]:
-    """``document`` without these timings, and without groups of nothing else."""
+    """``document`` without these timings, and without groups that hold no other timing."""
     groups: list[dict[str, Any]] = []
     number: dict[int, int] = {}
     for old, group in enumerate(document["parameters"]):
@@ -136,7 +136,7 @@ def _without(document: dict[str, Any], places: Places, names: set[str]) -> tuple
 
 
 def _unknown_timings(document: dict[str, Any], own: set[str], below: set[str], fail: Any) -> None:
-    """A timing that is new and used by nothing in its file is a misspelt one of the other file."""
+    """Raise an error for a new timing that nothing in its file uses: it is a misspelt timing of the other file."""
     used: set[str] = set()
 
     def collect(value: Any) -> None:

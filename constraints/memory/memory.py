@@ -66,7 +66,7 @@ class CommandFile(Strict):
     bus_bytes: int = Field(default=0, ge=0)
     operands: list[str] = []
     returns: bool = Field(default=False, description="whether the host gets data")
-    register_mode: bool = Field(default=False, description="only in the mode of registers; other commands only out of it")
+    register_mode: bool = Field(default=False, description="issues only in register mode; other commands only outside it")
     energy: dict[str, str | float] = Field(default={}, strict=False)
     note: str | None = None
 
@@ -78,8 +78,8 @@ class ConstraintFile(Strict):
     cycles: Expression
     window: int = Field(default=1, ge=1, le=64)
     between: Literal["same", "different"] = "same"
-    only: str | None = Field(default=None, description="quirk with which alone it holds")
-    unless: str | None = Field(default=None, description="quirk with which it does not hold")
+    only: str | None = Field(default=None, description="the constraint holds with this quirk only")
+    unless: str | None = Field(default=None, description="the constraint does not hold with this quirk")
     source: str | None = None
 
 
@@ -104,7 +104,7 @@ class EnergyFile(Strict):
 class MemoryFile(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
     source: str
-    based_on: str | None = Field(default=None, description="memory or file that gives everything not said here")
+    based_on: str | None = Field(default=None, description="memory or file that gives all keys not stated here")
     clock: ClockFile
     organisation: OrganisationFile
     dual_issue: bool = Field(description="one row and one column command may issue in the same cycle")
@@ -112,7 +112,7 @@ class MemoryFile(Strict):
     rounded_separately: str | None = Field(default=None, min_length=1, description="why nRC may be nRAS + nRP - 1")
     power_limit: PowerLimitFile | None = None
     quirks: dict[str, str] = Field(default={}, description="simulators whose quirks can be switched on, and their source")
-    mode_switch: str | None = Field(default=None, description="command between the mode of registers and the other")
+    mode_switch: str | None = Field(default=None, description="command that enters and leaves register mode")
     scopes: dict[str, list[str]] = Field(min_length=1)
     commands: dict[str, CommandFile] = Field(min_length=1)
     sets: dict[str, list[str]] = {}
@@ -131,28 +131,28 @@ class MemoryCommand:
     Attributes
     ----------
     scope : tuple of :class:`str`
-        Levels that operands of the command address; at every other level it acts on all at once. A command to one bank
-        names all levels, an all-bank command none.
+        Levels that operands of the command address. At every other level the command acts on all nodes at once. A
+        command to one bank names all levels, an all-bank command none.
     kind : ``row``, ``column`` or ``other``
         Command bus that it occupies for one cycle; ``other`` occupies both.
     row : :class:`str`
         ``needs``: operand ``row`` must be open in every bank of the scope, else ``precharge`` and ``activate`` are
-        issued first. ``opens``: opens it; banks that are open are precharged first. ``closes``. ``closed``: banks
-        that are open are precharged first. ``none``.
+        issued first. ``opens``: the command opens the row; open banks are precharged first. ``closes``: it closes the
+        row. ``closed``: open banks are precharged first. ``none``: no rule.
     auto_precharge : :class:`bool`
-        Whether the rows are closed after it.
+        Whether the rows are closed after the command.
     latency : :class:`int`
-        Cycles from issue until it has finished (the last data has been transferred).
+        Cycles from issue until the command has finished (the last data has been transferred).
     banks : :class:`int`
-        Banks that it acts on.
+        Banks that the command acts on.
     bank_bytes, bus_bytes : :class:`int`
         Bytes moved in each of these banks, and over the external data bus.
     energy_pj : mapping
         Energy of one command by component, in pJ.
     returns : :class:`bool`
-        Whether the host gets data: it waits for the command's completion.
+        Whether the host gets data and therefore waits for the command's completion.
     register_mode : :class:`bool`
-        Whether the command works on registers: between these and others the memory's ``mode_switch`` is issued.
+        Whether the command works on registers. The memory's ``mode_switch`` is issued between such commands and others.
     """
 
     name: str
@@ -179,11 +179,11 @@ class MemoryCommand:
 
 @dataclass(frozen=True)
 class Constraint:
-    """``after`` .. ``before``: no command of ``to`` earlier than ``cycles`` after the ``window``-th last of ``from``.
+    """No command of ``to`` issues earlier than ``cycles`` after the ``window``-th last command of ``from``.
 
-    ``between`` ``same``: of those that act on a common node of ``level`` (``channel`` or a level of the
-    organisation). ``different``: of those that act on different nodes with a common parent. ``line`` is the line of
-    the file.
+    With ``between`` ``same``, the commands act on a common node of ``level`` (``channel`` or a level of the
+    organisation). With ``different``, they act on different nodes with a common parent. ``line`` is the line of the
+    file.
     """
 
     level: str
@@ -197,7 +197,8 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Refresh:
-    """``command`` for each of its scopes, every ``interval`` cycles; ``postpone`` refreshes may be put off."""
+    """``command`` refreshes each of its scopes every ``interval`` cycles; up to ``postpone`` refreshes may be
+    postponed."""
 
     command: str
     interval: int
@@ -276,7 +277,7 @@ class Memory:
     def at(self, power_limit: bool = True) -> Memory:
         """This memory with or without its power limit; itself if the file states none.
 
-        The memory without its limit does not know the one with it: keep what :func:`load_memory` gave.
+        The memory without its limit does not know the memory with it: keep the result of :func:`load_memory`.
         """
         return self if power_limit or self.unlimited is None else self.unlimited
 
@@ -311,9 +312,13 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
     Raises
     ------
     :exc:`ConfigError`
-        ``file:line: what is wrong``: a key or value that the schema does not have, an unknown timing, command, level
-        or scope, timings that define each other in a circle, a timing below 1, tRC < tRAS + tRP, files that are
-        based on each other in a circle.
+        The message is ``file:line: fault``. Faults are:
+
+        - a key or value that the schema does not have;
+        - an unknown timing, command, level or scope;
+        - timings that define each other in a circle;
+        - a timing below 1, or tRC < tRAS + tRP;
+        - files that are based on each other in a circle.
     """
     text = os.fspath(memory)
     if not text.endswith((".yaml", ".yml")) and os.sep not in text:
@@ -337,7 +342,7 @@ def _read(path: Path) -> Memory:
 
 
 class _Reader:
-    """Checks what the schema cannot: names, values of expressions, relations."""
+    """Checks that the schema cannot make: names, values of expressions, relations."""
 
     def __init__(self, file: MemoryFile, where: str, places: Places) -> None:
         self.file = file
@@ -345,7 +350,7 @@ class _Reader:
         self.places = places
 
     def place(self, *at: Any) -> tuple[str, int]:
-        """File and line; more than one file speaks if the memory is based on another."""
+        """File and line of a value; a memory that is based on another has several files."""
         while at and at not in self.places:
             at = at[:-1]
         return self.places.get(at, (self.where, 1))
@@ -376,7 +381,7 @@ class _Reader:
         return name
 
     def limited(self, quirks: str | None) -> Memory:
-        """With the power limit if the file states one; the memory without it is part of this one."""
+        """The memory with the power limit, if the file states one. It contains the memory without the limit."""
         limit = self.file.power_limit
         if limit is None:
             return self.build({}, quirks)
@@ -404,7 +409,8 @@ class _Reader:
             if not 1 <= value <= MAX_CYCLES:
                 raise self.fail(f"{name} is {value} cycles; must be 1 to {MAX_CYCLES}", *origin[name])
         if {"nRC", "nRAS", "nRP"} <= self.parameters.keys():
-            # One cycle less is real where a table converts each nanosecond value to cycles by itself; it has to be said.
+            # One cycle less is real if a table converts each nanosecond value to cycles by itself; the file has to say
+            # so.
             cycle, whole = self.parameters["nRC"], self.parameters["nRAS"] + self.parameters["nRP"]
             least = whole - (file.rounded_separately is not None)
             if cycle < least:

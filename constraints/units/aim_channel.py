@@ -1,8 +1,9 @@
 """Parameters of an AiM channel: processing units beside the banks, registers, global buffers; and its commands.
 
-Source: CENT (ASPLOS 2025) sections 4.1 and 5.4 and Table 3 (multipliers, 32 registers, element-wise product, copies, table
-and interpolation), LoL-PIM sections 2.2 and 6 (a pair of registers, 2 KB global buffer, a second one with the ping-pong
-bit). Accumulator, rounding, widths of fields and the order within a set are this project's: neither paper gives them.
+Source: CENT (ASPLOS 2025) sections 4.1 and 5.4 and Table 3 for multipliers, 32 registers, element-wise product, copies,
+table and interpolation. LoL-PIM sections 2.2 and 6 give a pair of registers, a 2 KB global buffer, and a second one
+with the ping-pong bit. Accumulator, rounding, widths of fields and the order within a set are this project's: neither
+paper gives them.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ from ..program_encoding import COMMANDS
 
 __all__ = ["CHANNEL_COMMANDS", "CODES", "PRESETS", "UNIT", "AimAttention", "AimChannelConfig", "AimChannelResult"]
 
-#: Commands of a channel, by name; those of the host and of the hub (EWADD, SYNC, EOC, GPR, CFR, W_MEM, R_MEM) are none.
+#: Commands of a channel, by name. Commands of the host and of the hub (EWADD, SYNC, EOC, GPR, CFR, W_MEM, R_MEM) are
+#: not among them.
 CHANNEL_COMMANDS = ("WR_GB", "WR_BIAS", "MAC_ABK", "MAC_SBK", "RD_MAC", "AF", "RD_AF", "EWMUL", "COPY_BKGB", "COPY_GBBK",
                     "WR_ABK", "WR_SBK", "RD_SBK")
-#: Their operation codes, those of the program encoding.
+#: Their operation codes in the program encoding.
 CODES: dict[str, int] = {name: COMMANDS[name].code for name in CHANNEL_COMMANDS}
 #: Banks of a group: the element-wise product of the first two goes to the third.
 GROUP = 4
@@ -59,7 +61,7 @@ class AimChannelConfig(UnitConfig):
     registers: int = Key(default=2, ge=1, le=64, description="accumulation registers of a unit, both sets together")
     buffering: Literal["single", "ping-pong"] = Key(
         default="single", description="ping-pong: a second global buffer, and registers in two sets (I/O-aware buffering)")
-    buffer_bytes: int = Key(default=2048, ge=32, le=1 << 16, description="a global buffer")
+    buffer_bytes: int = Key(default=2048, ge=32, le=1 << 16, description="bytes of a global buffer")
     activations: str = Key(default="sigmoid", description="functions of AF, by number from 0, with commas between them")
     table_entries: int = Key(default=128, ge=2, le=1024, description="chords of an activation function's table")
     table_limit: int = Key(default=8, ge=1, le=64, description="the table covers -limit to limit, a power of two")
@@ -135,7 +137,7 @@ class AimChannelConfig(UnitConfig):
 
     @property
     def window(self) -> DotWindow:
-        """Geometry of the accumulators: products of a beat, and what WR_BIAS wrote as one more."""
+        """Geometry of the accumulators: the products of a beat, and the number that WR_BIAS wrote as one more term."""
         return dot_window(self.fmt, self.fmt, self.lanes + 1, FORMATS[self.acc_format].precision + 3, beats=self.max_beats)
 
     @property
@@ -172,7 +174,7 @@ class AimChannelConfig(UnitConfig):
 
     @property
     def write_layout(self) -> Layout:
-        """What is written into the banks in one column access."""
+        """A write into the banks in one column access."""
         return Layout.of(
             Field("data", self.groups * self.word_bits, "a word for each bank group, group 0 lowest",
                   self.groups * self.lanes, self.fmt),
@@ -225,7 +227,8 @@ class AimPacedWork(Strict):
 
 
 class AimChannelResult(RateResult, NumericResult):
-    """What the bench of ``aim-channel`` measured: Q K^T, S V and a matrix-vector product; attention is the first two."""
+    """Measurements of the bench of ``aim-channel``: Q K^T, S V and a matrix-vector product; attention is the first
+    two."""
 
     cycles: int = Key(description="of attention at full rate")
     ideal_cycles: int = Key(description="column accesses of attention, one a clock")

@@ -60,7 +60,7 @@ NumberName = Annotated[str, AfterValidator(_number_name)]
 
 
 class OperatorConfig(UnitConfig):
-    """What all operators have in common."""
+    """Keys and ports that all operators have in common."""
 
     format: FloatName = Key(default="fp16", description="format of the operands: fp16, bf16, fp32, or eEmF")
     depth: int = Key(default=0, ge=0, le=64, description="pipeline registers from operands to result; 0: combinational")
@@ -83,7 +83,7 @@ class OperatorConfig(UnitConfig):
 
     @property
     def meanings(self) -> dict[str, str]:
-        """What each field is, for the unit's description."""
+        """Meaning of each field, for the unit's description."""
         return {}
 
     def ports(self) -> tuple[Port, ...]:
@@ -127,7 +127,7 @@ class FpFma(OperatorConfig):
     """Fused multiply-add: a b + c, rounded once."""
 
     acc_format: FloatName | Literal[""] = Key(
-        default="", description="format of c and of the result; empty: that of the operands")
+        default="", description="format of c and of the result; empty: format of the operands")
 
     @property
     def acc(self) -> FloatFormat:
@@ -149,7 +149,7 @@ class FpFma(OperatorConfig):
 class FpCompare(FpMul):
     """Comparison, maximum and minimum (IEEE 754-2019 maximumNumber, minimumNumber)."""
 
-    variant: Literal["compare", "max", "min"] = Key(default="compare", description="what is computed")
+    variant: Literal["compare", "max", "min"] = Key(default="compare", description="function that is computed")
 
     @property
     def results(self) -> dict[str, Operand]:
@@ -302,12 +302,13 @@ class FpDot(OperatorConfig):
 
 
 class FpVector(OperatorConfig):
-    """Vectors lane by lane: times a scalar, that added to another vector, or with each other."""
+    """Operations on vectors lane by lane: times a scalar, times a scalar plus a vector, product or sum of two
+    vectors."""
 
     variant: Literal["scale", "mac", "multiply", "add"] = Key(
         default="scale", description="s x; s x + c, rounded once; x y; x + y")
     lanes: int = Key(default=16, ge=2, le=64, description="elements of a vector")
-    acc_format: FloatName | Literal[""] = Key(default="", description="mac: format of c and the result; empty: that of x")
+    acc_format: FloatName | Literal[""] = Key(default="", description="mac: format of c and the result; empty: format of x")
 
     @property
     def acc(self) -> FloatFormat:
@@ -369,9 +370,9 @@ class FpExp(_Table):
 
     variant: Literal["faithful", "taylor", "taylor-reduced", "taylor-iterative", "taylor-reduced-iterative",
                      "table"] = Key(
-        default="faithful", description="faithful: at most 1 ulp; taylor: a series of fused multiply-adds, with or without "
-        "range reduction, unrolled or with one multiply-add used again; table: linear interpolation")
-    order: int = Key(default=10, ge=1, le=16, description="taylor: of the series")
+        default="faithful", description="faithful: at most 1 ulp; taylor: series of fused multiply-adds; reduced: with "
+        "range reduction; iterative: one multiply-add used again, else unrolled; table: linear interpolation")
+    order: int = Key(default=10, ge=1, le=16, description="taylor: order of the series")
 
     @model_validator(mode="after")
     def _check(self) -> FpExp:
@@ -393,7 +394,7 @@ class FpExp(_Table):
 
 
 def presets(config: type[OperatorConfig], **formats: Mapping[str, object]) -> dict[str, OperatorConfig]:
-    """One preset for each of the three formats, with what differs from the defaults."""
+    """One preset for each of the three formats, with the keys that differ from the defaults."""
     return {name: config(format=name, **formats.get(name, {})) for name in ("fp16", "bf16", "fp32")}  # type: ignore[arg-type]
 
 
@@ -437,7 +438,7 @@ class OperatorWorkload(Workload):
 
 
 class OperatorResult(SimResult):
-    """What the bench of an operator measured."""
+    """Measurements of the bench of an operator."""
 
     differences: list[str] = Key(default=[], description="results that differ, the first twenty")
     latency_cycles: int = Key(description="from the last operands to their result")

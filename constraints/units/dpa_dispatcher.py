@@ -1,7 +1,7 @@
 """Parameters of LoL-PIM's DPA dispatcher, its host port, and presets.
 
 Source: LoL-PIM section 5.3 and Table 5 (96 KB each of command buffer and Va2Pa table, 512 KB of registers in the hub,
-16384 rows); the other widths are this project's.
+16384 rows). The other widths are this project's.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ TOKENS_PER_ROW = 256
 class DpaDispatcherConfig(UnitConfig):
     """Parameters of the generator ``dpa-dispatcher``."""
 
-    command_bytes: int = Key(default=96 << 10, ge=32, le=1 << 22, description="command buffer")
+    command_bytes: int = Key(default=96 << 10, ge=32, le=1 << 22, description="bytes of the command buffer")
     table_entries: int = Key(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
     entry_bits: int = Key(default=16, ge=2, le=32,
-                            description="entry of the table: a row, and whether there is one (top bit)")
+                            description="bits of a table entry: a row, and whether there is one (top bit)")
     table_banks: int = Key(default=4, ge=1, le=64, description="memories that the table is made of, for a faster access")
     slots: int = Key(default=16, ge=1, le=256, description="requests in the configuration")
     nesting: int = Key(default=4, ge=1, le=8, description="loops within each other")
@@ -119,7 +119,7 @@ class DpaDispatcherConfig(UnitConfig):
 
     @cached_property
     def command_layout(self) -> Layout:
-        """Command that is issued: its code, its operands, the request that a virtual row was of, and its line."""
+        """An issued command: its code, its operands, the request that its virtual row belonged to, and its line."""
         meanings = {**OPERANDS, "row": "physical row"}
         widths = {**self.encoding.operands, "row": self.row_bits}
         return Layout.of(
@@ -174,7 +174,7 @@ class Shape(Strict):
 
 
 class DpaDispatcherResult(RateResult):
-    """What the bench of ``dpa-dispatcher`` measured; scores of a request are the measured program."""
+    """Measurements of the bench of ``dpa-dispatcher``; the measured program computes scores of a request."""
 
     commands: int = Key(description="that the measured program issues")
     cycles: int = Key(description="from the acceptance of the start to the run's end")

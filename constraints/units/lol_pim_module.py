@@ -1,7 +1,7 @@
 """Parameters of a LoL-PIM module: a dispatcher, channels of AiM memories, and the hub between them.
 
-Source: LoL-PIM section 2.2, Figure 5 and Table 5: the hub of a module of AiM chips with registers, extra processing unit
-and instruction sequencer, 16 channels. How commands reach channels and hub is this project's.
+Source: LoL-PIM section 2.2, Figure 5 and Table 5. A module of AiM chips has 16 channels and a hub with registers, extra
+processing unit and instruction sequencer. The paths of commands to channels and hub are this project's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLAIN = ("W_MEM", "R_MEM")
 class LolPimModuleConfig(UnitConfig):
     """Parameters of the generator ``lol-pim-module``. The number of channels is the hub's.
 
-    All three units read the same words, so operands must be as wide in each that has them.
+    All three units read the same words, so an operand must have the same width in every unit that has it.
     """
 
     dispatcher: DpaDispatcherConfig = Key(default=DpaDispatcherConfig(register_bits=1), description="dispatcher")
@@ -83,7 +83,7 @@ class LolPimModuleConfig(UnitConfig):
 
     @cached_property
     def memory_layout(self) -> Layout:
-        """What the memory of a channel is told of a command."""
+        """Fields of a command that the memory of a channel receives."""
         widths = self.dispatcher.command_layout.widths
         meanings = {"op": "operation code",
                     "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
@@ -113,8 +113,8 @@ class LolPimModuleConfig(UnitConfig):
         )
 
 
-#: A channel of a module, which a head has to itself in the partitioning of the baseline (section 4); 512 KB of registers,
-#: buffers of 96 KB (Table 5). The module of 16 channels has more bits of inputs than Amaranth gives a module.
+#: One channel of a module; in the partitioning of the baseline (section 4) a head has a channel to itself. 512 KB of
+#: registers, buffers of 96 KB (Table 5). A module of 16 channels has more input bits than Amaranth allows in a module.
 PRESETS: dict[str, LolPimModuleConfig] = {
     "lol-pim-channel": LolPimModuleConfig(channel=AimChannelConfig(buffering="single", opsize_bits=18),
                                           hub=PimHubConfig(channels=1))}
@@ -132,12 +132,12 @@ class DecodeCase(Strict):
 
 
 class LolPimModuleResult(NumericResult):
-    """What the bench of ``lol-pim-module`` measured: attention of one head from programs to results."""
+    """Measurements of the bench of ``lol-pim-module``: attention of one head from programs to results."""
 
     commands: int = Key(description="of the measured attention")
     cycles: int = Key(description="at the memory's pace, from its first command to its last result")
-    ideal_cycles: int = Key(description="column accesses of its products, one a clock; those of scores that nobody "
-                                         "reads included")
+    ideal_cycles: int = Key(description="column accesses of its products, one a clock, including products of scores "
+                                         "that are never read")
     stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     time_ns: float = Key(description="`cycles` in ns")

@@ -27,7 +27,8 @@ __all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming",
 class PamBankGroupConfig(UnitConfig):
     """Parameters of the generator of a bank group: ``reduction.sources`` processing units, all alike.
 
-    What one sends the other must take: formats of O, of l and of m, and elements of a beat.
+    The reduction unit must take the beats of a processing unit: formats of O, l and m, and elements of a beat must
+    agree.
     """
 
     processing: PamPuConfig = Key(default=PU_PRESETS["pam-hbm"], description="each processing unit")
@@ -49,7 +50,7 @@ class PamBankGroupConfig(UnitConfig):
 
     @property
     def max_head_dim(self) -> int:
-        """Largest head dimension that both take."""
+        """Largest head dimension that both units take."""
         return min(self.processing.max_head_dim, self.reduction.max_head_dim)
 
     @property
@@ -98,16 +99,16 @@ class CompositionWorkload(AttentionWorkload):
 
 
 class CompositionTiming(MemoryTiming):
-    """The measured step with data at the cycles of a memory."""
+    """The measured step with data that arrive at the cycles of a memory."""
 
     drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
 
 
 class CompositionResult(MergeResult):
-    """What the bench of a composition of processing and reduction units measured."""
+    """Measurements of the bench of a composition of processing and reduction units."""
 
     units: int = Key(description="processing units")
-    stall_cycles: int = Key(description="most clocks in which a stream offered a beat within a phase that was not taken")
+    stall_cycles: int = Key(description="most clocks in which a beat that a stream offered within a phase was not taken")
     drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
     memory_timing: CompositionTiming = Key(description="the same step with data at the cycles of the memory")
 

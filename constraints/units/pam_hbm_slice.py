@@ -1,7 +1,7 @@
 """Parameters of several of PAM's bank groups whose results are merged: a channel of HBM, a DIMM.
 
-Source: PAM (MICRO 2025) section 5.2 and Table 1: 64 processing and 16 reduction units for the 64 banks of an HBM
-channel, 128 and 32 for a DIMM; the units that merge the groups' results are in the logic die or the central buffer.
+Source: PAM (MICRO 2025) section 5.2 and Table 1. The 64 banks of an HBM channel have 64 processing and 16 reduction
+units; a DIMM has 128 and 32. The units that merge the groups' results are in the logic die or the central buffer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PamSliceConfig(PamBankGroupConfig):
     """
 
     groups: int = Key(default=16, ge=1, le=1024, description="bank groups")
-    fan_in: int = Key(default=4, ge=2, le=64, description="sources of a unit of the tree at most")
+    fan_in: int = Key(default=4, ge=2, le=64, description="most sources of a unit of the tree")
 
     @model_validator(mode="after")
     def _check_tree(self) -> PamSliceConfig:
@@ -39,7 +39,7 @@ class PamSliceConfig(PamBankGroupConfig):
 
     @property
     def tree(self) -> PamReductionTreeConfig:
-        """What merges the groups' results; without units if there is one group."""
+        """The tree that merges the groups' results; it has no units if there is one group."""
         return PamReductionTreeConfig(unit=self.reduction, inputs=self.groups, fan_in=self.fan_in)
 
     @property

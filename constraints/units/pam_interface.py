@@ -41,7 +41,7 @@ class Fragment:
 class MemorySide(Strict):
     """One memory as the interface sees it: its map (as :class:`TierFormat`), its data port, and when its banks are ready.
 
-    A mapping with a known ``format`` need only say what is different from it.
+    A mapping with a known ``format`` needs only the keys that differ from it.
     """
 
     format: str = Key(pattern=r"^[a-z][a-z0-9-]{0,31}$", description="name of the format: hbm, ddr, ssd, or a new one")
@@ -110,7 +110,7 @@ class MemorySide(Strict):
 
     @property
     def commands(self) -> MemorySide:
-        """The same memory as commands see it: groups that are reached together are one."""
+        """The same memory as commands see it: groups that one command reaches together are one group."""
         return self.model_copy(update={"groups": self.groups // self.chips, "lockstep": self.lockstep // self.chips,
                                        "chips": 1})
 
@@ -130,7 +130,7 @@ class MemorySide(Strict):
 
     @property
     def location_layout(self) -> Layout:
-        """Where an access goes."""
+        """Place of an access."""
         return Layout.of(
             Field("group", _bits(self.groups), "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: "
                                                "channel)"),
@@ -167,11 +167,12 @@ def _side(name: str, **more: Any) -> dict[str, Any]:
     return {"format": name, "groups": tier.groups, **same, **more}
 
 
-#: One channel of each tier. Cycles are those of the memory files at 1 GHz, rounded up: HBM nRC 63 (48.4 ns), nRRDS 2
-#: (1.5 ns), nFAW 39 (30.0 ns), nRTPL + nRP 27 (20.8 ns), nCWL + nBL + nWR + nRP 48 (36.9 ns); DDR nRC 76 (47.5 ns), nRRDS 4
-#: (2.5 ns), nFAW 26 (16.25 ns), nRTP + nRP 36 (22.5 ns), nCWL + nBL + nWR + nRP 68 (42.5 ns); flash tR 30 us from page to
-#: page when reading. A page of flash is programmed (200 us) when another one of its die is asked for: that waits until no
-#: token has come for it in the time that a whole page takes at the bus (16 KiB at 2.4 GB/s).
+#: One channel of each tier. Cycles are the times of the memory files at 1 GHz, rounded up: HBM nRC 63 (48.4 ns), nRRDS
+#: 2 (1.5 ns), nFAW 39 (30.0 ns), nRTPL + nRP 27 (20.8 ns), nCWL + nBL + nWR + nRP 48 (36.9 ns); DDR nRC 76 (47.5 ns),
+#: nRRDS 4 (2.5 ns), nFAW 26 (16.25 ns), nRTP + nRP 36 (22.5 ns), nCWL + nBL + nWR + nRP 68 (42.5 ns); flash tR 30 us
+#: from page to page when reading. A page of flash is programmed (200 us) when another page of its die is asked for.
+#: That request waits until no token has come for the page in the time that a whole page takes at the bus (16 KiB at 2.4
+#: GB/s).
 _SIDES: dict[str, dict[str, Any]] = {
     "hbm": _side("hbm", port_bytes=32, windows=4, read_bank_cycles=49, write_bank_cycles=49, read_recovery_cycles=21,
                  write_recovery_cycles=37, activate_cycles=2, window_cycles=30),
@@ -193,7 +194,7 @@ class PamInterfaceConfig(UnitConfig):
     buffer_tokens: int = Key(default=128, ge=1, le=1024, description="tokens that the re-layout buffer holds")
     reorder_depth: int = Key(default=16, ge=1, le=64, description="reads among which the next is chosen: tokens, or "
                                                                     "bundles of tokens that share their commands")
-    write_depth: int = Key(default=16, ge=1, le=64, description="the same of writes")
+    write_depth: int = Key(default=16, ge=1, le=64, description="the same for writes")
     hit_limit: int = Key(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
     reads_in_flight: int = Key(default=64, ge=1, le=4096, description="read commands whose data have not all come")
     tag_bits: int = Key(default=16, ge=1, le=64, description="width of the name that a descriptor gives its token")
@@ -218,7 +219,7 @@ class PamInterfaceConfig(UnitConfig):
 
     @property
     def chips(self) -> int:
-        """Tokens of a bundle: those at the same slot of groups that share their commands."""
+        """Tokens of a bundle: tokens at the same slot of groups that share their commands."""
         return max(self.source.chips, self.destination.chips)
 
     @property
@@ -228,7 +229,7 @@ class PamInterfaceConfig(UnitConfig):
 
     @property
     def word_bytes(self) -> int:
-        """Width of the re-layout buffer, for each chip: that of the wider port."""
+        """Width of the re-layout buffer for each chip: the width of the wider port."""
         return max(self.source.port_bytes, self.destination.port_bytes)
 
     @property
@@ -252,12 +253,12 @@ class PamInterfaceConfig(UnitConfig):
 
     @property
     def read_layout(self) -> Layout:
-        """Where a read goes."""
+        """Place of a read."""
         return self.source.commands.location_layout
 
     @property
     def write_layout(self) -> Layout:
-        """Where a write goes; in which chips, where a command reaches several."""
+        """Place of a write, with its chips if a command reaches several."""
         side = self.destination
         chips = (Field("chips", side.chips, "chips that are written"),) if side.chips > 1 else ()
         return Layout.of(*side.commands.location_layout.fields, *chips)
@@ -281,8 +282,8 @@ class PamInterfaceConfig(UnitConfig):
         )
 
 
-#: What the schedulers choose among: a token of HBM opens eight rows of one bank one after the other, so that many are
-#: needed for the rate of a channel; sixteen bundles fill the buffer; a page of flash has 32 tokens.
+#: Entries among which the schedulers choose. A token of HBM opens eight rows of one bank one after the other, so the
+#: rate of a channel needs many tokens. Sixteen bundles fill the buffer. A page of flash has 32 tokens.
 _DEPTH = {"hbm": 32, "ddr": 16, "ssd": 32}
 
 #: Every ordered pair of tiers.
@@ -304,7 +305,7 @@ class PatternFigures(Strict):
     time_ns: float = Key(description="from the first descriptor offered to the last write")
     gb_per_s: float = Key(description="throughput: bytes of the tokens over the time")
     source_own_ns: float = Key(description="the same accesses on the source alone, in its best order")
-    destination_own_ns: float = Key(description="the same of the destination")
+    destination_own_ns: float = Key(description="the same for the destination")
     fraction: float = Key(description="throughput as a share of the slower memory's own rate")
     first_done_ns: float = Key(description="until the first token is done")
     read_openings: int = Key(description="rows that were opened for reads")
@@ -314,12 +315,12 @@ class PatternFigures(Strict):
 
 
 class PamInterfaceResult(SimResult):
-    """What the bench of ``pam-interface`` measured."""
+    """Measurements of the bench of ``pam-interface``."""
 
     cycles: int = Key(description="of the pattern sequential")
-    utilisation: float = Key(description="its fraction")
-    rate_fraction: float = Key(description="fraction of the pattern random, at most 1: tokens that a scheduler swaps lie "
-                                           "anywhere")
+    utilisation: float = Key(description="fraction of the pattern sequential")
+    rate_fraction: float = Key(description="fraction of the pattern random, at most 1; a scheduler swaps tokens at "
+                                           "random places")
     patterns: dict[str, PatternFigures] = Key(description="each pattern of places, at full speed")
     cpu_quoted_ratio: float = Key(description="quoted time of the CPU path over the time of the pattern sequential")
 

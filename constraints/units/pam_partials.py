@@ -1,4 +1,4 @@
-"""What PAM's processing and reduction units have in common: lanes, formats, head dimensions, beats of partial results."""
+"""Common parts of PAM's processing and reduction units: lanes, formats, head dimensions, beats of partial results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Kind", "PartialKind", "PartialUnitConfig", "check_power_of_two", "pa
 
 
 class PartialKind(IntEnum):
-    """What a beat of a partial result carries."""
+    """Contents of a beat of a partial result."""
 
     OUTPUT = 0   #: elements of the unnormalised output O
     MAXIMUM = 1  #: the row maximum m in the lowest bits, above it the scale
@@ -23,7 +23,7 @@ class PartialKind(IntEnum):
     LOG_SUM = 3  #: m + ln l in the lowest bits, in the place of the sum
 
 
-#: What a beat of a processing unit carries: it sends no logarithm.
+#: Contents of a beat of a processing unit, which sends no logarithm.
 Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not PartialKind.LOG_SUM})  # type: ignore[misc]
 
 

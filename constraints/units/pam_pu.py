@@ -1,7 +1,7 @@
 """Parameters of PAM's local-attention processing unit, and the order in which it takes K and V.
 
-Source: PAM (MICRO 2025) section 5.2.1 and Table 1 for widths, buffer and clocks; the stream order and the use of the
-buffer are this project's (the paper leaves them open).
+Source: PAM (MICRO 2025) section 5.2.1 and Table 1 for widths, buffer and clocks. The paper leaves the stream order and
+the use of the buffer open; they are this project's.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Step:
     head_dim : :class:`int`
         Elements of the query, of every key and of every value.
     more : :class:`bool`
-        Whether another step follows, whose first K precedes the V of this step's last tile. That hides the softmax of
-        the last tile, and needs a next step (queries of a group that share K and V, or the next request).
+        Whether another step follows, whose first K precedes the V of this step's last tile. This hides the softmax of
+        the last tile. It needs a next step: another query of a group that shares K and V, or the next request.
     """
 
     tokens: int
@@ -48,10 +48,14 @@ class Step:
 class PamPuConfig(PartialUnitConfig):
     """Parameters of the generator ``pam-pu``; every value here is free, the presets are the paper's.
 
-    The local buffer of ``buffer_bytes`` holds, in this order: the query (or a slice of it) in ``query_bytes``; the
-    scores of ``score_tiles`` tiles if ``score_storage`` is ``buffer``; finished output elements waiting to leave, in
-    the rest. A head dimension whose query does not fit is taken in slices of ``query_bytes``; between slices a score is
-    rounded to ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
+    The local buffer of ``buffer_bytes`` holds, in this order:
+
+    - the query (or a slice of it) in ``query_bytes``;
+    - the scores of ``score_tiles`` tiles if ``score_storage`` is ``buffer``;
+    - finished output elements waiting to leave, in the rest.
+
+    A query that does not fit is taken in slices of ``query_bytes``. Between slices a score is rounded to
+    ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
     """
 
     lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
@@ -117,7 +121,7 @@ class PamPuConfig(PartialUnitConfig):
     def keeps_scores(self, count: int) -> bool:
         """Whether the scores of a tile of ``count`` tokens stay unrounded in accumulators between query slices.
 
-        A short tile comes back to a token before its rounded partial score could be read again.
+        In a short tile the unit returns to a token before the token's rounded partial score could be read again.
         """
         return count <= self.score_accumulators
 
@@ -210,8 +214,8 @@ class PamPuConfig(PartialUnitConfig):
     def phases(self, steps: Sequence[Step]) -> list[tuple[int, int, int, int]]:
         """Order of tiles for a sequence of steps: ``(step, tile, value, tokens of the tile)``, K phases 0, V phases 1.
 
-        With ``score_tiles`` 2 the K of a tile precedes the V of the tile before it, across steps too where ``more`` is
-        set; with 1, K and V of each tile follow each other. An empty tile has both phases, with no beat.
+        With ``score_tiles`` 2, the K of a tile precedes the V of the tile before it. If ``more`` is set, this holds
+        across steps too. With 1, the V of each tile follows its K. An empty tile has both phases, with no beat.
         """
         order: list[tuple[int, int, int, int]] = []
         waiting: tuple[int, int, int, int] | None = None
@@ -247,8 +251,8 @@ class PamPuConfig(PartialUnitConfig):
     def query_order(self, steps: Sequence[Step]) -> np.ndarray:
         """Beats of Q in the order in which the unit takes them: ``(beats, 2)`` array of (step, chunk).
 
-        A query that fits is taken once per step; one in several slices is taken anew for every tile. A step without
-        tokens takes none.
+        A query that fits is taken once per step; a query in several slices is taken again for every tile. A step
+        without tokens takes none.
         """
         out = [np.empty((0, 2), np.int64)]
         for number, step in enumerate(steps):
@@ -271,7 +275,7 @@ PRESETS: dict[str, PamPuConfig] = {
 
 
 class PamPuTiming(MemoryTiming):
-    """The measured step with data at the cycles of a memory."""
+    """The measured step with data that arrive at the cycles of a memory."""
 
     memory_cycles: int = Key(description="clocks of the memory for its commands alone")
     commands: dict[str, int] = Key(description="commands of the memory by name")
@@ -280,13 +284,13 @@ class PamPuTiming(MemoryTiming):
 
 
 class PamPuResult(RateResult, NumericResult):
-    """What the bench of ``pam-pu`` measured."""
+    """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
     ideal_cycles: int = Key(description="K and V beats, one a clock")
     stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
-    key_stall_cycles: int = Key(description="of these with K beats")
-    value_stall_cycles: int = Key(description="of these with V beats")
+    key_stall_cycles: int = Key(description="stall cycles with K beats")
+    value_stall_cycles: int = Key(description="stall cycles with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
     softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")

@@ -1,8 +1,9 @@
 """Parameters of a tree of PAM's reduction units: many partial results in, one out.
 
-Source: PAM (MICRO 2025) section 5.2.2 for where reduction units are and how many: 128 in the logic die of an HBM stack,
-so 8 for each of its 16 channels; 4 in the central buffer of a DIMM; 8 in an SSD's controller. How they are connected is
-this project's choice (the paper leaves it open): a tree whose units have as few inputs as that number of units allows.
+Source: PAM (MICRO 2025) section 5.2.2 for places and numbers of reduction units. The logic die of an HBM stack has 128,
+so each of its 16 channels has 8. The central buffer of a DIMM has 4, and an SSD's controller has 8. The paper leaves
+their connection open. This project connects them to a tree whose units have as few inputs as that number of units
+allows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["PRESETS", "UNIT", "PamReductionTreeConfig", "TreeResult", "TreeWorkl
 def level_sizes(inputs: int, fan_in: int) -> list[list[int]]:
     """Inputs of every unit, level by level until one result is left: as few units as possible, as equal as possible.
 
-    What stands alone passes its level without a unit; it is a 1 here.
+    A result that stands alone passes its level without a unit; it is a 1 here.
     """
     levels: list[list[int]] = []
     while inputs > 1:
@@ -39,20 +40,20 @@ def merger(unit: PamRuConfig, sources: int) -> PamRuConfig:
 
 
 def merger_ports(unit: PamRuConfig, sources: int) -> tuple[Port, ...]:
-    """Ports of what merges the results of ``sources`` units ``unit`` into one like theirs."""
+    """Ports of hardware that merges the results of ``sources`` units ``unit`` into one result like theirs."""
     return unit.command_port("merge"), *merger(unit, 2).source_ports(sources), unit.result_port()
 
 
 class PamReductionTreeConfig(UnitConfig):
     """Parameters of the generator: ``inputs`` partial results merged by units of at most ``fan_in`` sources.
 
-    The units are ``unit`` with as many ``sources`` as their place in the tree needs, and ``source_lanes`` equal to
+    Each unit is ``unit`` with the ``sources`` that its place in the tree needs, and with ``source_lanes`` equal to
     ``lanes``.
     """
 
-    unit: PamRuConfig = Key(default=RU_PRESETS["pam-hbm"], description="each reduction unit, but for its sources")
+    unit: PamRuConfig = Key(default=RU_PRESETS["pam-hbm"], description="each reduction unit, except for its sources")
     inputs: int = Key(default=16, ge=1, le=4096, description="input streams, each the result of a reduction unit")
-    fan_in: int = Key(default=4, ge=2, le=64, description="sources of a unit at most")
+    fan_in: int = Key(default=4, ge=2, le=64, description="most sources of a unit")
 
     @model_validator(mode="after")
     def _check(self) -> PamReductionTreeConfig:
@@ -99,7 +100,7 @@ class TreeWorkload(Workload):
 
 
 class TreeResult(MergeResult):
-    """What the bench of ``pam-reduction-tree`` measured."""
+    """Measurements of the bench of ``pam-reduction-tree``."""
 
     units: int = Key(description="reduction units")
     levels: int = Key(description="levels of the tree")

@@ -1,7 +1,7 @@
 """Parameters of PAM's reduction unit, and the order in which it merges partial results.
 
-Source: PAM (MICRO 2025) section 5.2.2 for lanes, exponential units and scratch, section 7.1 for clocks; the order of the
-sources, the formats and the queues are this project's (the paper leaves them open).
+Source: PAM (MICRO 2025) section 5.2.2 for lanes, exponential units and scratch, section 7.1 for clocks. The paper
+leaves the order of the sources, the formats and the queues open; they are this project's.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout
 
 __all__ = ["PRESETS", "SCALE_INTEGER_BITS", "UNIT", "MergeResult", "PamRuConfig", "PamRuResult", "PamRuWorkload"]
 
-#: Bits before the binary point of the scale that travels with a partial result, sign included: it is the logarithm to
-#: base 2 of a number in single precision at most.
+#: Bits before the binary point of the scale that travels with a partial result, sign included. The scale is at most the
+#: logarithm to base 2 of a number in single precision.
 SCALE_INTEGER_BITS = 10
 
 
@@ -42,7 +42,7 @@ class PamRuConfig(PartialUnitConfig):
     score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp32", description="format of the row maximum m")
     log_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp16", description="format of the logarithm unit")
     exponential_units: int = Key(default=4, ge=1, le=16, description="exponential units")
-    scratch_bytes: int = Key(default=512, ge=2, le=1 << 20, description="accumulators of O")
+    scratch_bytes: int = Key(default=512, ge=2, le=1 << 20, description="bytes for the accumulators of O")
     staging_beats: int = Key(default=16, ge=2, le=1024, description="beats of O that wait for their weight")
     max_head_dim: int = Key(default=128, ge=1, le=4096, description="largest head dimension")
     lane_depth: int = Key(default=1, ge=0, le=8, description="registers within a lane's adder")
@@ -154,8 +154,9 @@ class PamRuConfig(PartialUnitConfig):
     def order(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Order in which the partial results of a step are merged, as ``(source, index within the source)``.
 
-        The sources take turns, whatever the order of arrival; one that has sent its last is passed over. So the result
-        does not depend on timing. Every source sends at least one (an empty one the identity: m = -infinity, l = 0).
+        The sources take turns, whatever the order of arrival; a source that has sent its last partial result is passed
+        over. The result therefore does not depend on timing. Every source sends at least one (an empty source sends the
+        identity: m = -infinity, l = 0).
 
         Parameters
         ----------
@@ -187,7 +188,7 @@ class PamRuWorkload(Workload):
 
 
 class MergeResult(RateResult, NumericResult):
-    """What benches of reduction units, and of compositions with them, measured."""
+    """Measurements of benches of reduction units and of compositions with them."""
 
     cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
     ideal_cycles: int = Key(description="beats of the busiest part, one a clock")
@@ -195,13 +196,13 @@ class MergeResult(RateResult, NumericResult):
 
 
 class PamRuResult(MergeResult):
-    """What the bench of ``pam-ru`` measured."""
+    """Measurements of the bench of ``pam-ru``."""
 
     stall_cycles: int = Key(description="clocks of the merge without a beat of O")
     merge_cycles: int = Key(description="from the first accepted beat to the last one of O")
     merge_utilisation: float = Key(description="`ideal_cycles` over `merge_cycles`")
     drain_cycles: int = Key(description="from the last accepted beat of O to the last result beat")
-    partial_drain_cycles: int = Key(description="the same of a level that is not the last")
+    partial_drain_cycles: int = Key(description="the same for a level that is not the last")
     two_steps_cycles: int = Key(description="two of the measured steps, one after the other")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:

@@ -1,8 +1,8 @@
 """Parameters of the attention part of PAM's SSD controller: processing and reduction units, and the buffer before them.
 
 Source: PAM (MICRO 2025) section 5.2: 64 processing units, 8 reduction units and a shared buffer; section 7.1: 8
-channels. What the buffer holds, its size and the unit that merges the 8 results are this project's choice (the paper
-leaves them open).
+channels. The paper leaves open the contents and the size of the buffer and the unit that merges the 8 results. They are
+this project's choice.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _PROCESSING = PU_PRESETS["pam-ssd"].model_copy(update={"score_tiles": 1})
 class PamSsdControllerConfig(PamSliceConfig):
     """Parameters of the generator of the controller: ``groups`` flash channels, each with a group of units of its own.
 
-    A channel brings pages of at most ``tile_tokens`` tokens, K and V of a token together as the flash holds them; each
-    page is one tile of one unit of the channel's group. The shared buffer holds ``channel_pages`` pages of every channel
-    and gives them out in the unit's order: all of K, then V chunk by chunk. A page's K is followed by its V, so the units
-    have ``score_tiles`` 1.
+    A channel brings pages of at most ``tile_tokens`` tokens, with K and V of a token together as the flash holds them.
+    Each page is one tile of one unit of the channel's group. The shared buffer holds ``channel_pages`` pages of every
+    channel. It gives them out in the unit's order: all of K, then V chunk by chunk. A page's K is followed by its V, so
+    the units have ``score_tiles`` 1.
     """
 
     processing: PamPuConfig = Key(default=_PROCESSING, description="each processing unit")
     reduction: PamRuConfig = Key(default=RU_PRESETS["pam-ssd"], description="each channel's reduction unit")
     groups: int = Key(default=8, ge=1, le=64, description="flash channels, each with a group of units")
-    fan_in: int = Key(default=8, ge=2, le=64, description="sources of a unit of the tree at most")
+    fan_in: int = Key(default=8, ge=2, le=64, description="most sources of a unit of the tree")
     channel_pages: int = Key(default=2, ge=1, le=64, description="pages that the shared buffer holds of each channel")
 
     @model_validator(mode="after")
@@ -82,8 +82,9 @@ class PamSsdControllerConfig(PamSliceConfig):
     def pages(self, tokens: Sequence[int]) -> list[tuple[int, int, int]]:
         """Pages of one step on a channel, in the order in which they must come: ``(unit, tile, tokens)``.
 
-        ``tokens``: of each unit of the group. The order is that in which the reduction unit takes the tiles' results.
-        With another one a page could wait for a unit whose results wait for a unit whose page is behind it.
+        ``tokens`` are the tokens of each unit of the group. The pages come in the order in which the reduction unit
+        takes the tiles' results. In another order a page could wait for a unit, whose results wait for another unit,
+        whose page comes later.
         """
         tiles = [self.processing.tiles(n) if n else [] for n in tokens]
         return [(unit, tile, sizes[tile]) for tile in range(max(map(len, tiles), default=0))

@@ -1,7 +1,7 @@
 """Parameters of the last level of PAM's attention: one reduction unit that merges the results of the memory tiers.
 
-Source: PAM (MICRO 2025) section 5.2.2 and Algorithm 1: the reduction over H, D and S runs on the units of HBM. That m
-comes in other formats, and is widened, is this project's choice.
+Source: PAM (MICRO 2025) section 5.2.2 and Algorithm 1: the reduction over H, D and S runs on the units of HBM. It is
+this project's choice that m comes in other formats and is widened.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class PamTierMergeConfig(UnitConfig):
         return merger_ports(self.unit, self.unit.sources)
 
 
-#: On the reduction units of HBM; the formats are those of the tiers' presets.
+#: On the reduction units of HBM, with the formats of the tiers' presets.
 PRESETS: dict[str, PamTierMergeConfig] = {"pam": PamTierMergeConfig()}
 
 
 def parse_shares(text: str) -> tuple[int, int, int]:
-    """``HBM:DDR:SSD``, three whole numbers of which one at least is not 0."""
+    """``HBM:DDR:SSD``: three whole numbers, at least one of them not 0."""
     parts = text.split(":")
     if len(parts) != 3 or not all(part.isdigit() and len(part) < 8 for part in parts):
         raise ConfigError(f"shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '{text}'")
@@ -121,12 +121,12 @@ class DecodeCase(Strict):
 
 
 class DecodeResult(NumericResult):
-    """What the bench of ``pam-tier-merge`` measured."""
+    """Measurements of the bench of ``pam-tier-merge``."""
 
     cycles: int = Key(description="of the merge's clock, from the first command of a memory to the last result beat")
     time_ns: float = Key(description="the same in ns")
     reduction_ns: float = Key(description="from the last beat of K and V that any tier takes to the last result beat")
-    reduction_share: float = Key(description="the same as a share of all of the time")
+    reduction_share: float = Key(description="`reduction_ns` over `time_ns`")
     max_abs_error: float = Key(description="of the output against attention in binary64")
     tiers: dict[str, DecodeTier] = Key(description="each tier with tokens, from the first command of its memory on")
     merge: DecodeMerge = Key(description="the last level")

@@ -24,12 +24,12 @@ from ..program_encoding import COMMANDS
 __all__ = ["CODES", "EPU_COMMANDS", "INNER", "PRESETS", "RECEIVING", "SENDING", "UNIT", "EpuCommand", "EpuVectorCommand",
            "PimHubConfig", "PimHubResult", "VectorWorkload"]
 
-#: Commands that send registers to channels, and those that put results of channels into registers.
+#: Commands that send registers to channels, and commands that put results of channels into registers.
 SENDING = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
 RECEIVING = ("RD_MAC", "RD_AF", "RD_SBK")
 #: Commands of the EPU.
 EPU_COMMANDS = ("EWADD", "GPR_MUL", "SOFTMAX", "LAYERNORM", "RMSNORM")
-#: Operation codes, those of the program encoding.
+#: Operation codes in the program encoding.
 CODES: dict[str, int] = {name: COMMANDS[name].code for name in (*SENDING, *RECEIVING, *EPU_COMMANDS, "WR_GPR", "RD_GPR")}
 #: Format of exponentials and of the terms of sums: FP32's exponent, and more fraction bits than FP16 and BF16 have.
 INNER: FloatFormat = float_format("e8m13")
@@ -41,7 +41,7 @@ class PimHubConfig(UnitConfig):
     channels: int = Key(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
     lanes: int = Key(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
     format: Literal["bf16", "fp16"] = Key(default="bf16", description="format of the registers")
-    gpr_bytes: int = Key(default=512 << 10, ge=8, le=1 << 24, description="the registers together")
+    gpr_bytes: int = Key(default=512 << 10, ge=8, le=1 << 24, description="bytes of all registers together")
     max_elements: int = Key(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
     epsilon: float = Key(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
     lane_depth: int = Key(default=6, ge=1, le=12, description="registers of the multiply-adds")
@@ -136,8 +136,8 @@ class VectorWorkload(Workload):
 class EpuCommand(Strict):
     """A command of the EPU, at full rate."""
 
-    words: int = Key(description="of a vector")
-    cycles: int = Key(description="of the command alone: a run with it less one without")
+    words: int = Key(description="words of a vector")
+    cycles: int = Key(description="of the command alone: cycles of a run with it less cycles of a run without it")
     ideal_cycles: int = Key(description="words of all passes, one a clock")
     clocks_per_word: float | None = Key(description="clocks of a further word; None for a vector of one word")
 
@@ -150,7 +150,7 @@ class EpuVectorCommand(EpuCommand):
 
 
 class PimHubResult(RateResult, NumericResult):
-    """What the bench of ``pim-hub`` measured."""
+    """Measurements of the bench of ``pim-hub``."""
 
     cycles: int = Key(description="of SOFTMAX")
     ideal_cycles: int = Key(description="words of the three passes of SOFTMAX, one a clock")

@@ -1,7 +1,7 @@
 """Workloads by name: distributions of input and output lengths, one YAML file each.
 
-Every file has a ``source``. Where only means or ranges are published the rest is this project's choice, the source says
-which, and ``synthetic`` is true.
+Every file has a ``source``. Where only means or ranges are published, the rest is this project's choice. The source
+names it, and ``synthetic`` is true.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Beta(_Range):
 
 
 class Uniform(_Range):
-    """Every length of ``low..high`` alike."""
+    """All lengths of ``low..high`` are equally likely."""
 
     kind: Literal["uniform"]
 
@@ -106,18 +106,18 @@ Length = Annotated[Quantiles | LogNormal | Beta | Uniform | Fixed, Field(discrim
 
 
 class ArrivalSpec(Strict):
-    """Arrivals whose distances have a gamma distribution; ``cv`` 1 is a Poisson process."""
+    """Arrivals with a gamma distribution of the times between them; ``cv`` 1 is a Poisson process."""
 
     rate: float = Field(gt=0, le=1e9, strict=False, description="mean requests per second")
     cv: float = Field(default=1.0, ge=0, le=100, strict=False,
-                      description="coefficient of variation of the distances; 0: all alike")
+                      description="coefficient of variation of the times between arrivals; 0: all alike")
 
 
 class WorkloadSpec(Strict):
     """Lengths of requests, and when they arrive if that is known."""
 
     description: str
-    synthetic: bool = Field(description="whether more than the numbers of the source went into the distributions")
+    synthetic: bool = Field(description="whether the distributions rest on more than the numbers of the source")
     input: Length
     output: Length
     total_at_most: int | None = Field(default=None, ge=2, le=2 * MAX_TOKENS,

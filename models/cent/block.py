@@ -1,7 +1,7 @@
 """A transformer block on AiM channels, as CENT maps it: one token's decoding as a program for the host's front end.
 
-Source: CENT (ASPLOS 2025) and the trace generator of its artifact, whose order of instructions and rows this follows,
-its oddities included (they decide the cycles that its authors publish):
+Source: CENT (ASPLOS 2025) and the trace generator of its artifact. The program follows the generator's order of
+instructions and rows, oddities included. They decide the cycles that CENT's authors publish:
 
 - the second norm writes its copy into the row of the vector itself,
 - the rotated queries and keys are written once more instead of being read,
@@ -226,7 +226,7 @@ class _Builder:
                               row=self.rows["cache_k"] + span)
 
     def append_value(self, number: int) -> None:
-        """The number of its row among those of a head's values."""
+        """Append the value of token ``number`` to every head's rows of values."""
         p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
         for head in range(m.value_heads):

