@@ -8,15 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..document import Strict
 
-__all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "DieBudget", "Features", "GpuEnergy",
-           "GpuSpec", "GpuSystemSpec", "HostLinks", "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes",
-           "OffloadSystemSpec", "OffloadTier", "Overhead", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
-           "Placement", "Ratios", "RatioTable", "Scheduling", "Sparsity", "StackSpec", "TieredSystemSpec",
-           "UnitChoice"]
+__all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "ByPlacement", "CommandEnergy",
+           "DieBudget", "Features", "GpuCpuSystemSpec", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "HostLinks",
+           "HostSpec", "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes", "OffloadSystemSpec",
+           "OffloadTier", "Overhead", "Overlaps", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
+           "Placement", "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec",
+           "TieredSystemSpec", "TileSpec", "UnitBandwidth", "UnitChoice", "UnitLink"]
 
 _HERE = Path(__file__).parent
 
@@ -46,8 +47,28 @@ class Overhead(Strict):
     reference_bandwidth_gb_s: float = _positive("memory bandwidth at which us_per_byte was fitted")
 
 
+class TileSpec(Strict):
+    """Tiles of a matrix product. A processor works on a tile in its own cache. Tiles share the second-level cache."""
+
+    processors: int = _count("processors of a device, a tile each at a time")
+    l1_kib: float = _positive("cache of a processor")
+    l2_mib: float = _positive("cache of the device")
+    sizes: list[int] = Field(min_length=1, max_length=64, description="rows or columns that a processor's tile may have")
+    l1_depth: int = _count("inner elements of a tile in a processor's cache at a time")
+    l2_parts: int = _count("parts of the inner dimension, of which the device's cache holds one")
+    source: str
+
+    @model_validator(mode="after")
+    def _check(self) -> TileSpec:
+        if any(not 1 <= size <= 1 << 20 for size in self.sizes):
+            raise ValueError(f"sizes must be 1 to {1 << 20}, not {self.sizes}")
+        if (2 * self.l1_depth + min(self.sizes)) * min(self.sizes) * 4 > self.l1_kib * 1024:
+            raise ValueError(f"a tile of {min(self.sizes)} x {min(self.sizes)} does not fit l1_kib {self.l1_kib:g}")
+        return self
+
+
 class GpuSpec(Strict):
-    """One GPU as a roofline."""
+    """One GPU."""
 
     name: str
     count: int = _count("GPUs of a node")
@@ -57,7 +78,24 @@ class GpuSpec(Strict):
     memory_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the bandwidth that kernels reach")
     norm: Overhead
     activation: Overhead
+    rule: Literal["least-traffic", "tiled"] = Field(
+        default="least-traffic", description="time of matrix products: least-traffic, each operand moved once and all "
+                                             "processors at work; tiled, the best tiles of `tiles` and their waves")
+    attention: Literal["fused", "per-head"] = Field(
+        default="fused", description="attention kernels: fused, one for scores, softmax and output; per-head, one each, "
+                                     "and each key/value head of a request on one processor")
+    tiles: TileSpec | None = Field(default=None, description="for the rule tiled and attention per head")
+    quirks: Literal["attacc-simulator"] | None = Field(
+        default=None, description="attacc-simulator: as there, registers of attention are counted for one "
+                                  "head, and norms and activations have the arithmetic of one processor")
     source: str
+
+    @model_validator(mode="after")
+    def _check(self) -> GpuSpec:
+        for key, value, needs in (("rule", self.rule, "tiled"), ("attention", self.attention, "per-head")):
+            if value == needs and self.tiles is None:
+                raise ValueError(f"{key} {value} needs the group 'tiles'")
+        return self
 
 
 class StackSpec(Strict):
@@ -118,6 +156,20 @@ class GpuEnergy(Strict):
     source: str
 
 
+class HostSpec(Strict):
+    """Processors of a node, which can hold keys and values and attend to them."""
+
+    sockets: int = _count("processors of the node")
+    gib_per_socket: float = _positive("memory of a processor")
+    peak_tflops: float = _positive("FP16 throughput of a processor")
+    bandwidth_gb_s: float = _positive("memory bandwidth of a processor")
+    compute_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the peak that products reach")
+    memory_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the bandwidth that products reach")
+    both_ways_gb_s: float = _positive("bandwidth between a processor and its GPUs, both directions together")
+    tiles: TileSpec
+    source: str
+
+
 class GpuSystemSpec(Strict):
     """A system of GPUs alone."""
 
@@ -130,6 +182,7 @@ class GpuSystemSpec(Strict):
     energy: GpuEnergy
     nodes: int = Field(default=1, ge=1, le=1 << 12, description="nodes of so many GPUs, with all their memories")
     network: Network | None = Field(default=None, description="between nodes")
+    host: HostSpec | None = Field(default=None, description="processors of a node, for systems that attend there")
 
 
 class Band(Strict):
@@ -200,6 +253,16 @@ class UnitChoice(Strict):
     source: str
 
 
+class Overlaps(Strict):
+    """Operators of a decode step that run at the same time, on GPUs and on units beside memory."""
+
+    pipelining: Literal["none", "transfers", "heads"] = Field(
+        default="none", description="transfers: those of a head go while the units attend for another; heads: so do its "
+                                    "projections on the GPU")
+    feed_forward: bool = Field(default=False, description="the units take a share of the FFN, by their bandwidth")
+    source: str
+
+
 class PamHbmSystemSpec(Strict):
     """GPUs whose HBM has a processing unit at every bank; attention runs there."""
 
@@ -213,6 +276,7 @@ class PamHbmSystemSpec(Strict):
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru whose area counts on the die, once it "
                                                                    "is measured; attention has none")
     energy: PimEnergy
+    overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
 
 
 # Systems with KV in several tiers ----------------------------------------------------------------------------------
@@ -316,6 +380,7 @@ class TieredSystemSpec(Strict):
     sparsity: Sparsity
     links: HostLinks
     energy: PimEnergy
+    overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
 
 
 class OffloadTier(Strict):
@@ -343,8 +408,60 @@ class OffloadSystemSpec(Strict):
     links: HostLinks
 
 
+class UnitLink(Strict):
+    """Link between a GPU and its stacks with units, where the stacks are not the GPU's own memory."""
+
+    name: str
+    both_ways_gb_s: float = _positive("bandwidth, both directions together")
+    pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of a transfer")
+    source: str
+
+
+class SoftmaxSpec(Strict):
+    """Softmax units of a stack."""
+
+    gb_s_per_stack: float = _positive("bytes of scores and probabilities")
+    gflops_per_stack: float = _positive("operations on 16-bit elements; twice as many on bytes")
+    source: str
+
+
+class ByPlacement(Strict):
+    """A number for each place where units can be."""
+
+    bank: float = _positive("beside every bank")
+    bank_group: float = _positive("at every bank group", alias="bank-group")
+    buffer: float = _positive("on the logic die")
+
+    def at(self, placement: str) -> float:
+        """The number of a placement."""
+        return float(getattr(self, placement.replace("-", "_")))
+
+
+class UnitBandwidth(Strict):
+    """Bandwidth at which units read their stack, over the external bandwidth."""
+
+    stack_gb_s: float = _positive("external bandwidth of a stack")
+    limited: ByPlacement = Field(description="under the power limit")
+    unlimited: ByPlacement = Field(description="without")
+    source: str
+
+
+class CommandEnergy(Strict):
+    """Energy of the commands of AttAcc by what they move."""
+
+    cell_pj_per_byte: ByPlacement = Field(description="from a cell to a unit")
+    interposer_pj_per_byte: float = _positive("of a write into a buffer")
+    tsv_pj_per_byte: float = _positive("of a move between buffers, and the next two")
+    gio_mux_pj_per_byte: float = _positive("global multiplexer")
+    bg_mux_pj_per_byte: float = _positive("multiplexer of a bank group")
+    softmax_pj_per_byte: float = _positive("buffer of the softmax unit")
+    mac_pj: float = _positive("one multiply-accumulate, or two other operations")
+    source: str
+
+
 class AttAccSystemSpec(Strict):
-    """GPUs whose HBM has AttAcc's units. Attention runs there, and no KV is outside."""
+    """GPUs with AttAcc's units. Attention runs there, and no KV is outside. The units are in the GPUs' HBM, or in
+    ``stacks`` of their own."""
 
     kind: Literal["attacc"]
     description: str
@@ -352,7 +469,34 @@ class AttAccSystemSpec(Strict):
     memory: str
     power_limit: bool = True
     placement: Literal["bank", "bank-group", "buffer"]
-    energy: PimEnergy
+    quirks: Literal["attacc-simulator"] | None = Field(
+        default=None, description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone")
+    energy: PimEnergy | None = Field(default=None, description="over that of reads, which the memory states")
+    command_energy: CommandEnergy | None = Field(default=None, description="instead: by what commands move")
+    stacks: StackSpec | None = Field(default=None, description="beside the GPU's memory; without, that memory's own")
+    transfers: UnitLink | None = Field(default=None, description="link to them; without, nothing is transferred")
+    softmax: SoftmaxSpec | None = Field(default=None, description="time and energy of softmax; without, none")
+    bandwidth: UnitBandwidth | None = Field(default=None, description="for work that is shared with the GPUs")
+    overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
+    source: str
+
+    @model_validator(mode="after")
+    def _check(self) -> AttAccSystemSpec:
+        if (self.energy is None) == (self.command_energy is None):
+            raise ValueError("needs one of the groups 'energy' and 'command_energy'")
+        if self.overlaps is not None and self.overlaps.feed_forward and self.bandwidth is None:
+            raise ValueError("overlaps.feed_forward needs the group 'bandwidth'")
+        return self
+
+
+class GpuCpuSystemSpec(Strict):
+    """GPUs with keys, values and attention on the processors of their host."""
+
+    kind: Literal["gpu-cpu"]
+    description: str
+    base: str = Field(description="the GPU system, with a group 'host': a built-in name, or a file relative to this one")
+    quirks: Literal["attacc-simulator"] | None = Field(
+        default=None, description="attacc-simulator: each GPU has a processor of the host to itself, however few there are")
     source: str
 
 

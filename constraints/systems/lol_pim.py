@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..document import Strict
+from . import Overlaps
 
 __all__ = ["AllocationSpec", "LolPimFeatures", "LolPimHybridSpec", "LolPimSystemSpec", "ModuleParallelism", "ModuleSpec",
            "ModuleUnit", "NodeSpec"]
@@ -104,3 +105,4 @@ class LolPimHybridSpec(Strict):
     node: NodeSpec
     features: LolPimFeatures
     allocation: AllocationSpec
+    overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")

@@ -15,7 +15,7 @@ from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, 
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from .schedule import BANK, BANK_GROUP, BUFFER, PHASES, Shape, schedule
 
-__all__ = ["PLACEMENTS", "QUIRKS", "AttentionLayer", "LayerTimer"]
+__all__ = ["PLACEMENTS", "QUIRKS", "AttentionLayer", "LayerTimer", "shared_timer"]
 
 #: Where the units that multiply are: beside every bank, for the banks of a group, on the logic die.
 PLACEMENTS = {"bank": BANK, "bank-group": BANK_GROUP, "buffer": BUFFER}
@@ -203,3 +203,15 @@ class LayerTimer:
         if timing is None:
             timing = self.known[shape] = self.controller.time(_built(shape)[0])
         return timing
+
+
+#: Timers that systems share, with the memory whose identity is their key.
+_SHARED: dict[tuple[int, str | None, bool], tuple[Memory, LayerTimer]] = {}
+
+
+def shared_timer(memory: Memory, quirks: str | None, power_limit: bool) -> LayerTimer:
+    """The timer of this very memory; systems that differ in other things share what has been timed."""
+    key = (id(memory), quirks, power_limit)
+    if key not in _SHARED:
+        _SHARED[key] = (memory, LayerTimer(memory, quirks=quirks, power_limit=power_limit))
+    return _SHARED[key][1]

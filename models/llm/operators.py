@@ -66,7 +66,7 @@ def _share(what: str, total: int, tp: int) -> int:
     return total // tp
 
 
-def _gemm(name: str, m: int, n: int, k: int, dtype_bytes: int, bias: bool = False) -> Operator:
+def _gemm(name: str, m: int, n: float, k: float, dtype_bytes: int, bias: bool = False) -> Operator:
     return Operator(name, "gemm", m, n, k, weight_bytes=(n * k + bias * n) * dtype_bytes,
                     activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k, dtype_bytes=dtype_bytes)
 
@@ -85,7 +85,7 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
     """
     b, d, size = batch, model.hidden_size, model.dtype_bytes
     heads = _share("attention heads", model.heads, tp)
-    width = _share("FFN columns", model.intermediate_size, tp)
+    width = model.ffn_share(tp)
     if model.kv_heads >= tp:
         kv_heads = _share("key/value heads", model.kv_heads, tp)
     elif tp % model.kv_heads:
@@ -98,7 +98,7 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
     kv = instances * attended * dim * size
 
     norm_bytes = 3 * b * d * size
-    vectors = max(model.norm_vectors // 2, 1)
+    vectors = -(-model.norm_vectors // 2)
 
     def norm(name: str) -> Operator:
         return Operator(name, "norm", b, d, 1, weight_bytes=vectors * d * size, activation_bytes=norm_bytes,
@@ -106,14 +106,14 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
 
     out = [
         norm("attention_norm"),
-        _gemm("qkv", b, (heads + 2 * kv_heads) * dim, d, size, model.qkv_bias),
+        _gemm("qkv", b, model.columns(heads + 2 * kv_heads), d, size, model.qkv_bias),
         Operator("attention_score", "attention", group, attended, dim, instances, kv_bytes=kv,
                  activation_bytes=instances * group * dim * size,
                  flops=(2 * dim + SOFTMAX_FLOPS) * instances * group * attended, dtype_bytes=size),
         Operator("attention_context", "attention", group, dim, attended, instances, kv_bytes=kv,
                  activation_bytes=instances * group * dim * size, flops=2 * dim * instances * group * attended,
                  dtype_bytes=size),
-        _gemm("out_projection", b, d, heads * dim, size, model.out_bias),
+        _gemm("out_projection", b, d, model.columns(heads), size, model.out_bias),
     ]
     if tp > 1:
         out.append(Operator("attention_allreduce", "allreduce", b, d, 1, activation_bytes=b * d * size))

@@ -22,7 +22,7 @@ __all__ = ["ROTARY", "ModelShape", "load_model", "model_names"]
 ROTARY = ("llama", "mistral", "qwen2", "qwen3")
 
 #: Bytes of one element of weights, activations and KV cache.
-DTYPE_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
+DTYPE_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "int8": 1}
 
 
 class ModelShape(Strict):
@@ -66,7 +66,7 @@ class ModelShape(Strict):
     max_context: int = Field(ge=1, le=1 << 40)
     gated: bool
     activation: str
-    dtype: Literal["float16", "bfloat16", "float32"]
+    dtype: Literal["float16", "bfloat16", "float32", "int8"]
     tied_embeddings: bool
     embed_dim: int = Field(ge=1, le=1 << 24)
     sliding_window: int | None = Field(default=None, ge=1)
@@ -97,6 +97,28 @@ class ModelShape(Strict):
     def qkv_rows(self) -> int:
         """Outputs of the query, key and value projections together."""
         return (self.heads + 2 * self.kv_heads) * self.head_dim
+
+    @property
+    def stored_head_dim(self) -> int:
+        """Elements of a head for which units beside memory are timed."""
+        return self.head_dim
+
+    def columns(self, heads: int) -> int:
+        """Columns of a projection for so many heads."""
+        return heads * self.head_dim
+
+    def ffn_share(self, tp: int) -> float:
+        """Columns of the FFN on one of ``tp`` devices.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If they are no whole number.
+        """
+        if self.intermediate_size % tp:
+            raise ConfigError(f"tensor parallelism of {tp} does not divide the model's {self.intermediate_size} FFN "
+                              "columns")
+        return self.intermediate_size // tp
 
     # Parameters --------------------------------------------------------------------------------------------------
 

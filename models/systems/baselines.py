@@ -1,9 +1,7 @@
-"""Systems with which PAM is compared and that have no tiers of near-memory units: KV offload, and AttAcc.
+"""KV offload: a system with which PAM is compared and that has no near-memory units.
 
 ``gpu-offload``: GPUs alone. Their own memory keeps part of the KV, as ``keeps`` says: nothing, a batch that fits, or as
 much as fits. Other KV is in other memories and is fetched at every step, beside the computation if ``overlap``.
-
-``attacc``: GPUs whose HBM has AttAcc's units. A batch must fit HBM.
 """
 
 from __future__ import annotations
@@ -13,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from ...constraints.systems import AttAccSystemSpec, OffloadSystemSpec
-from ..attacc.layer import AttentionLayer, LayerTimer
+from ...constraints.systems import OffloadSystemSpec
 from ..llm import ModelShape
 from .description import Description
-from .gpu_serving import GpuServed, GridServed
+from .gpu_serving import GpuServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, RecordSource
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
-__all__ = ["AttAccSystem", "OffloadSystem"]
+__all__ = ["OffloadSystem"]
 
 
 class OffloadSystem(GpuPlatform):
@@ -118,11 +115,11 @@ class OffloadSystem(GpuPlatform):
         return np.maximum(fetch_s - compute_s, 0) if self.offload.overlap else np.asarray(fetch_s, float)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
-        own = super().attention(model, micro, contexts)["attention"]
+        own = super().attention(model, micro, contexts)
         fetched = self.fetched(model, micro, contexts)
         energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte)
                      for tier, count in zip(self.offload.tiers, fetched, strict=True))
-        return {"attention": own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
+        return {**own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
 
     def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
                     attention: bool = True) -> list[dict[str, Cost]]:
@@ -136,7 +133,8 @@ class OffloadSystem(GpuPlatform):
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
         costs = self.attention(model, self.micro_batches(len(contexts))[0],
                                np.array([round(float(np.mean(contexts)))], np.int64))
-        own, fetch = (float(np.max(costs[name].time_s)) for name in ("attention", "kv_fetch"))
+        fetch = float(np.max(costs.pop("kv_fetch").time_s))
+        own = sum(float(np.max(cost.time_s)) for cost in costs.values())
         return (own, self.pp * max(self.stages(model)) * fetch) if self.offload.overlap else (own + fetch, 0.0)
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
@@ -180,66 +178,3 @@ class OffloadServed(GpuServed):
         """Seconds of a prefill. Keys and values reach the host's memory while the next layer is computed."""
         write = max(self.stages) * self.system.kv_write_seconds(self.model, int(tokens.sum()))
         return max(super()._prefill(tokens, past, drain), write)
-
-
-class AttAccSystem(GpuPlatform):
-    """GPUs whose HBM has AttAcc's units."""
-
-    kind = "attacc"
-    schema = AttAccSystemSpec
-
-    def __init__(self, description: Description[AttAccSystemSpec]) -> None:
-        super().__init__(description)
-        self.pim = spec = description.spec
-        self.memory = description.memory(spec.memory, spec.power_limit)
-        self.timer = LayerTimer(self.memory, power_limit=spec.power_limit)
-
-    def heads(self, model: ModelShape, batch: int) -> int:
-        """Heads on the busiest stack. Each query head of a request counts, with keys and values to itself."""
-        return -(-batch * (model.heads // self.tp) // self.spec.memory.stacks_per_gpu)
-
-    def layer_time(self, model: ModelShape, tokens: int, heads: int) -> tuple[float, float]:
-        """Seconds and pJ of one layer of a stack. Beyond two pairs of rounds, each further pair adds as much time as
-        the second pair added to the first."""
-
-        def timed(count: int) -> tuple[float, float]:
-            layer = AttentionLayer(tokens, count, self.pim.placement, model.dtype_bytes, model.head_dim, quirks=None,
-                                   memory=self.memory)
-            result = self.timer.time(layer)
-            return result.time_ns * 1e-9, result.energy_pj["total"]
-
-        pair = 2 * self.memory.channels
-        if heads <= 2 * pair:
-            return timed(heads)
-        one, two = timed(pair), timed(2 * pair)
-        rounds = -(-heads // self.memory.channels) / 2 - 2
-        return two[0] + rounds * (two[0] - one[0]), two[1] + (heads / pair - 2) * (two[1] - one[1])
-
-    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
-        heads = self.heads(model, micro.size)
-        attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
-        values, where = np.unique(attended, return_inverse=True)
-        # Time depends on the tokens through groups of them; long outputs are sampled.
-        chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), 16)).round().astype(int))]
-        timed = np.array([self.layer_time(model, int(tokens), heads) for tokens in chosen])
-        seconds = np.interp(values, chosen, timed[:, 0])[where]
-        energy = np.interp(values, chosen, timed[:, 1])[where] * self.tp * self.spec.memory.stacks_per_gpu
-        return {"attention": Cost(seconds, {"pim_cell_reads": energy,
-                                            "pu_compute": energy * self.pim.energy.unit_power_ratio})}
-
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
-
-    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
-        notes = [] if model.group == 1 else [
-            f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so K and V are read "
-            f"{model.group} times"]
-        return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
-                                  "heads_per_stack": self.heads(model, cost.micro_batch)}, notes=notes)
-
-    def assumptions(self) -> dict[str, Assumption]:
-        return super().assumptions() | {
-            "attention": Assumption(
-                "attention is AttAcc's on its controllers, without the defects of its simulator; heads are dealt out "
-                "evenly to stacks and do not overlap with GEMMs", self.pim.placement, self.pim.source),
-            "kv_kept": Assumption("KV must fit HBM: nothing is offloaded", "all")}

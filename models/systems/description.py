@@ -18,7 +18,7 @@ __all__ = ["Description", "apart"]
 Spec = TypeVar("Spec", bound=Strict, covariant=True)
 
 #: Groups of a GPU system; a change of one of these reaches the base of a system that has a base.
-BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network")
+BASE_GROUPS = ("gpu", "parallelism", "link", "nodes", "network", "host")
 
 
 def apart(changes: Mapping[str, Any], based: bool) -> tuple[dict[str, Any], dict[str, Any]]:

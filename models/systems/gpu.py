@@ -1,17 +1,22 @@
-"""GPUs alone."""
+"""GPUs alone, and GPUs whose host attends."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from ...constraints.errors import ConfigError
-from ...constraints.systems import GpuSystemSpec
-from ..llm import ModelShape
-from .gpu_serving import GpuServed
-from .platform import GpuPlatform
-from .results import RecordSource
+import numpy as np
 
-__all__ = ["GpuSystem"]
+from ...constraints.errors import ConfigError
+from ...constraints.systems import GpuCpuSystemSpec, GpuSystemSpec
+from ..llm import ModelShape, layer_operators
+from .description import Description
+from .gpu_serving import GpuServed, GridServed
+from .platform import GpuPlatform, MicroBatch
+from .results import Cost, RecordSource
+from .roofline import Roofline
+from .system import GIB, Assumption
+
+__all__ = ["GpuCpuSystem", "GpuSystem"]
 
 
 class GpuSystem(GpuPlatform):
@@ -29,3 +34,53 @@ class GpuSystem(GpuPlatform):
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
         return GpuServed(self, model, records, refresh)
+
+
+class GpuCpuSystem(GpuPlatform):
+    """GPUs with keys, values and attention on the processors of their host. Nothing overlaps, and the host's energy is not
+    modelled."""
+
+    kind = "gpu-cpu"
+    schema = GpuCpuSystemSpec
+
+    def __init__(self, description: Description[GpuCpuSystemSpec]) -> None:
+        super().__init__(description)
+        host = self.spec.host
+        if host is None:
+            raise ConfigError(f"{self.name}: the GPU system '{description.spec.base}' has no group 'host'; dgx has one")
+        self.own, self.host = description.spec, host
+        like = self.spec.gpu.model_copy(update={
+            "peak_tflops": host.peak_tflops, "bandwidth_gb_s": host.bandwidth_gb_s, "tiles": host.tiles,
+            "compute_utilisation": host.compute_utilisation, "memory_utilisation": host.memory_utilisation})
+        self.processor = Roofline(like, self.spec.link, self.spec.energy, waves=False)
+        #: GPUs that share a processor.
+        self.sharing = 1.0 if self.own.quirks else self.spec.gpu.count / host.sockets
+
+    @property
+    def kv_room_bytes(self) -> int:
+        return int(self.host.sockets * self.host.gib_per_socket * GIB // self.spec.gpu.count)
+
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        ops = [op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention"]
+        own, others, size = model.heads // self.tp, max(model.kv_heads // self.tp, 1), model.dtype_bytes
+        return {"attention_send": self._moved(micro.size * model.columns(own + 2 * others) * size),
+                **{name: Cost(cost.time_s * self.sharing) for name, cost in self.processor.per_head(*ops).items()},
+                "attention_receive": self._moved(micro.size * model.columns(own) * size)}
+
+    def _moved(self, count: float) -> Cost:
+        return Cost(count * self.sharing / (self.host.both_ways_gb_s * 1e9 / 2))
+
+    def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
+        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
+        return float(self._moved(count).time_s)
+
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
+        return GridServed(self, model, records, refresh)
+
+    def assumptions(self) -> dict[str, Assumption]:
+        return super().assumptions() | {
+            "attention": Assumption(
+                "attention is on the host: " + ("each GPU has one of its processors to itself" if self.own.quirks else
+                                                f"{self.sharing:g} GPUs share each of its processors"),
+                self.sharing, self.own.source),
+            "kv_kept": Assumption("KV is in the host's memory", "all")}

@@ -21,7 +21,7 @@ import numpy as np
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
 from ..llm.operators import SOFTMAX_FLOPS
 from .latency import GridLatency, bracket
-from .platform import GpuPlatform
+from .platform import GpuPlatform, MicroBatch
 from .results import RecordSource
 
 __all__ = ["GpuServed", "GridServed", "causal_pairs"]
@@ -57,6 +57,7 @@ class GpuServed:
         self._body_memo: dict[int, np.ndarray] = {}
         self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int, int], float] = {}
+        self._attention_memo: dict[int, np.ndarray] = {}
         self._energy_memo: dict[int, list[dict[str, float]]] = {}
         self._line_memo: dict[str, dict[str, tuple[float, float]]] = {}
         ops = [[op for op in layer_operators(model, 1, c, system.tp) if op.kind == "attention"] for c in (1, 2)]
@@ -97,9 +98,24 @@ class GpuServed:
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
         """Seconds of the attention of one layer, for each step."""
+        if self.system.spec.gpu.attention == "per-head":
+            return self._mean_of_table(micro, contexts, steps)
         mean = self._attended(contexts, steps)
         return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
                                   (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
+
+    def _mean_of_table(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """The mean over requests of the attention of a batch with each one's context; per head, it is no straight line."""
+        most, known = int(contexts.max()) + steps, self._attention_memo.get(micro, np.zeros(1))
+        if most >= len(known):
+            new = np.arange(len(known), 2 * most, dtype=np.int64)
+            costs = GpuPlatform.attention(self.system, self.model, MicroBatch(micro, micro * self.pp), new)
+            more = sum(np.broadcast_to(cost.time_s, new.shape) for cost in costs.values())
+            known = self._attention_memo[micro] = np.concatenate((known, np.asarray(more, float)))
+        out = np.empty(steps)
+        for step in range(steps):
+            out[step] = known[contexts + step].mean()
+        return out
 
     def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
         """Energy of ``steps`` decode steps together, by component. Contexts grow by one with each step."""

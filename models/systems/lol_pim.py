@@ -31,7 +31,7 @@ from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
 from ..lolpim.peak import NODE_UNITS, utilisation
 from .description import Description
-from .gpu_serving import GpuServed
+from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
@@ -702,6 +702,7 @@ class LolPimHybridSystem(GpuPlatform):
 
     kind = "lol-pim-hybrid"
     schema = LolPimHybridSpec
+    transfers = ("module_transfer",)
 
     def __init__(self, description: Description[LolPimHybridSpec]) -> None:
         super().__init__(description)
@@ -752,7 +753,9 @@ class LolPimHybridSystem(GpuPlatform):
         return {"attention": Cost(total, energy),
                 "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9))}
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> HybridServed:
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+        if self.pipelining != "none":
+            return GridServed(self, model, records, refresh)
         return HybridServed(self, model, records, refresh)
 
     def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
@@ -804,7 +807,8 @@ class LolPimHybridSystem(GpuPlatform):
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | self.unit.assumptions() | {
             "module_transfer": Assumption(
-                "queries, new keys and values, and results cross each module's link; attention does not overlap with GEMMs",
+                "queries, new keys and values, and results cross each module's link"
+                + ("; attention does not overlap with GEMMs" if self.pipelining == "none" else ""),
                 {"gb_s": self.pim.module.interface_gb_s}, self.pim.module.source)}
 
 

@@ -180,6 +180,7 @@ class TieredPimSystem(GpuPlatform):
 
     kind = "tiered-pim"
     schema = TieredSystemSpec
+    transfers = ("attention_kv_append", "attention_merge")
     spread_matters = True
 
     def __init__(self, description: Description[TieredSystemSpec]) -> None:
@@ -679,7 +680,9 @@ class TieredPimSystem(GpuPlatform):
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
         step = self.measure(model, self._with_room(model, np.asarray(contexts), 2))
-        return step.attention_s + step.merge_s + step.append_s + step.gather_s, self._least(model, step)
+        attended = {"attention": Cost(step.attention_s), "attention_merge": Cost(step.merge_s),
+                    "attention_kv_append": Cost(step.append_s), "attention_softmax": Cost(step.gather_s)}
+        return self.coupled_seconds(model, self.micro_batches(len(contexts))[0], attended), self._least(model, step)
 
     def _with_room(self, model: ModelShape, contexts: np.ndarray, steps: int) -> np.ndarray:
         """Contexts before ``steps`` steps that lead to the given ones. They stay unchanged unless the node is too full

@@ -31,7 +31,7 @@ from ..pam.program import MAC, append_program, attention_program, mac_interval, 
 from ..pam.tiers import MemoryKey
 from ..program import Program
 from .description import Description
-from .gpu_serving import GpuServed
+from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Cost, MissingRecord, RecordSource
 from .system import Assumption, Details, StepCost
@@ -103,6 +103,7 @@ class PamHbmSystem(GpuPlatform):
 
     kind = "pam-hbm"
     schema = PamHbmSystemSpec
+    transfers = ("attention_query_write", "attention_kv_append", "attention_merge")
 
     def __init__(self, description: Description[PamHbmSystemSpec]) -> None:
         super().__init__(description)
@@ -211,6 +212,8 @@ class PamHbmSystem(GpuPlatform):
         return self.memory.banks * self.unit.tile_tokens
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+        if self.pipelining != "none":
+            return GridServed(self, model, records, refresh)
         return PamHbmServed(self, model, records, refresh)
 
     # Result ------------------------------------------------------------------------------------------------------
@@ -275,8 +278,9 @@ class PamHbmSystem(GpuPlatform):
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {
             "attention": Assumption(
-                "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit; "
-                "it does not overlap with GEMMs (no head-level pipelining)", "busiest channel"),
+                "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit"
+                + ("; it does not overlap with GEMMs (no head-level pipelining)" if self.pipelining == "none" else ""),
+                "busiest channel"),
             "unit_clock": Assumption(
                 "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
                 {"clock_mhz": self.unit.clock_mhz}, self.pim.unit.source),

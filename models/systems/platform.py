@@ -18,6 +18,7 @@ from ...constraints.errors import ConfigError
 from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
+from .overlap import NearMemory, Parts, feed_forward, pipelined
 from .results import Capacity, Cost
 from .roofline import Roofline
 from .system import GIB, Assumption, StepCost, System, largest
@@ -41,6 +42,10 @@ class MicroBatch:
     whole: int
 
 
+#: Products before and behind attention. Each head has a part of their columns or rows.
+PROJECTIONS = ("qkv", "out_projection")
+
+
 class GpuPlatform(System):
     """A system built on GPUs. A kind of system defines its attention; here the GPUs do it themselves.
 
@@ -60,6 +65,10 @@ class GpuPlatform(System):
     not_modelled = ("gpu_static_power", "dram_refresh_and_standby", "host")
     #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
     spread_matters = False
+    #: Operators of :meth:`attention` that move data to units and back.
+    transfers: tuple[str, ...] = ()
+    #: Operators of :meth:`attention` that pipelining of heads hides.
+    hidden: tuple[str, ...] = ()
 
     def __init__(self, description: Description[Any]) -> None:
         super().__init__(description)
@@ -78,6 +87,12 @@ class GpuPlatform(System):
             raise ConfigError(f"{name}: {spec.nodes} nodes need a network with gb_s_per_gpu greater than 0")
         self.roofline = Roofline(spec.gpu, spec.link, spec.energy, network, min(self.tp, spec.gpu.count))
         self._linear: dict[tuple[str, int], np.ndarray] = {}
+        overlaps = getattr(description.spec, "overlaps", None)
+        #: Operators that run at the same time, where the system's file says so.
+        self.pipelining: str = "none" if overlaps is None else overlaps.pipelining
+        self.near_memory: NearMemory | None = None
+        if overlaps is not None and overlaps.feed_forward:
+            self.near_memory = self.units_bandwidth()
 
     @property
     def devices(self) -> int:
@@ -96,8 +111,24 @@ class GpuPlatform(System):
         ``contexts`` is an integer array; times are arrays of the same shape or scalars.
         """
         ops = [op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention"]
-        cost = self.roofline.fused(*ops)
-        return {"attention": Cost(cost.time_s, _times(cost.energy_pj, self.tp))}
+        if self.spec.gpu.attention == "per-head":
+            return {name: cost.scaled(1, self.tp) for name, cost in self.roofline.per_head(*ops).items()}
+        return {"attention": self.roofline.fused(*ops).scaled(1, self.tp)}
+
+    def units_bandwidth(self) -> NearMemory:
+        """Bandwidth of the units at a GPU, for their share of the FFN.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the system has no units, or its file states no bandwidth.
+        """
+        raise ConfigError(f"{self.name}: overlaps.feed_forward needs units whose bandwidth the system's file states")
+
+    @property
+    def kv_room_bytes(self) -> int | None:
+        """Bytes of a device for keys and values where they are not beside the weights."""
+        return None
 
     def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
         """Bytes that ``batch`` requests of ``tokens`` tokens occupy on the fullest device of a stage of ``layers``."""
@@ -106,38 +137,67 @@ class GpuPlatform(System):
 
     def assumptions(self) -> dict[str, Assumption]:
         gpu = self.spec.gpu
+        reached = {"compute_utilisation": gpu.compute_utilisation, "memory_utilisation": gpu.memory_utilisation}
+        traffic, quantised = ("least traffic", "no tile or wave quantisation") if gpu.rule == "least-traffic" else \
+            ("the traffic of the best tiles", "processors are idle in the last wave of tiles")
+        together = {"none": "operators of a layer run one after the other; nothing overlaps",
+                    "transfers": "transfers of a head run beside the attention of others",
+                    "heads": "projections and transfers of a head run beside the attention of others"}[self.pipelining]
+        if self.near_memory is not None:
+            together += "; the units take a share of the FFN"
         return {
             "gemm": Assumption(
                 "GEMMs take the longer of compute at "
-                f"{gpu.compute_utilisation:g} of the peak and least traffic at "
-                f"{gpu.memory_utilisation:g} of the bandwidth; no tile or wave quantisation",
-                {"compute_utilisation": gpu.compute_utilisation, "memory_utilisation": gpu.memory_utilisation}, gpu.source),
+                f"{gpu.compute_utilisation:g} of the peak and {traffic} at "
+                f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}", reached, gpu.source),
             "attention": Assumption(
-                "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip", "fused"),
+                "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip"
+                if gpu.attention == "fused" else
+                "GPU attention is three kernels; each key/value head of a request has one processor", gpu.attention),
             "left_out": Assumption("decoding in steady state: prefill, sampling, scheduling and host time are not included",
                                    ("prefill", "sampling", "scheduling", "host time")),
-            "overlap": Assumption("operators of a layer run one after the other; nothing overlaps", None),
+            "overlap": Assumption(together, self._overlapped),
             "contexts": Assumption("all requests have the same context", "equal"),
             "parallelism": Assumption(
                 f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism, one micro-batch per stage",
                 {"tensor": self.tp, "pipeline": self.pp}, self.spec.parallelism.source),
         }
 
+    @property
+    def _overlapped(self) -> dict[str, Any] | None:
+        if self.pipelining == "none" and self.near_memory is None:
+            return None
+        return {"pipelining": self.pipelining, "feed_forward": self.near_memory is not None}
+
     # Composition -------------------------------------------------------------------------------------------------
 
     def layer(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
-              attention: bool = True) -> dict[str, Cost]:
+              attention: bool = True, attended: Mapping[str, Cost] | None = None) -> dict[str, Cost]:
         """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator. With ``attention``
-        false, attention is left out."""
+        false, attention and the operators that overlap with it are left out. ``attended`` is the cost of attention,
+        where it is known."""
         out: dict[str, Cost] = {}
+        projections: dict[str, float] = {}
         for op in layer_operators(model, micro.size, contexts, self.tp):
             if op.kind == "attention":
-                if attention and "attention" not in out:
-                    out.update(self.attention(model, micro, contexts))
+                if attention and attended is None:
+                    attended = self.attention(model, micro, contexts)
+                out.update(attended or {})
                 continue
+            if op.name in PROJECTIONS:
+                projections[op.name] = op.flops
             cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
-            out[op.name] = Cost(cost.time_s, _times(cost.energy_pj, self.tp))
-        return out
+            out[op.name] = cost.scaled(1, self.tp)
+            if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
+                out[op.name] = feed_forward(out[op.name], self.near_memory, batch=micro.size,
+                                            gpu_flops_per_s=self.spec.gpu.peak_tflops * 1e12, element_bytes=op.dtype_bytes)
+        if self.pipelining == "none":
+            return out
+        if attended is None:
+            return {name: cost for name, cost in out.items() if self.pipelining != "heads" or name not in PROJECTIONS}
+        parts = Parts(projections, self.transfers, tuple(name for name in attended if name not in self.transfers),
+                      self.hidden)
+        return pipelined(out, parts, self.tp / model.heads, projections=self.pipelining == "heads")
 
     def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
                     attention: bool = True) -> list[dict[str, Cost]]:
@@ -148,16 +208,16 @@ class GpuPlatform(System):
             costs = {}
             if stage == 0:
                 for op in embedding_operators(model, micro.size):
-                    costs[op.name] = _scale(self.roofline.operator(op), 1, self.tp)
+                    costs[op.name] = self.roofline.operator(op).scaled(1, self.tp)
             for name, cost in layer.items():
-                costs[name] = _scale(cost, layers, layers)
+                costs[name] = cost.scaled(layers, layers)
             if stage == self.pp - 1:
                 for op in head_operators(model, micro.size, self.tp):
-                    costs[op.name] = _scale(self.roofline.operator(op), 1, self.tp)
+                    costs[op.name] = self.roofline.operator(op).scaled(1, self.tp)
             if self.pp > 1:
                 # The last stage sends the chosen token back; its size is that of one element per request.
                 count = micro.size * (model.dtype_bytes if stage == self.pp - 1 else model.hidden_size * model.dtype_bytes)
-                costs["pipeline_transfer"] = _scale(self.roofline.transfer(count), 1, self.tp)
+                costs["pipeline_transfer"] = self.roofline.transfer(count).scaled(1, self.tp)
             out.append(costs)
         return out
 
@@ -195,11 +255,21 @@ class GpuPlatform(System):
         return self._linear[key]
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
-        """Seconds of one layer's attention for the largest micro-batch of requests with these contexts. The second
-        value is the least time of a whole step for reasons beside attention. :meth:`prepare` comes first."""
-        costs = self.attention(model, self.micro_batches(len(contexts))[0],
-                               np.array([round(float(np.mean(contexts)))], np.int64))
-        return sum(float(np.max(cost.time_s)) for cost in costs.values()), 0.0
+        """Seconds of one layer's attention for the largest micro-batch of requests with these contexts. Operators that
+        overlap with attention count too. The second value is the least time of a whole step for reasons beside
+        attention. :meth:`prepare` comes first."""
+        micro = self.micro_batches(len(contexts))[0]
+        attended = self.attention(model, micro, np.array([round(float(np.mean(contexts)))], np.int64))
+        return self.coupled_seconds(model, micro, attended), 0.0
+
+    def coupled_seconds(self, model: ModelShape, micro: MicroBatch, attended: Mapping[str, Cost]) -> float:
+        """Seconds of one layer's attention, and of the operators that overlap with it."""
+        if self.pipelining != "none":
+            one = np.array([1], np.int64)
+            around = self.layer(model, micro, one, attention=False)
+            attended = {name: cost for name, cost in self.layer(model, micro, one, attended=attended).items()
+                        if name not in around}
+        return sum(float(np.max(cost.time_s)) for cost in attended.values())
 
     def knees(self, model: ModelShape) -> list[int]:
         """Tokens of all requests at which a memory is full, so that the time of attention grows differently from there
@@ -207,10 +277,12 @@ class GpuPlatform(System):
         return []
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit beside the weights, in whole blocks."""
-        block, many = self.kv_block_tokens(model), 1 << 16
-        room = [(self.available_bytes_per_device - weight) * many // self.kv_bytes_per_device(model, many, block, layers)
-                for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)]
+        """Tokens of all requests together that fit, in whole blocks."""
+        block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room_bytes
+        rooms = [self.available_bytes_per_device - weight if apart is None else apart
+                 for weight in self.weight_bytes_per_device(model)]
+        room = [one * many // self.kv_bytes_per_device(model, many, block, layers)
+                for one, layers in zip(rooms, self.stages(model), strict=True)]
         return max(min(room), 0) * block
 
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
@@ -251,12 +323,14 @@ class GpuPlatform(System):
         """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
         token."""
         stages, weights = self.stages(model), self.weight_bytes_per_device(model)
-        available = self.available_bytes_per_device
+        available, apart = self.available_bytes_per_device, self.kv_room_bytes
+        if apart is not None and max(weights) <= available:
+            available = max(weights) + apart
         last = context + output_tokens - 1
 
         def fits(number: int, tokens: int) -> bool:
-            return all(weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
-                       for weight, layers in zip(weights, stages, strict=True))
+            return all((weight if apart is None else max(weights)) + self.kv_bytes_per_device(model, number, tokens, layers)
+                       <= available for weight, layers in zip(weights, stages, strict=True))
 
         kv = [self.kv_bytes_per_device(model, batch, last, layers) for layers in stages]
         full = max(range(self.pp), key=lambda s: weights[s] + kv[s])
@@ -286,11 +360,3 @@ class GpuPlatform(System):
             weight + self.kv_bytes_per_device(model, 1, tokens, layers) <= available
             for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)))
         return f"{text}; not even one request fits, the longest context that does has {longest} tokens"
-
-
-def _times(energy: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    return {key: value * factor for key, value in energy.items()}
-
-
-def _scale(cost: Cost, time: float, energy: float) -> Cost:
-    return Cost(cost.time_s * time, _times(cost.energy_pj, energy))

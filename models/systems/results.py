@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -56,10 +56,26 @@ class Cost:
         Seconds; an array has one value per context.
     energy_pj : mapping of :class:`str` to :class:`float` or array
         By component, over all devices that take part.
+    levels_pj : mapping of :class:`str` to :class:`float` or array
+        The same energy by level of a device: ``memory``, ``l2``, ``l1``, ``registers``, ``arithmetic``, ``links``. Empty
+        where a system does not tell levels apart.
+    compute_bound : :class:`bool` or array
+        Whether arithmetic takes the time, not memory.
     """
 
     time_s: Any = 0.0
     energy_pj: Mapping[str, Any] = field(default_factory=dict)
+    levels_pj: Mapping[str, Any] = field(default_factory=dict)
+    compute_bound: Any = False
+
+    def scaled(self, time: Any, energy: Any) -> Cost:
+        """The cost with its time and its energy multiplied."""
+        return Cost(self.time_s * time, {key: value * energy for key, value in self.energy_pj.items()},
+                    {key: value * energy for key, value in self.levels_pj.items()}, self.compute_bound)
+
+    def lasting(self, time_s: Any) -> Cost:
+        """The cost with another time."""
+        return replace(self, time_s=time_s)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,14 @@
-"""A GPU as a roofline: time and energy of the operators of a decode step.
+"""A device as a roofline: time and energy of the operators of a decode step.
 
-A GEMM takes the longer of two times. The first is the time of its operations at ``compute_utilisation`` of the peak.
-The second is the time of its least memory traffic (weights, inputs, outputs once each) at ``memory_utilisation`` of the
-bandwidth. These constants are from the AttAcc simulator. That simulator also searches cache tiles and charges for
-processors left idle by the last wave of tiles. ``docs/systems.md`` says how far apart the two are.
+A matrix product takes the longer of two times. The first is the time of its operations at ``compute_utilisation`` of the
+peak. The second is the time of its memory traffic at ``memory_utilisation`` of the bandwidth. The rule of the device says
+which traffic, and how many processors work:
+
+* ``least-traffic``: weights, inputs and outputs once each, all processors at work
+* ``tiled``: the traffic of the best tiles, and the processors that waves of tiles leave idle
+  (:mod:`bankside.models.systems.tiles`)
+
+The constants are from the AttAcc simulator, and ``tiled`` is its rule.
 """
 
 from __future__ import annotations
@@ -14,9 +19,15 @@ import numpy as np
 
 from ...constraints.systems import GpuEnergy, GpuSpec, LinkSpec, Network, Overhead
 from ..llm import Operator
+from ..llm.operators import SOFTMAX_FLOPS
 from .results import Cost
+from .tiles import Tiling, find_tiling, waves
 
 __all__ = ["Roofline"]
+
+#: Component of energy that each level of a GPU belongs to.
+_COMPONENTS = {"memory": "gpu_dram", "l2": "gpu_caches", "l1": "gpu_caches", "arithmetic": "gpu_compute",
+               "registers": "gpu_compute", "links": "links"}
 
 
 class Roofline:
@@ -24,13 +35,17 @@ class Roofline:
 
     With a ``network`` the GPUs are on several nodes, and stages are on different nodes. Each of ``senders`` GPUs of a
     stage sends its part. An all-reduce over more GPUs than a node has goes over links and network.
+
+    Without ``waves`` all processors of the device work all the time.
     """
 
     def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None = None,
-                 senders: int = 1) -> None:
+                 senders: int = 1, waves: bool = True) -> None:
+        self.waves = waves
         self.gpu, self.link, self.energy, self.network, self.senders = gpu, link, energy, network, senders
         self.flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
         self._bytes_per_s = gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation
+        self._tilings: dict[tuple[Any, ...], Tiling] = {}
 
     def memory_time(self, count: Any) -> Any:
         """Seconds to move ``count`` bytes to or from external memory."""
@@ -39,20 +54,58 @@ class Roofline:
     def operator(self, op: Operator) -> Cost:
         """Cost of one operator that runs on the GPU. Lookups only move bytes. All-reduces have their own
         :meth:`all_reduce`."""
-        if op.kind == "norm":
-            time = self._vector(self.gpu.norm, op.activation_bytes)
-        elif op.kind == "activation":
-            time = self._vector(self.gpu.activation, op.activation_bytes)
-        else:
-            time = np.maximum(op.flops / self.flops_per_s, op.bytes / self._bytes_per_s)
-        return Cost(time, self._energy(op))
+        if op.kind in ("norm", "activation"):
+            time = self._vector(self.gpu.norm if op.kind == "norm" else self.gpu.activation, op.activation_bytes)
+            if self.gpu.quirks and self.gpu.tiles is not None:
+                time = np.maximum(time, op.flops * self.gpu.tiles.processors / (self.flops_per_s * _speed(op)))
+            return _cost(time, self._levels(op))
+        if op.kind == "gemm" and self.gpu.rule == "tiled":
+            return self._tiled(op, split=True)
+        compute, memory = op.flops / (self.flops_per_s * _speed(op)), op.bytes / self._bytes_per_s
+        return _cost(np.maximum(compute, memory), self._levels(op), compute > memory)
+
+    def per_head(self, score: Operator, context: Operator) -> dict[str, Cost]:
+        """Costs of attention in three kernels. Each key/value head of a request has one processor."""
+        return {score.name: self._tiled(score, split=False), "attention_softmax": self._softmax(score),
+                context.name: self._tiled(context, split=False)}
+
+    def _tiled(self, op: Operator, split: bool) -> Cost:
+        """Cost of a matrix product by the best tiles. Bytes beyond its three matrices are biases, which are read once."""
+        spec, size = self.gpu.tiles, op.dtype_bytes
+        assert spec is not None
+        key = tuple(np.asarray(value, float).tobytes() for value in (op.m, op.n, op.k, op.count, size, split))
+        tiling = self._tilings.get(key)
+        if tiling is None:
+            tiling = find_tiling(spec, op.m, op.n, op.k, op.count, size, split=split)
+            if np.size(tiling.busy) == 1:
+                self._tilings[key] = tiling
+        bias = (op.bytes - (op.m * op.k + op.n * op.k + op.m * op.n) * size) if op.kind == "gemm" else 0
+        busy = tiling.busy if self.waves else 1.0
+        compute = 2 * op.m * op.n * op.k * op.count / (self.flops_per_s * _speed(op) * busy)
+        memory = (tiling.memory_bytes + bias) / (self._bytes_per_s * busy)
+        levels = self._levels(op) | {"memory": (tiling.memory_bytes + bias) * self.energy.dram_pj_per_byte,
+                                     "l2": (tiling.shared_bytes + bias) * self.energy.l2_pj_per_byte,
+                                     "arithmetic": op.m * op.n * op.k * op.count * self.energy.mac_pj}
+        if self.gpu.quirks and op.kind == "attention":
+            levels["registers"] = levels["registers"] / op.count
+        return _cost(np.maximum(compute, memory), levels, compute > memory)
+
+    def _softmax(self, score: Operator) -> Cost:
+        """Cost of a softmax kernel. It reads scores and writes probabilities, each head on one processor."""
+        spec, elements = self.gpu.tiles, score.m * score.n * score.count
+        assert spec is not None
+        busy = waves(spec, score.count) if self.waves else 1.0
+        flops, count = SOFTMAX_FLOPS * elements, 2 * elements * score.dtype_bytes
+        compute, memory = flops / (self.flops_per_s * _speed(score) * busy), count / (self._bytes_per_s * busy)
+        return _cost(np.maximum(compute, memory), self._passed(count, flops), compute > memory)
 
     def fused(self, *ops: Operator) -> Cost:
         """Cost of operators fused into one kernel: operations and bytes add up before the longer one is taken."""
         flops, count = sum(op.flops for op in ops), sum(op.bytes for op in ops)
-        energies = [self._energy(op) for op in ops]
-        return Cost(np.maximum(flops / self.flops_per_s, count / self._bytes_per_s),
-                    {key: sum(energy[key] for energy in energies) for key in energies[0]})
+        each = [self._levels(op) for op in ops]
+        compute, memory = flops / (self.flops_per_s * _speed(ops[0])), count / self._bytes_per_s
+        return _cost(np.maximum(compute, memory), {key: sum(levels[key] for levels in each) for key in each[0]},
+                     compute > memory)
 
     def _network_time(self, count: float) -> float:
         """Seconds to send ``count`` bytes from a GPU to a GPU of another node."""
@@ -75,9 +128,10 @@ class Roofline:
     def transfer(self, count: float) -> Cost:
         """Point-to-point transfer of ``count`` bytes."""
         energy = {"links": count * self.energy.link_pj_per_byte}
+        levels = dict(energy)
         if self.network is not None:
             energy["network"] = count / self.senders * self.network.pj_per_byte
-        return Cost(self.transfer_time(count), energy)
+        return Cost(self.transfer_time(count), energy, levels)
 
     def all_reduce(self, count: float, devices: int) -> Cost:
         """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is for one device. Over several nodes each
@@ -85,29 +139,44 @@ class Roofline:
         here = min(devices, self.gpu.count) if self.network is not None else devices
         time = (here - 1) * self._link_time(count / here)
         energy = {"links": count * self.energy.link_pj_per_byte}
+        levels = dict(energy)
         if devices > here:
             assert self.network is not None
             nodes = devices // here
             time += 2 * (nodes - 1) * self._network_time(count / here / nodes)
             energy["network"] = 2 * (nodes - 1) / nodes * count / here * self.network.pj_per_byte
-        return Cost(time, energy)
+        return Cost(time, energy, levels)
 
     def _vector(self, fit: Overhead, count: Any) -> Any:
         return (fit.fixed_us + fit.us_per_byte * fit.reference_bandwidth_gb_s / self.gpu.bandwidth_gb_s * count) * 1e-6
 
-    def _energy(self, op: Operator) -> dict[str, Any]:
-        """Energy of an operator. Each byte passes DRAM and the second-level cache once. A GEMM counts as in the AttAcc
-        simulator. It re-reads the first-level cache per 16 x 16 tile of the output, and it moves three operands per MAC
-        through the registers."""
+    def _levels(self, op: Operator) -> dict[str, Any]:
+        """Energy of an operator by level. Each byte passes DRAM and the second-level cache once. A GEMM counts as in the
+        AttAcc simulator. It re-reads the first-level cache per 16 x 16 tile of the output, and it moves three operands
+        per MAC through the registers."""
+        if op.kind not in ("gemm", "attention"):
+            return self._passed(op.bytes, op.flops)
+        l1 = np.ceil(op.n / 16) * op.m * op.k + np.ceil(op.m / 16) * op.n * op.k + op.m * op.n
+        registers = 3 * op.m * op.n * op.k * op.count
+        return self._passed(op.bytes, op.flops) | {
+            "l1": l1 * op.count * op.dtype_bytes * self.energy.l1_pj_per_byte,
+            "registers": registers * self.energy.register_pj_per_byte}
+
+    def _passed(self, count: Any, flops: Any) -> dict[str, Any]:
+        """Energy of bytes that pass every level once, and of operations. Two operations make a multiply-accumulate."""
         e = self.energy
-        if op.kind in ("gemm", "attention"):
-            l1 = np.ceil(op.n / 16) * op.m * op.k + np.ceil(op.m / 16) * op.n * op.k + op.m * op.n
-            l1 = l1 * op.count * op.dtype_bytes
-            registers = 3 * op.m * op.n * op.k * op.count
-        else:
-            l1 = registers = op.bytes
-        return {
-            "gpu_dram": op.bytes * e.dram_pj_per_byte,
-            "gpu_caches": op.bytes * e.l2_pj_per_byte + l1 * e.l1_pj_per_byte,
-            "gpu_compute": op.flops / 2 * e.mac_pj + registers * e.register_pj_per_byte,
-        }
+        return {"memory": count * e.dram_pj_per_byte, "l2": count * e.l2_pj_per_byte, "l1": count * e.l1_pj_per_byte,
+                "arithmetic": flops / 2 * e.mac_pj, "registers": count * e.register_pj_per_byte}
+
+
+def _speed(op: Operator) -> int:
+    """Factor of the peak over the peak for 16-bit elements. Elements of a byte have twice the peak."""
+    return 2 if op.dtype_bytes == 1 else 1
+
+
+def _cost(time_s: Any, levels: dict[str, Any], compute_bound: Any = False) -> Cost:
+    energy: dict[str, Any] = {}
+    for level, pj in levels.items():
+        component = _COMPONENTS[level]
+        energy[component] = energy[component] + pj if component in energy else pj
+    return Cost(time_s, energy, levels, compute_bound)

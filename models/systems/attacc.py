@@ -1,0 +1,189 @@
+"""GPUs with AttAcc's units: attention beside the banks, on AttAcc's controllers.
+
+The units are in the GPUs' own HBM, or in ``stacks`` of an AttAcc device beside each GPU. Queries, keys and values then go
+over a link, and outputs come back. The energy of the units is a ratio to what they read, or that of their commands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...constraints.systems import AttAccSystemSpec
+from ..attacc.layer import AttentionLayer, shared_timer
+from ..llm import ModelShape
+from ..llm.operators import SOFTMAX_FLOPS
+from ..memory.pim_queue import QueueTiming
+from .description import Description
+from .gpu_serving import GridServed
+from .overlap import NearMemory
+from .platform import GpuPlatform, MicroBatch
+from .results import Cost, RecordSource
+from .system import GIB, Assumption, Details, StepCost
+
+__all__ = ["AttAccSystem", "LayerWork"]
+
+#: Commands by what they move: reads of banks, writes into buffers, moves between buffers.
+_MACS, _WRITES, _MOVES = ("MAC_AB", "MAC_SB", "MAC_PB"), ("WR_GB",), ("MV_SB", "MV_GB")
+
+#: Contexts at which layers are timed, at most. Between them values lie on straight lines.
+_SAMPLES = 16
+
+
+class LayerWork:
+    """An attention layer of one stack.
+
+    Attributes
+    ----------
+    values : array
+        Seconds, pJ by the memory file, and counts of reads, writes into buffers and moves between buffers.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.seconds, self.read_pj, self.reads, self.writes, self.moves = values
+
+
+class AttAccSystem(GpuPlatform):
+    """See the module."""
+
+    kind = "attacc"
+    schema = AttAccSystemSpec
+
+    def __init__(self, description: Description[AttAccSystemSpec]) -> None:
+        self.pim = spec = description.spec
+        super().__init__(description)
+        self.memory = description.memory(spec.memory, spec.power_limit)
+        # The file's memory: the one without a power limit knows of no quirks.
+        self.timer = shared_timer(description.memory(spec.memory), spec.quirks, spec.power_limit)
+        self.stacks_per_gpu = (spec.stacks or self.spec.memory).stacks_per_gpu
+        if spec.transfers is not None:
+            self.transfers = ("attention_send", "attention_receive")
+        if spec.softmax is not None:
+            self.hidden = ("attention_softmax",)
+
+    def units_bandwidth(self) -> NearMemory:
+        stated, stacks = self.pim.bandwidth, self.pim.stacks or self.spec.memory
+        assert stated is not None  # the schema sees to it
+        times = (stated.limited if self.pim.power_limit else stated.unlimited).at(self.pim.placement)
+        bytes_per_s = stated.stack_gb_s * 1e9 * stacks.stacks_per_gpu * times
+        return NearMemory(bytes_per_s, bytes_per_s / (self.spec.gpu.bandwidth_gb_s * 1e9))
+
+    @property
+    def kv_room_bytes(self) -> int | None:
+        stacks = self.pim.stacks
+        return None if stacks is None else \
+            int((stacks.stacks_per_gpu * stacks.stack_gib - stacks.reserved_gib_per_gpu) * GIB)
+
+    # Attention -------------------------------------------------------------------------------------------------------
+
+    def heads(self, model: ModelShape, batch: int) -> int:
+        """Heads on the busiest stack. Each query head of a request counts, with keys and values to itself."""
+        return -(-batch * (model.heads // self.tp) // self.stacks_per_gpu)
+
+    def timing(self, model: ModelShape, tokens: int, heads: int) -> QueueTiming:
+        """Cycles and commands of one layer of a stack."""
+        return self.timer.time(AttentionLayer(tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim,
+                                              quirks=self.pim.quirks, memory=self.memory))
+
+    def layer_work(self, model: ModelShape, tokens: int, heads: int) -> LayerWork:
+        """Work of one layer of a stack. With the simulator's quirks all heads are timed. Without, each pair of rounds
+        beyond two adds as much as the second pair added to the first."""
+
+        def timed(count: int) -> np.ndarray:
+            result = self.timing(model, tokens, count)
+            counts = [sum(result.commands.get(name, 0) for name in names) for names in (_MACS, _WRITES, _MOVES)]
+            return np.array([result.time_ns * 1e-9, result.energy_pj["total"], *counts], float)
+
+        pair = 2 * self.memory.channels
+        if heads <= 2 * pair or self.pim.quirks:
+            return LayerWork(timed(heads))
+        one, two = timed(pair), timed(2 * pair)
+        rounds, more = -(-heads // self.memory.channels) / 2 - 2, heads / pair - 2
+        return LayerWork(two + np.array([rounds, more, more, more, more]) * (two - one))
+
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        spec, heads = self.pim, self.heads(model, micro.size)
+        attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
+        values, where = np.unique(attended, return_inverse=True)
+        chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _SAMPLES)).round().astype(int))]
+        sampled = np.array([self.layer_work(model, int(tokens), heads).values for tokens in chosen])
+        work = LayerWork(np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended))
+                                   for column in sampled.T]))
+        own, others = model.heads // self.tp, max(model.kv_heads // self.tp, 1)
+        out: dict[str, Cost] = {}
+        if spec.transfers is not None:
+            out["attention_send"] = self._transfer(micro.size * model.columns(own + 2 * others) * model.dtype_bytes)
+        out["attention"] = Cost(work.seconds, *self._energy(model, micro, attended, work))
+        if spec.softmax is not None:
+            out["attention_softmax"] = self._softmax(model, micro, attended)
+        if spec.transfers is not None:
+            out["attention_receive"] = self._transfer(micro.size * model.columns(own) * model.dtype_bytes)
+        return out
+
+    def _transfer(self, count: float) -> Cost:
+        """Cost of a transfer between a GPU and its stacks. Each direction has half of the link's bandwidth."""
+        link = self.pim.transfers
+        assert link is not None
+        energy = {"links": count * link.pj_per_byte * self.tp}
+        return Cost(count / (link.both_ways_gb_s * 1e9 / 2), energy, energy)
+
+    def _energy(self, model: ModelShape, micro: MicroBatch, attended: np.ndarray, work: LayerWork
+                ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Energy of the units at all GPUs, by component and by level."""
+        stacks, constants = self.tp * self.stacks_per_gpu, self.pim.command_energy
+        if constants is None:
+            assert self.pim.energy is not None
+            read = work.read_pj * stacks
+            return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio}, {}
+        size, levels = self.memory.column_bytes, self.memory.levels
+        banks = self.memory.banks // {"bank": 1, "bank-group": levels["bank"],
+                                      "buffer": self.memory.banks // levels["pseudo_channel"]}[self.pim.placement]
+        cells = work.reads * size * banks * constants.cell_pj_per_byte.at(self.pim.placement) * stacks
+        inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
+        moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks
+        # The simulator counts the arithmetic of scores and forgets that of outputs.
+        products = 1 if self.pim.quirks else 2
+        macs = products * micro.size * (model.heads // self.tp) * attended * model.head_dim * constants.mac_pj * self.tp
+        return ({"pim_cell_reads": cells, "pim_buffers": moved, "pu_compute": macs},
+                {"memory": cells + moved, "arithmetic": macs})
+
+    def _softmax(self, model: ModelShape, micro: MicroBatch, attended: np.ndarray) -> Cost:
+        units, constants = self.pim.softmax, self.pim.command_energy
+        assert units is not None
+        elements = attended * float(micro.size * (model.heads // self.tp))
+        flops, count = SOFTMAX_FLOPS * elements, 2 * elements * model.dtype_bytes
+        speed = self.stacks_per_gpu * 1e9 * (2 if model.dtype_bytes == 1 else 1)
+        seconds = np.maximum(flops / (units.gflops_per_stack * speed), count / (units.gb_s_per_stack * 1e9 *
+                                                                               self.stacks_per_gpu))
+        if constants is None:
+            return Cost(seconds)
+        buffers = count * constants.softmax_pj_per_byte * self.tp
+        arithmetic = flops / 2 * constants.mac_pj * self.tp
+        return Cost(seconds, {"pim_buffers": buffers, "pu_compute": arithmetic},
+                    {"memory": buffers, "arithmetic": arithmetic})
+
+    def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
+        link = self.pim.transfers
+        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
+        return 0.0 if link is None else count / (link.both_ways_gb_s * 1e9 / 2)
+
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
+        return GridServed(self, model, records, refresh)
+
+    # Result ----------------------------------------------------------------------------------------------------------
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        notes = [] if model.group == 1 else [
+            f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so K and V are read "
+            f"{model.group} times"]
+        return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
+                                  "heads_per_stack": self.heads(model, cost.micro_batch)}, notes=notes)
+
+    def assumptions(self) -> dict[str, Assumption]:
+        cycles = "with the defects of its simulator" if self.pim.quirks else "without the defects of its simulator"
+        beside = "" if self.pipelining != "none" else " and do not overlap with GEMMs"
+        return super().assumptions() | {
+            "attention": Assumption(f"attention is AttAcc's on its controllers, {cycles}; heads are dealt out evenly to "
+                                    f"stacks{beside}", self.pim.placement, self.pim.source),
+            "kv_kept": Assumption("KV must fit HBM: nothing is offloaded" if self.pim.stacks is None else
+                                  "KV must fit AttAcc's stacks: nothing is offloaded", "all")}
