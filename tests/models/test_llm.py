@@ -35,6 +35,19 @@ def test_parameters_of_published_checkpoints(name, parameters):
     assert model.weight_bytes == 2 * parameters
 
 
+# Billions, as Table 1 of Narayanan et al. (SC 2021), the GPT-3 paper and the LLaMA paper print them.
+@pytest.mark.parametrize("name, billions", [("mt-76b", 76.1), ("mt-146b", 145.6), ("mt-310b", 310.1), ("mt-530b", 529.6),
+                                            ("mt-1008b", 1008.0), ("gpt-175b", 174.6), ("llama-65b", 65.3)])
+def test_parameters_of_published_tables(name, billions):
+    assert round(load_model(name).parameters / 1e9, 1) == billions
+
+
+def test_elements_of_a_byte(tmp_path):
+    """A card may say int8: half the bytes of everything."""
+    model = load_model(write(tmp_path, card(torch_dtype="int8")))
+    assert model.dtype_bytes == 1 and model.weight_bytes == model.parameters
+
+
 # 2 (K, V) x layers x key/value heads x head dimension x 2 bytes
 @pytest.mark.parametrize("name, kib", [("llama-3-70b", 320), ("opt-175b", 4608), ("llama-2-7b", 512),
                                        ("llama-3-8b", 128), ("opt-66b", 2304), ("qwen2.5-32b", 256)])
