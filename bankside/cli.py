@@ -642,6 +642,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
                         "(default: 1)")
     parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decode in steady state, with the memory full "
                         "of requests of a workload")
+    parser.add_argument("--reference", metavar="FILE", help="instead: dgx, dgx-attacc and dgx-cpu against a CSV file of "
+                        "results of the AttAcc simulator")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
@@ -657,6 +659,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
 def _eval(arguments: argparse.Namespace) -> int:
     names = {options.get("dest", flag[2:].replace("-", "_")): flag for flag, options in EVAL_LAYER.items()}
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    if arguments.reference is not None:
+        return _eval_reference(arguments, [names[name] for name in given])
     if arguments.layer:
         if arguments.model is not None:
             raise ConfigError("a layer has no --model: --tokens, --heads-per-stack and --head-dim give its shape")
@@ -699,6 +703,24 @@ def _eval(arguments: argparse.Namespace) -> int:
         from .text import evaluation_text, steady_text
 
         print(evaluation_text(result) if arguments.workload is None else steady_text(result))
+    return 0
+
+
+def _eval_reference(arguments: argparse.Namespace, others: list[str]) -> int:
+    """``others``: options of a layer that were given."""
+    from .attacc_reference import compare_reference, reference_text
+    from .evaluate import system_changes
+
+    words = ("model", "context", "batch", "output_tokens", "instances", "workload", "refresh", "split", "measure", "layer")
+    others += [f"--{name.replace('_', '-')}" for name in words if getattr(arguments, name) not in (None, False)]
+    if others:
+        raise ConfigError(f"{others[0]} goes without --reference, whose rows have their own conditions")
+    result = compare_reference(arguments.system, arguments.reference, system_changes(arguments.changes))
+    page(arguments, result)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(reference_text(result))
     return 0
 
 

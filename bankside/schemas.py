@@ -325,6 +325,39 @@ class EvalLayer(Envelope):
     energy_breakdown_pj: dict[str, float] | None
 
 
+class ReferenceRow(_Part):
+    line: int = _key("of the file")
+    system: str
+    gpu: str
+    pim: str
+    powerlimit: bool
+    ffopt: bool
+    pipeopt: bool
+    model: str
+    Lin: int
+    Lout: int
+    bs: int
+    dtype: str
+    cores: int = _key("GPUs")
+    results: dict[str, float] = _key("by column of the file")
+    reference: dict[str, float] = _key("values of the file")
+    relative_error: dict[str, float] = _key("of `results`, with its sign")
+
+
+class EvalReference(Envelope):
+    """``bankside eval SYSTEM --reference FILE``."""
+
+    system: str
+    reference: str
+    rows: list[ReferenceRow]
+    components: list[str] = _key("columns that are compared")
+    worst_relative_error: dict[str, float] = _key("by component, without its sign")
+    median_relative_error: dict[str, float]
+    cycle_rows: int = _key("rows with cycles")
+    exact_cycles: int = _key("rows whose cycles are equal")
+    not_compared: dict[str, int] = _key("rows by component whose value depends on what the simulator ran before")
+
+
 class Operator(_Part):
     operator: str
     where: str
@@ -639,7 +672,7 @@ class Bench(Envelope):
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
-    "eval": (Eval, EvalWorkload, EvalLayer), "compile": (Compile,), "serve": (Serve,),
+    "eval": (Eval, EvalWorkload, EvalLayer, EvalReference), "compile": (Compile,), "serve": (Serve,),
     "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,), "bench": (Bench,),
 }

@@ -52,6 +52,8 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "attention_query_write",
             "attention_kv_append",
             "attention_merge",
+            "attention_send",
+            "attention_receive",
             "kv_append",
             "kv_fetch",
             "migration_exposed",
@@ -86,9 +88,11 @@ ENERGY: tuple[tuple[str, str, str], ...] = (
 
 
 def evaluation(result: Result) -> Page:
-    """``bankside eval``: a decode step, the steady state of a workload, or an attention layer."""
+    """``bankside eval``: a decode step, the steady state of a workload, an attention layer, or a comparison."""
     if "layer" in result:
         return _layer(result)
+    if "reference" in result:
+        return _reference(result)
     if "breakdown_ms" not in result:
         return _steady(result)
     load = f"context {result['context']:,}, batch {result['batch']:,}"
@@ -177,6 +181,30 @@ def _layer(result: Result) -> Page:
             if parts
             else Part(""),
         ),
+    )
+
+
+def _reference(result: Result) -> Page:
+    worst = result["worst_relative_error"]
+    largest = max(worst, key=lambda column: float(worst[column]), default="")
+    lead = (
+        f"Cycles are exact in {result['exact_cycles']} of {result['cycle_rows']} rows that have them."
+        if result["cycle_rows"]
+        else "No row has cycles."
+    )
+    rows = [
+        (column, f"{100 * result['median_relative_error'][column]:.3g}", f"{100 * worst[column]:.3g}")
+        for column in result["components"]
+    ]
+    return Page(
+        f"{result['system']} against results of the AttAcc simulator",
+        lead,
+        (
+            Card("rows", f"{len(result['rows']):,}", "of the reference"),
+            Card("exact cycles", f"{result['exact_cycles']:,}", f"of {result['cycle_rows']:,} rows"),
+            Card("worst error", f"{100 * worst.get(largest, 0):.3g} %", largest),
+        ),
+        (Part("Errors by component", tables=(table(("component", "median (%)", "worst (%)"), rows),)),),
     )
 
 

@@ -278,6 +278,11 @@ def test_eval_keys_of_a_layer(capsys):
     compare("eval of a layer", output(capsys, "eval", "attacc", "--layer", "--tokens", "33", "--heads-per-stack", "2"))
 
 
+def test_eval_keys_against_a_reference(capsys):
+    reference = ROOT / "tests" / "models" / "data" / "attacc_reference.csv"
+    compare("eval against a reference", output(capsys, "eval", "dgx-attacc", "--reference", str(reference)))
+
+
 def test_eval_keys_of_a_system_without_units(capsys):
     result = output(capsys, "eval", "gpu-only", "--model", "llama-3-70b")
     compare("eval", result, absent=("area", "unit", "attention"))

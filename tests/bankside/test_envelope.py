@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,7 @@ def inputs(result, kind):
     return {one["name"]: one for one in result["inputs"] if one["kind"] == kind}
 
 
+REFERENCE = str(Path(__file__).resolve().parents[1] / "models" / "data" / "attacc_reference.csv")
 TRACE = "0x0 R\n0x40 R\n0x80 W\n"
 
 CHEAP = {
@@ -44,6 +46,7 @@ CHEAP = {
     "eval --split": ["eval", "lol-pim", "--model", "llama-2-7b", "--split", "auto"],
     "eval --workload": ["eval", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum"],
     "eval --layer": ["eval", "attacc", "--layer", "--tokens", "512", "--heads-per-stack", "8"],
+    "eval --reference": ["eval", "dgx-attacc", "--reference", REFERENCE],
     "compile": ["compile", "llama-2-7b", "--listing"],
     "serve": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8", "--slo", "100"],
     "serve --search": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8",

@@ -36,6 +36,7 @@ from bankside.models.papers.claims import load_paper
 from bankside.models.program.reader import read_program
 from bankside.models.serving.workloads import load_workload, read_requests
 from bankside.models.systems import load_system
+from bankside.models.systems.attacc_reference import read_reference
 from bankside.records import RecordFolder
 from bankside.selection import select
 from bankside.synthesis import liberty
@@ -67,6 +68,10 @@ ACCESSES = "LD 0x00001000\nST 4160\nLD 0x00ff0040\n"
 VECTORS = "3C00 4000 4200\n0001 8001 0000\nFBFF 7C00 7C00\n"
 
 
+#: A few rows of what `eval --reference` reads.
+_RUNS = Path(__file__).parents[1] / "models" / "data" / "attacc_reference.csv"
+REFERENCE = b"".join(_RUNS.read_bytes().splitlines(keepends=True)[:4])
+
 #: A record has the name that its contents give it.
 RECORD = pu_record()
 
@@ -93,6 +98,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "requests as a table": ("a.csv", VIDUR.encode(), read_requests),
     "vectors": ("a.txt", VECTORS.encode(), lambda path: read_vectors(path, [FORMATS["fp16"]] * 2, FORMATS["fp16"])),
     "liberty": ("a.lib", SMALL.encode(), liberty.read),
+    "reference": ("a.csv", REFERENCE, read_reference),
     "record": (f"{RECORD.name}.json", RECORD.model_dump_json().encode(), RecordFolder.read),
 }
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -124,12 +125,15 @@ def sound(text):
 
 # What commands write -----------------------------------------------------------------------------------------------------
 
+REFERENCE = str(Path(__file__).resolve().parents[1] / "models" / "data" / "attacc_reference.csv")
+
 PAGES = {
     "eval": (["eval", "pam", "--model", "llama-3-70b"], ["Tiers of memory", "Energy of a token", "Measurement records"]),
     "eval of units": (["eval", "pam-hbm-only", "--model", "llama-3-70b"], ["The processing unit"]),
     "eval --split": (["eval", "lol-pim", "--model", "llama-2-7b", "--split", "auto"], ["Splits that were tried"]),
     "eval --workload": (["eval", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum"], ["preempted"]),
     "eval --layer": (["eval", "attacc", "--layer", "--tokens", "512", "--heads-per-stack", "8"], ["Commands", "MAC_AB"]),
+    "eval --reference": (["eval", "dgx-attacc", "--reference", REFERENCE], ["Errors by component", "g_time (ms)"]),
     "serve": (["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8", "--slo", "100",
                "--search", "batch"], ["Requests in work", "Search", "time to first token"]),
     "time of a unit": (["time", "pam-pu", "--tokens", "64"], ["Commands", "tile tokens"]),
