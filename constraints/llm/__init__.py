@@ -5,9 +5,10 @@ OPT cards with the sizes of Table 1 of the OPT paper (Zhang et al., 2022). LongC
 condensed to reach 16K. Its file has the sizes of LLaMA-13B, whose layers and heads agree with LoL-PIM's Table 1. Its
 context is from the same table. The table also marks grouped queries; LLaMA-13B has none.
 
-The GPT and MT models have no cards. Files of GPT have the sizes of Table 2.1 of the GPT-3 paper (Brown et al., 2020), with
-5120 where it prints 5140 for 40 heads of 128. Files of MT have the sizes of Table 1 of Narayanan et al. (SC 2021), with its
-vocabulary of 51,200 and 2048 positions. LLaMA-65B has the sizes of Table 2 of the LLaMA paper (Touvron et al., 2023).
+The GPT and MT models have no cards. Files of GPT have the sizes of Table 2.1 of the GPT-3 paper (Brown et al., 2020). For
+40 heads of 128 the table prints 5140; the file has 5120. Files of MT have the sizes of Table 1 of Narayanan et al.
+(SC 2021), with its vocabulary of 51,200 and 2048 positions. LLaMA-65B has the sizes
+of Table 2 of the LLaMA paper (Touvron et al., 2023).
 """
 
 from __future__ import annotations

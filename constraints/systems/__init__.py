@@ -257,8 +257,8 @@ class Overlaps(Strict):
     """Operators of a decode step that run at the same time, on GPUs and on units beside memory."""
 
     pipelining: Literal["none", "transfers", "heads"] = Field(
-        default="none", description="transfers: those of a head go while the units attend for another; heads: so do its "
-                                    "projections on the GPU")
+        default="none", description="transfers: a head's transfers go while the units attend for another head; heads: "
+                                    "so do its projections on the GPU")
     feed_forward: bool = Field(default=False, description="the units take a share of the FFN, by their bandwidth")
     source: str
 
@@ -471,7 +471,7 @@ class AttAccSystemSpec(Strict):
     placement: Literal["bank", "bank-group", "buffer"]
     quirks: Literal["attacc-simulator"] | None = Field(
         default=None, description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone")
-    energy: PimEnergy | None = Field(default=None, description="over that of reads, which the memory states")
+    energy: PimEnergy | None = Field(default=None, description="over the energy of reads, which the memory states")
     command_energy: CommandEnergy | None = Field(default=None, description="instead: by what commands move")
     stacks: StackSpec | None = Field(default=None, description="beside the GPU's memory; without, that memory's own")
     transfers: UnitLink | None = Field(default=None, description="link to them; without, nothing is transferred")

@@ -1,7 +1,8 @@
 """GPUs with AttAcc's units: attention beside the banks, on AttAcc's controllers.
 
 The units are in the GPUs' own HBM, or in ``stacks`` of an AttAcc device beside each GPU. Queries, keys and values then go
-over a link, and outputs come back. The energy of the units is a ratio to what they read, or that of their commands.
+over a link, and outputs come back. The energy of the units is a ratio to the energy of
+their reads, or the energy of their commands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Systems against results of the AttAcc simulator, row by row and component by component.
 
 A row of such a file is a run: conditions in some columns, the simulator's results in others. The same run is composed here
-of the layers of the systems ``dgx``, ``dgx-attacc`` and ``dgx-cpu``. Results are of decoder layers alone, as are those of
-the simulator: ``s_`` columns of the prompts, in ms, ``g_`` columns of a decode step, in ms and nJ.
+of the layers of the systems ``dgx``, ``dgx-attacc`` and ``dgx-cpu``. Results are of decoder layers alone, as in the
+simulator. Columns ``s_`` are of the prompts, in ms. Columns ``g_`` are of a decode step, in ms and nJ.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Run:
     input_tokens, output_tokens, batch, gpus : :class:`int`
         ``output_tokens`` counts the one that the prompt gives.
     results : mapping of column to number
-        Those of :data:`COMPONENTS` that the row has.
+        The :data:`COMPONENTS` that the row has.
     """
 
     path: str
