@@ -12,9 +12,6 @@ from .sources import note_sources
 
 __all__ = ["compare_reference", "reference_text"]
 
-#: Systems that rows of a reference can name.
-SYSTEMS = ("dgx", "dgx-attacc", "dgx-cpu")
-
 #: What the simulator counts for units on the logic die depends on whether it ran the layer before: it is not compared.
 _OF_HISTORY = ("g_energy (nJ)", "g_dram_energy", "g_attn_mem_energy")
 
@@ -28,7 +25,7 @@ def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | 
     :exc:`ConfigError`
         For another system, a file of another layout, or what a system can't do.
     """
-    from bankside.models.systems.attacc_reference import COMPONENTS, CYCLES, compare, read_reference
+    from bankside.models.systems.attacc_reference import COMPONENTS, CYCLES, SYSTEMS, compare, read_reference
 
     if system not in SYSTEMS:
         raise ConfigError(f"--reference: {nearest('system', system, SYSTEMS)}")

@@ -69,8 +69,7 @@ class AttAccSystem(GpuPlatform):
         bytes_per_s = stated.stack_gb_s * 1e9 * stacks.stacks_per_gpu * times
         return NearMemory(bytes_per_s, bytes_per_s / (self.spec.gpu.bandwidth_gb_s * 1e9))
 
-    @property
-    def kv_room_bytes(self) -> int | None:
+    def kv_room(self, model: ModelShape) -> int | None:
         stacks = self.pim.stacks
         return None if stacks is None else \
             int((stacks.stacks_per_gpu * stacks.stack_gib - stacks.reserved_gib_per_gpu) * GIB)
@@ -165,8 +164,7 @@ class AttAccSystem(GpuPlatform):
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
         link = self.pim.transfers
-        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
-        return 0.0 if link is None else count / (link.both_ways_gb_s * 1e9 / 2)
+        return 0.0 if link is None else tokens * self.kv_token_bytes(model) / (link.both_ways_gb_s * 1e9 / 2)
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
         return GridServed(self, model, records, refresh)

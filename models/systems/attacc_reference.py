@@ -20,12 +20,13 @@ import numpy as np
 from ...constraints.document import read_text
 from ...constraints.errors import ConfigError, nearest
 from ..llm import ModelShape, Operator, layer_operators, simulated_models
+from ..llm.operators import SOFTMAX_FLOPS
 from .attacc import AttAccSystem
 from .platform import GpuPlatform, MicroBatch
 from .registry import load_system
 from .results import Cost
 
-__all__ = ["COMPONENTS", "CONDITIONS", "CYCLES", "Run", "compare", "read_reference"]
+__all__ = ["COMPONENTS", "CONDITIONS", "CYCLES", "SYSTEMS", "Run", "compare", "read_reference"]
 
 CYCLES = "pim_cycles"
 
@@ -49,7 +50,8 @@ _ENERGIES = ("g_energy (nJ)", "g_dram_energy", "g_l2_energy", "g_l1_energy", "g_
 #: Columns that are compared.
 COMPONENTS = (*_PIM, "s_flops", "g_flops", *_PROMPT, *_TIMES, *_ENERGIES)
 
-_SYSTEMS = ("dgx", "dgx-attacc", "dgx-cpu")
+#: Systems that a row can name.
+SYSTEMS = ("dgx", "dgx-attacc", "dgx-cpu")
 _BASES = {"A100a": "dgx", "H100": "dgx-h100"}
 _PLACEMENTS = {"bank": "bank", "bg": "bank-group", "buffer": "buffer"}
 _FORMATS: dict[str, Literal["float16", "int8"]] = {"W16A16": "float16", "W8A8": "int8"}
@@ -124,7 +126,7 @@ def _whole(least: int, most: int) -> Callable[[str, str], int]:
 
 #: Columns with conditions, and what reads them.
 CONDITIONS: dict[str, Callable[[str, str], Any]] = {
-    "system": _one_of(_SYSTEMS), "gpu": _one_of(tuple(_BASES)), "pim": _one_of({"": "", **_PLACEMENTS}),
+    "system": _one_of(SYSTEMS), "gpu": _one_of(tuple(_BASES)), "pim": _one_of({"": "", **_PLACEMENTS}),
     "powerlimit": _one_of(_FLAGS), "ffopt": _one_of(_FLAGS), "pipeopt": _one_of(_FLAGS),
     "model": lambda column, text: _one_of(tuple(simulated_models()))(column, text), "Lin": _whole(1, 1 << 20),
     "Lout": _whole(2, 1 << 12), "bs": _whole(1, 1 << 16), "dtype": _one_of(tuple(_FORMATS)), "cores": _whole(1, 1 << 10),
@@ -286,7 +288,7 @@ def _prompt(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float
     score = Operator("attention_score", "attention", tokens, tokens, model.head_dim, flops=products, **half)
     context = Operator("attention_context", "attention", tokens, model.head_dim, tokens, flops=products, **half)
     costs: list[tuple[str, Cost]] = []
-    flops = 2 * products + 5 * heads * run.batch * tokens * tokens
+    flops = 2 * products + SOFTMAX_FLOPS * heads * run.batch * tokens * tokens
     for op in layer_operators(model, run.batch * tokens, 1, system.tp):
         if op.kind != "attention":
             flops += op.flops

@@ -49,15 +49,6 @@ class OffloadSystem(GpuPlatform):
         keeps = self.offload.keeps
         return own + sum(others) if keeps == "part" else max(own, sum(others)) if keeps == "batch" else sum(others)
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        weights, layers = max(self.weight_bytes_per_device(model)), max(self.stages(model))
-        room = self.kv_room(model)
-        last = context + output_tokens - 1
-        available = weights + room if weights <= self.available_bytes_per_device else self.available_bytes_per_device
-        return Capacity(available, weights, self.kv_bytes_per_device(model, batch, last, layers),
-                        room // self.kv_bytes_per_device(model, 1, context, layers),
-                        room // self.kv_bytes_per_device(model, 1, last, layers))
-
     def knees(self, model: ModelShape) -> list[int]:
         size = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
         own, *others = self.kv_tiers(model)
@@ -98,8 +89,7 @@ class OffloadSystem(GpuPlatform):
         return out[1:]
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
-        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
-        return count / (self.offload.links.gpu_host_gb_s * 1e9)
+        return tokens * self.kv_token_bytes(model) / (self.offload.links.gpu_host_gb_s * 1e9)
 
     def fetch_seconds(self, fetched: list[np.ndarray]) -> np.ndarray:
         """Seconds to fetch these bytes from each tier. Tiers work side by side, and all bytes cross the link to the

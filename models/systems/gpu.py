@@ -56,8 +56,7 @@ class GpuCpuSystem(GpuPlatform):
         #: GPUs that share a processor.
         self.sharing = 1.0 if self.own.quirks else self.spec.gpu.count / host.sockets
 
-    @property
-    def kv_room_bytes(self) -> int:
+    def kv_room(self, model: ModelShape) -> int:
         return int(self.host.sockets * self.host.gib_per_socket * GIB // self.spec.gpu.count)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
@@ -71,8 +70,7 @@ class GpuCpuSystem(GpuPlatform):
         return Cost(count * self.sharing / (self.host.both_ways_gb_s * 1e9 / 2))
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
-        count = tokens * 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
-        return float(self._moved(count).time_s)
+        return float(self._moved(tokens * self.kv_token_bytes(model)).time_s)
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
         return GridServed(self, model, records, refresh)

@@ -35,6 +35,9 @@ PREFILL_ENERGY_AT = (16, 4096)
 #: Factors of batch and tokens between points at which systems with placement are asked for their energy.
 ENERGY_STEPS = (2.0, 2.0**0.5)
 
+#: Values of a table of attention times that are read at once.
+_TABLE_BLOCK = 1 << 20
+
 
 class GpuServed:
     """One instance of a system of GPUs alone.
@@ -112,10 +115,10 @@ class GpuServed:
             costs = GpuPlatform.attention(self.system, self.model, MicroBatch(micro, micro * self.pp), new)
             more = sum(np.broadcast_to(cost.time_s, new.shape) for cost in costs.values())
             known = self._attention_memo[micro] = np.concatenate((known, np.asarray(more, float)))
-        out = np.empty(steps)
-        for step in range(steps):
-            out[step] = known[contexts + step].mean()
-        return out
+        # Each request reads a window of the table, a block of steps at once.
+        block = max(_TABLE_BLOCK // len(contexts), 1)
+        return np.concatenate([known[contexts[:, None] + np.arange(first, min(first + block, steps))].mean(axis=0)
+                               for first in range(0, steps, block)])
 
     def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
         """Energy of ``steps`` decode steps together, by component. Contexts grow by one with each step."""

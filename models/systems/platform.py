@@ -125,15 +125,17 @@ class GpuPlatform(System):
         """
         raise ConfigError(f"{self.name}: overlaps.feed_forward needs units whose bandwidth the system's file states")
 
-    @property
-    def kv_room_bytes(self) -> int | None:
-        """Bytes of a device for keys and values where they are not beside the weights."""
+    def kv_room(self, model: ModelShape) -> int | None:
+        """Bytes of a device for KV of one batch, where KV is not beside the weights; None: the weights leave the room."""
         return None
+
+    def kv_token_bytes(self, model: ModelShape) -> int:
+        """Bytes of K and V of a token in one layer of a device."""
+        return 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes
 
     def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
         """Bytes that ``batch`` requests of ``tokens`` tokens occupy on the fullest device of a stage of ``layers``."""
-        heads = max(model.kv_heads // self.tp, 1)
-        return batch * int(model.attended(tokens)) * layers * 2 * heads * model.head_dim * model.dtype_bytes
+        return batch * int(model.attended(tokens)) * layers * self.kv_token_bytes(model)
 
     def assumptions(self) -> dict[str, Assumption]:
         gpu = self.spec.gpu
@@ -278,7 +280,7 @@ class GpuPlatform(System):
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         """Tokens of all requests together that fit, in whole blocks."""
-        block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room_bytes
+        block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room(model)
         rooms = [self.available_bytes_per_device - weight if apart is None else apart
                  for weight in self.weight_bytes_per_device(model)]
         room = [one * many // self.kv_bytes_per_device(model, many, block, layers)
@@ -323,14 +325,15 @@ class GpuPlatform(System):
         """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
         token."""
         stages, weights = self.stages(model), self.weight_bytes_per_device(model)
-        available, apart = self.available_bytes_per_device, self.kv_room_bytes
-        if apart is not None and max(weights) <= available:
-            available = max(weights) + apart
+        available, apart = self.available_bytes_per_device, self.kv_room(model)
+        if apart is not None:  # the stage with most weights and the one with most layers need not be the same
+            available = max(weights) + apart if max(weights) <= available else available
+            stages, weights = [max(stages)] * self.pp, [max(weights)] * self.pp
         last = context + output_tokens - 1
 
         def fits(number: int, tokens: int) -> bool:
-            return all((weight if apart is None else max(weights)) + self.kv_bytes_per_device(model, number, tokens, layers)
-                       <= available for weight, layers in zip(weights, stages, strict=True))
+            return all(weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
+                       for weight, layers in zip(weights, stages, strict=True))
 
         kv = [self.kv_bytes_per_device(model, batch, last, layers) for layers in stages]
         full = max(range(self.pp), key=lambda s: weights[s] + kv[s])
