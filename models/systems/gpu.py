@@ -63,7 +63,7 @@ class GpuCpuSystem(GpuPlatform):
         ops = [op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention"]
         own, others, size = model.heads // self.tp, max(model.kv_heads // self.tp, 1), model.dtype_bytes
         return {"attention_send": self._moved(micro.size * model.columns(own + 2 * others) * size),
-                **{name: Cost(cost.time_s * self.sharing) for name, cost in self.processor.per_head(*ops).items()},
+                **{name: Cost(cost.time_s * self.sharing) for name, cost in self.processor.attention(*ops, micro.size).items()},
                 "attention_receive": self._moved(micro.size * model.columns(own) * size)}
 
     def _moved(self, count: float) -> Cost:

@@ -261,6 +261,11 @@ class System(ABC):
         """Measurements on which figures rest, after :meth:`prepare`."""
         return []
 
+    @property
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Names of the records on which figures rest, with the tools that made each."""
+        return {record.name: dict(record.tools) for record in self.records}
+
     # Room ----------------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -343,8 +348,8 @@ class System(ABC):
             breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
             energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED), capacity=capacity,
             parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": cost.micro_batch}, area=details.area,
-            unit=details.unit, attention=details.attention, records=[record.name for record in self.records],
-            tools={record.name: dict(record.tools) for record in self.records}, notes=notes,
+            unit=details.unit, attention=details.attention, records=list(self.sources),
+            tools=self.sources, notes=notes,
             assumptions=[one.meaning for one in self.assumptions().values()],
             utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())))
 
