@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +18,41 @@ from bankside.constraints.errors import ConfigError, ToolMissing, nearest
 from bankside.constraints.kernels import FILES, OPERATORS, KernelFile
 from bankside.constraints.workspace import write_files
 
-__all__ = ["SOURCE", "import_kernels", "kernel_list"]
+#: Columns of a table by name.
+Table = dict[str, np.ndarray]
+
+__all__ = ["SOURCE", "import_kernels", "kernel_list", "kernels_text"]
 
 #: Package with the tables, and the version whose layout this module reads.
 SOURCE, VERSION = "aiconfigurator-core", "0.12"
 
-NOTICE = ("Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES. All rights reserved. Licensed under the Apache License, "
-          "Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Selected from the tables of the source, rounded to five "
-          "digits, in another layout.")
+NOTICE = ("Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES. All rights reserved. Licensed under the Apache "
+          "License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Selected from the tables of the source, "
+          "rounded to five digits, in another layout.")
 
 #: Degrees of tensor parallelism whose shapes an import keeps.
 SPLITS = (1, 2, 4, 8)
 
-def kernel_list() -> list[dict[str, Any]]:
-    """Each built-in set of kernel records: name, GPU, engine, and number of points by operator."""
+def kernel_list() -> dict[str, Any]:
+    """Result of ``bankside kernels --json``: the built-in kernel records."""
+    return {"schema": 1, "kernels": [_described(name) for name in FILES], "file": None}
+
+
+def _described(name_or_path: str) -> dict[str, Any]:
     from bankside.models.systems.kernels import load_kernels
 
-    out = []
-    for name in FILES:
-        file = load_kernels(name).file
-        points = {operator: int(sum(np.count_nonzero(~np.isnan(np.array(grid, float))) for _, grid in table.shapes()))
-                  for operator, table in file.tables.items()}
-        out.append({"name": name, "gpu": file.gpu, "engine": file.engine, "number_format": file.number_format,
-                    "points": points, "source": file.source})
-    return out
+    file = load_kernels(name_or_path).file
+    points = {operator: int(sum(np.count_nonzero(~np.isnan(np.array(grid, float))) for _, grid in table.shapes()))
+              for operator, table in file.tables.items()}
+    return {"name": name_or_path, "gpu": file.gpu, "engine": file.engine, "number_format": file.number_format,
+            "shapes": {operator: len(table.us) for operator, table in file.tables.items()}, "points": points,
+            "source": file.source}
+
+
+def kernels_text(result: Mapping[str, Any]) -> str:
+    """The records for a person, one line each."""
+    return "\n".join(f"{one['name']:<18} {one['gpu']}, {one['engine']}: {sum(one['points'].values()):,} times, from "
+                     f"{one['source']}" for one in result["kernels"])
 
 
 def import_kernels(origin: str, output: str, *, whole: bool = False,
@@ -55,7 +67,7 @@ def import_kernels(origin: str, output: str, *, whole: bool = False,
     :exc:`ConfigError`
         If the package has another version, no such tables, or tables of another layout.
     """
-    pandas, data, found = _package()
+    data, found = _package()
     gpu, engine, version = _origin(data, origin)
     bound = _bound(data.parent / f"{gpu}.yaml")
     wanted = None if whole else _wanted()
@@ -69,11 +81,11 @@ def import_kernels(origin: str, output: str, *, whole: bool = False,
         if at is None or not (at / f"{file}.parquet").is_file():
             raise ConfigError(f"{SOURCE} {found} has no table {file} for {gpu}/{engine}/{version}")
         progress(f"reading {at.relative_to(data)}/{file}.parquet")
-        frame = pandas.read_parquet(at / f"{file}.parquet")
-        missing = {"latency", "device", "kernel_source", *_COLUMNS[operator]} - set(frame.columns)
+        frame = _columns(at / f"{file}.parquet")
+        missing = {"latency", "device", "kernel_source", *_COLUMNS[operator]} - set(frame)
         if missing:
             raise ConfigError(f"{at / file}.parquet: no column {', '.join(sorted(missing))}; this is another layout")
-        names |= set(frame["device"])
+        names |= set(frame["device"].tolist())
         tables[operator] = _table(operator, frame, wanted, f"{at.relative_to(data)}/{file}.parquet")
     document = {"schema": 1, "gpu": " / ".join(sorted(names)), "engine": f"{engine} {version}",
                 "number_format": "bfloat16", **bound, "source": f"{SOURCE} {found} (PyPI)", "notice": NOTICE,
@@ -81,8 +93,7 @@ def import_kernels(origin: str, output: str, *, whole: bool = False,
     KernelFile.model_validate(document)
     path = Path(output)
     write_files(path.parent, {path.name: _text(document)})
-    return {"schema": 1, "file": output, "gpu": document["gpu"], "engine": document["engine"],
-            "shapes": {operator: len(table["us"]) for operator, table in tables.items()}}
+    return {"schema": 1, "kernels": [_described(str(path.absolute()))], "file": output}
 
 
 #: Folder and file of each operator's table, and its columns for the shape and the axes.
@@ -97,18 +108,24 @@ _FORMATS = {"gemm_dtype": ("bfloat16", "float16"), "attn_dtype": ("bfloat16", "f
             "beam_width": (1,), "window_size": (0,)}
 
 
-def _package() -> tuple[Any, Path, str]:
-    """Pandas, the folder of tables, and the version of the package."""
+def _package() -> tuple[Path, str]:
+    """The folder of tables, and the version of the package."""
     try:
         found = importlib.metadata.version(SOURCE)
-        import pandas
-    except (importlib.metadata.PackageNotFoundError, ImportError):
+    except importlib.metadata.PackageNotFoundError:
         raise ToolMissing(f"{SOURCE} {VERSION} is not installed; `pip install 'bankside[gpu]'` installs it") from None
     if not found.startswith(f"{VERSION}."):
         raise ConfigError(f"{SOURCE} {found}: the import reads version {VERSION}; `pip install '{SOURCE}=={VERSION}.*'`")
     files = importlib.metadata.files(SOURCE) or []
     first = next(path for path in files if path.as_posix().endswith("systems/h100_sxm.yaml"))
-    return pandas, Path(str(first.locate())).parent / "data", found
+    return Path(str(first.locate())).parent / "data", found
+
+
+def _columns(path: Path) -> Table:
+    """Columns of a Parquet file."""
+    from pyarrow.parquet import read_table
+
+    return {name: np.array(values) for name, values in read_table(path).to_pydict().items()}
 
 
 def _origin(data: Path, origin: str) -> tuple[str, str, str]:
@@ -118,7 +135,8 @@ def _origin(data: Path, origin: str) -> tuple[str, str, str]:
         raise ConfigError(f"--from {origin}: {nearest('GPU', gpu, gpus)}")
     engines = sorted(path.name for path in (data / gpu / "gemm").iterdir())
     if len(rest) not in (1, 2) or rest[0] not in engines:
-        raise ConfigError(f"--from {origin}: must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of {gpu}: {', '.join(engines)}")
+        raise ConfigError(f"--from {origin}: must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of {gpu}: "
+                          + ", ".join(engines))
     folder = data / gpu / "gemm" / rest[0]
     at = _newest(folder, rest[1] if len(rest) == 2 else None)
     if at is None:
@@ -127,13 +145,13 @@ def _origin(data: Path, origin: str) -> tuple[str, str, str]:
 
 
 def _newest(folder: Path, version: str | None) -> Path | None:
-    """The folder of ``version``, or the newest version that has no suffix."""
+    """The folder of ``version``, or of the version with the highest numbers."""
     if not folder.is_dir():
         return None
     if version is not None:
         return folder / version if (folder / version).is_dir() else None
     numbered = [path for path in folder.iterdir() if any(path.glob("*_perf.parquet"))]
-    return max(numbered, key=lambda path: [int(part) if part.isdigit() else -1 for part in path.name.split(".")], default=None)
+    return max(numbered, default=None, key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])
 
 
 def _bound(path: Path) -> dict[str, float]:
@@ -155,7 +173,8 @@ def _wanted() -> dict[str, set[tuple[int, ...]]]:
         model = load_model(name)
         for tensor in SPLITS:
             try:
-                ops = [*layer_operators(model, 1, 1, tensor), *embedding_operators(model, 1), *head_operators(model, 1, tensor)]
+                ops = [*layer_operators(model, 1, 1, tensor), *embedding_operators(model, 1),
+                       *head_operators(model, 1, tensor)]
             except ConfigError:
                 continue
             matrices |= {(int(op.n * op.merged), int(op.k)) for op in ops if op.kind == "gemm"}
@@ -163,34 +182,34 @@ def _wanted() -> dict[str, set[tuple[int, ...]]]:
     return {"gemm": matrices, "attention_decode": heads, "attention_prefill": heads}
 
 
-def _table(operator: str, frame: Any, wanted: dict[str, set[tuple[int, ...]]] | None, source: str) -> dict[str, Any]:
+def _table(operator: str, frame: Table, wanted: dict[str, set[tuple[int, ...]]] | None, source: str) -> dict[str, Any]:
     """The table of one operator."""
+    keep = np.ones(len(frame["latency"]), bool)
     for column, values in _FORMATS.items():
         if column in frame:
-            frame = frame[frame[column].isin(values)]
+            keep &= np.isin(frame[column], values)
     if operator == "all_reduce":  # decoding runs inside a CUDA graph
-        graph = frame["kernel_source"].str.endswith("_graph")
-        frame = frame[graph] if graph.any() else frame
-    columns = list(_COLUMNS[operator])
-    if frame.empty:
+        graph = np.char.endswith(frame["kernel_source"].astype(str), "_graph")
+        keep &= graph | ~graph.any()
+    if not keep.any():
         raise ConfigError(f"{source}: no 16-bit times")
-    if operator == "attention_decode":  # the source counts the cached tokens, and the new ones apart
-        frame = frame.assign(step=frame["step"] + frame["isl"])
+    frame = {name: values[keep] for name, values in frame.items()}
+    columns = _COLUMNS[operator]
     shape, axes = columns[:len(OPERATORS[operator].shape)], columns[len(OPERATORS[operator].shape):]
-    # A shape may have several kernels; the source takes the first.
-    frame = frame.drop_duplicates(columns)
-    every = {tuple(map(int, key if isinstance(key, tuple) else (key,))): part for key, part in frame.groupby(shape)}
-    kept = _selected(operator, list(every), wanted)
-    points = [sorted({int(value) for key in kept for value in every[key][axis]}) for axis in axes]
-    grids = {}
-    for key in sorted(kept):
-        grid = np.full([len(each) for each in points], np.nan)
-        part = every[key]
-        places = tuple(np.searchsorted(each, part[axis]) for each, axis in zip(points, axes, strict=True))
-        grid[places] = part["latency"] * 1e3
-        grids[" x ".join(map(str, key))] = _plain(grid)
-    return {"source": source, "kernel": " / ".join(sorted(set(frame["kernel_source"]))),
-            "axes": dict(zip(OPERATORS[operator].axes, points, strict=True)), "us": grids}
+    points = {name: frame[name].astype(np.int64) for name in columns}
+    if operator == "attention_decode":  # the source counts the cached tokens, and the new ones apart
+        points["step"] = points["step"] + frame["isl"].astype(np.int64)
+    shapes = list(zip(*(points[name].tolist() for name in shape), strict=True))
+    kept = set(_selected(operator, sorted(set(shapes)), wanted))
+    chosen = np.array([each in kept for each in shapes])
+    grid_points = [sorted(set(points[name][chosen].tolist())) for name in axes]
+    grids = {each: np.full([len(one) for one in grid_points], np.nan) for each in sorted(kept)}
+    for place in np.flatnonzero(chosen)[::-1]:  # a point may have several kernels; the source takes the first
+        at = tuple(int(np.searchsorted(one, points[name][place])) for one, name in zip(grid_points, axes, strict=True))
+        grids[shapes[place]][at] = frame["latency"][place] * 1e3
+    return {"source": source, "kernel": " / ".join(sorted(set(frame["kernel_source"].tolist()))),
+            "axes": dict(zip(OPERATORS[operator].axes, grid_points, strict=True)),
+            "us": {" x ".join(map(str, each)): _plain(grid) for each, grid in grids.items()}}
 
 
 def _selected(operator: str, shapes: list[tuple[int, ...]], wanted: dict[str, set[tuple[int, ...]]] | None
@@ -203,7 +222,8 @@ def _selected(operator: str, shapes: list[tuple[int, ...]], wanted: dict[str, se
     if operator != "gemm":
         return [shape for shape in shapes if shape in wanted[operator]]
     matrices = np.array(shapes)
-    inside = [each for each in wanted[operator] if (matrices.min(axis=0) <= each).all() and (each <= matrices.max(axis=0)).all()]
+    least, most = matrices.min(axis=0), matrices.max(axis=0)
+    inside = [each for each in wanted[operator] if (least <= each).all() and (each <= most).all()]
     return sorted({shapes[place] for n, k in inside for place in neighbours(matrices, n, k)[0]})
 
 

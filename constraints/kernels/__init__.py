@@ -50,8 +50,8 @@ class KernelTable(Strict):
     source: str = Field(description="file of the source that the times are from")
     kernel: str = Field(description="kernel as the source names it")
     axes: dict[str, list[int]] = Field(description="ascending points of each axis")
-    us: dict[str, list[Any]] = Field(description="microseconds on the grid of the axes for each shape, as in '8192 x 1024'; "
-                                                 "null where nothing was measured")
+    us: dict[str, list[Any]] = Field(description="microseconds on the grid of the axes for each shape, as in "
+                                                 "'8192 x 1024'; null where nothing was measured")
 
     def shapes(self) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
         """Each shape and its grid."""
@@ -66,7 +66,7 @@ class KernelFile(Strict):
     gpu: str = Field(description="GPU as the source names it")
     engine: str = Field(description="serving engine whose kernels ran, and its version")
     number_format: Literal["bfloat16"] = Field(description="format of all operands")
-    peak_tflops: float = Field(gt=0, strict=False, description="peak of the bound by which shapes of GEMMs are interpolated")
+    peak_tflops: float = Field(gt=0, strict=False, description="peak of the bound that interpolates shapes of GEMMs")
     bandwidth_gb_s: float = Field(gt=0, strict=False, description="memory bandwidth of that bound")
     source: str
     notice: str = Field(description="copyright and licence of the source")

@@ -103,8 +103,8 @@ class GpuSpec(Strict):
                 if value is not None:
                     raise ValueError(f"{key} {value}: the rule measured has its own; leave it out")
         if (self.tiled or self.per_head) and self.tiles is None:
-            raise ValueError(f"{'tiled products' if self.tiled else 'attention per head'} (rule {self.rule}) need the group "
-                             "'tiles'")
+            what = "tiled products need" if self.tiled else "attention per head needs"
+            raise ValueError(f"{what} the group 'tiles' (rule {self.rule})")
         return self
 
     @property

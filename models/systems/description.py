@@ -81,8 +81,17 @@ class Description(Generic[Spec]):
         return path if path.is_absolute() else Path(self.where).parent / path
 
     def kernels(self, name: str) -> Kernels:
-        """Built-in kernel records, or those of a file."""
-        return load_kernels(str(self.path(name)) if "/" in name or name.endswith(".json") else name)
+        """Built-in kernel records, or those of a file.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If there are none of that name, or the file is wrong.
+        """
+        try:
+            return load_kernels(str(self.path(name)) if "/" in name or name.endswith(".json") else name)
+        except ConfigError as error:
+            raise ConfigError(f"{self.where}: gpu.kernels: {error}") from None
 
     def memory(self, name: str, power_limit: bool = True) -> Memory:
         """A built-in memory, or a memory from a file. The same file gives the same object, so timings are looked up

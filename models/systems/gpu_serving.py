@@ -257,7 +257,8 @@ class GpuServed:
         """Seconds of causal attention of one layer."""
         model, tp = self.model, self.system.tp
         return self.system.roofline.prompt_attention(
-            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past, self.kv_window)
+            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
+            self.kv_window)
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of an iteration that decodes and prefills. Linear layers take the decoding requests and the pieces of

@@ -52,9 +52,11 @@ class Kernels:
 
     def __init__(self, name: str, file: KernelFile) -> None:
         self.name, self.file = name, file
-        self._axes = {operator: [np.array(points) for points in table.axes.values()] for operator, table in file.tables.items()}
-        self._times = {operator: {shape: np.array(grid, float) * 1e-6 for shape, grid in table.shapes()}
-                       for operator, table in file.tables.items()}
+        self._axes: dict[str, list[np.ndarray]] = {
+            operator: [np.array(points) for points in table.axes.values()] for operator, table in file.tables.items()}
+        self._times: dict[str, dict[tuple[int, ...], np.ndarray]] = {
+            operator: {shape: np.array(grid, float) * 1e-6 for shape, grid in table.shapes()}
+            for operator, table in file.tables.items()}
         if "gemm" in self._times:
             self._matrices = np.array(list(self._times["gemm"]))
             self._rows = np.array(list(self._times["gemm"].values()))
@@ -65,6 +67,12 @@ class Kernels:
         """Rows of the largest measured matrix products."""
         self._table("gemm")
         return int(self._axes["gemm"][0][-1])
+
+    @property
+    def shortest_context(self) -> int:
+        """Smallest context of decoding with measured times."""
+        self._table("attention_decode")
+        return int(self._axes["attention_decode"][1][0])
 
     def longest_context(self, heads: int, kv_heads: int, head_dim: int, batch: int) -> int:
         """Largest context of ``batch`` requests with a measured time; 0 if there is none."""
@@ -78,8 +86,12 @@ class Kernels:
         return int(contexts[first - 1]) if first else 0
 
     def gemm(self, m: int, n: int, k: int) -> float:
-        """Time of a product of ``m x k`` by ``k x n``. Rows beyond the largest measured number run in several calls."""
+        """Time of a product of ``m x k`` by ``k x n``. Rows beyond the largest measured number run in several calls, and
+        columns beyond it in equal parts."""
         self._table("gemm")
+        parts = -(-n // int(self._matrices[:, 0].max()))
+        if parts > 1:
+            return parts * self.gemm(m, -(-n // parts), k)
         largest = self.largest_rows
         if m > largest:
             calls, rest = divmod(m, largest)

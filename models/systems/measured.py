@@ -2,8 +2,9 @@
 
 Energy, norms, activations, lookups and transfers between stages are as in
 :class:`bankside.models.systems.roofline.Roofline`: the source has no kernel times of them. Gate and up matrix are one
-product, as serving engines run them. Prompts of unequal length, or of which a part is done, take the mean over the
-prompts: a kernel for as many prompts of the same length, less its time for the part that is done.
+product, as serving engines run them. A context shorter than all measured ones takes the time of the shortest. Prompts of
+unequal length, or of which a part is done, take the mean over the prompts: a kernel for as many prompts of the same
+length, less its time for the part that is done.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class MeasuredGpu(Roofline):
 
     def attention(self, score: Operator, context: Operator, batch: int) -> dict[str, Cost]:
         self._check_format(score.dtype_bytes)
-        contexts = np.asarray(score.n, np.int64)
+        contexts = np.maximum(score.n, self.kernels.shortest_context).astype(np.int64)
         return {"attention": self.fused(score, context).lasting(
             self.kernels.decode_attention(batch, contexts, *_heads(score, batch)))}
 

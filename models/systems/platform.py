@@ -125,6 +125,10 @@ class GpuPlatform(System):
         return {f"kernels {kernels.name}": {"gpu": kernels.file.gpu, "engine": kernels.file.engine,
                                             "source": kernels.file.source}} | super().sources
 
+    @property
+    def gpu_rule(self) -> str | None:
+        return self.spec.gpu.rule
+
     def longest_attention(self, model: ModelShape, batch: int) -> int:
         """Largest context for which the GPUs have a time of attention of ``batch`` requests."""
         score = next(op for op in layer_operators(model, batch, 1, self.tp) if op.kind == "attention")

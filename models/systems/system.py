@@ -319,6 +319,11 @@ class System(ABC):
         """Operations of decoding over the peak of the devices, for kinds of system that have this figure."""
         return None
 
+    @property
+    def gpu_rule(self) -> str | None:
+        """Rule by which GPUs take their times; None for a system without GPUs."""
+        return None
+
     def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,
                  records: RecordSource, refresh: bool = False) -> Evaluation:
         """See :func:`bankside.models.systems.evaluate`."""
@@ -351,7 +356,8 @@ class System(ABC):
             unit=details.unit, attention=details.attention, records=list(self.sources),
             tools=self.sources, notes=notes,
             assumptions=[one.meaning for one in self.assumptions().values()],
-            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())))
+            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
+            gpu_rule=self.gpu_rule)
 
 
 def largest(fits: Callable[[int], bool]) -> int:

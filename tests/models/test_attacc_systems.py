@@ -51,7 +51,7 @@ def test_every_component_of_the_simulator():
 
 def test_the_default_rule_differs():
     """Without tiles and waves, projections are up to a half too fast; what is no product stays exact."""
-    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.rule": "least-traffic"})["worst_relative_error"]
+    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.gemm": "least-traffic"})["worst_relative_error"]
     assert 0.3 < worst["g_qkv_time"] < 0.6 and worst["g_ff_time"] > 0.1
     assert all(worst[column] < 1e-12 for column in ("pim_cycles", "g_matmul", "g2g_comm", "g_act", "g_lnorm"))
 
@@ -323,14 +323,23 @@ def test_a_processor_of_the_host_is_shared_without_quirks():
 
 
 @pytest.mark.parametrize("system, old, new, message", [
-    ("dgx", "  rule: tiled", "  rule: tilde",
-     r":12: gpu\.rule: input should be 'least-traffic' or 'tiled', not 'tilde'$"),
-    ("dgx", "  attention: per-head", "  attention: all",
-     r":13: gpu\.attention: input should be 'fused' or 'per-head', not"),
-    ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":14: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
-    ("dgx", "    sizes: [8,", "    sizes: [0,", r":14: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
-    ("gpu-only", "  compute_utilisation", "  rule: tiled\n  compute_utilisation",
-     r":3: gpu: rule tiled needs the group 'tiles'$"),
+    ("dgx", "  rule: attacc-simulator", "  rule: tiled",
+     r":12: gpu\.rule: input should be 'measured', 'roofline' or 'attacc-simulator', not 'tiled'$"),
+    ("dgx", "  rule: attacc-simulator", "  attention: all",
+     r":12: gpu\.attention: input should be 'fused' or 'per-head', not"),
+    ("dgx", "  rule: attacc-simulator", "  gemm: tilde",
+     r":12: gpu\.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'$"),
+    ("dgx", "  rule: attacc-simulator", "  rule: measured", r":3: gpu: rule measured needs the key 'kernels'$"),
+    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm-vllm\n  rule: measured\n  gemm: tiled",
+     r":3: gpu: gemm tiled: the rule measured has its own; leave it out$"),
+    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm\n  rule: measured",
+     r"unknown kernel records 'h100-sxm'; did you mean 'h100-sxm-"),
+    ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":13: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
+    ("dgx", "    sizes: [8,", "    sizes: [0,", r":13: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
+    ("gpu-hbm", "  compute_utilisation", "  rule: attacc-simulator\n  compute_utilisation",
+     r":3: gpu: tiled products need the group 'tiles' \(rule attacc-simulator\)$"),
+    ("gpu-hbm", "  compute_utilisation", "  attention: per-head\n  compute_utilisation",
+     r":3: gpu: attention per head needs the group 'tiles' \(rule roofline\)$"),
     ("dgx-attacc", "  pipelining: heads", "  pipelining: head",
      r": overlaps\.pipelining: input should be 'none', 'transfers' or "),
     ("dgx-attacc", "command_energy:", "comand_energy:", r": unknown key 'comand_energy'; did you mean 'command_energy'"),
@@ -404,7 +413,7 @@ def test_a_wrong_reference_is_one_line(tmp_path, text, message, capsys):
     (["dgx", "--model", "llama-7b"], "--model goes without --reference"),
     (["dgx", "--tokens", "5"], "--tokens goes without --reference"),
     (["dgx", "--refresh"], "--refresh goes without --reference"),
-    (["dgx", "--set", "gpu.rule=tilde"], "gpu.rule: input should be 'least-traffic' or 'tiled', not 'tilde'"),
+    (["dgx", "--set", "gpu.gemm=tilde"], "gpu.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'"),
 ])
 def test_what_goes_without_a_reference(words, message, capsys):
     assert cli.main(["eval", *words, "--reference", str(REFERENCE)]) == 2
