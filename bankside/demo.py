@@ -27,7 +27,7 @@ MODEL, CONTEXT, BATCH, TOKENS = "llama-3-70b", 4096, 16, 512
 SYSTEMS = ("gpu-only", "pam-hbm-only")
 STAGES = 6
 
-#: Rules of the GPUs. The charts are of the first; the second is a bound, and the third another simulator's.
+#: Rules of the GPUs. The charts are of the first.
 RULES = ("measured", "roofline", "attacc-simulator")
 
 #: Two models of about the same size, with 8 queries per KV head and with one, and contexts from short to long.
@@ -111,8 +111,8 @@ def _evaluate(system: str, model: str, context: int, batch: int, rule: str) -> d
 
 
 def _crossover() -> dict[str, Any]:
-    """Time of a token with units and without, for both models and with measured GPUs and their bound, at all contexts at
-    which the batch fits."""
+    """Time of a token with units and without, at all contexts at which the batch fits. Each model has a series with
+    measured GPUs and one with their roofline."""
     from bankside.constraints.errors import ConfigError
     from bankside.models.llm import load_model
 

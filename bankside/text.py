@@ -211,7 +211,7 @@ def steady_text(r: dict[str, Any]) -> str:
 
 
 #: Rules of GPUs in words.
-RULES = {"measured": "measured", "roofline": "roofline, a bound", "attacc-simulator": "as AttAcc simulates"}
+RULES = {"measured": "measured", "roofline": "roofline", "attacc-simulator": "as in AttAcc"}
 
 
 def summary_table(data: Mapping[str, Any]) -> FittingTable:
@@ -231,7 +231,7 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
 
     for group in data.get("by_rule") or [evaluations]:
         rule = group[0].get("gpu_rule")
-        row("time per output token" + (f", GPU {RULES[rule]}" if rule else ""), lambda e: f"{e['tpot_ms']:.3f} ms", group)
+        row(f"TPOT, GPU {RULES[rule]}" if rule else "time per output token", lambda e: f"{e['tpot_ms']:.3f} ms", group)
         row("  attention", lambda e: f"{sum(grouped_ms(e)[:2]):.3f} ms", group)
         row("  everything else", lambda e: f"{sum(grouped_ms(e)[2:]):.3f} ms", group)
         row("  throughput", lambda e: f"{e['throughput_tok_s']:.1f} tokens/s", group)

@@ -149,8 +149,8 @@ def _rules(by_rule: Sequence[Sequence[Result]]) -> Part:
     return Part(
         "The GPU by three rules",
         text="The first rule takes GEMMs, attention and all-reduces from measured kernel times; all charts are of it. "
-        "The second is a roofline, a lower bound of a kernel. The third is the rule of the AttAcc simulator. Time of the "
-        "host between kernels is in none of them.",
+        "The second is a roofline: a lower bound of GEMMs and attention, and a fit for all-reduces. The third is the "
+        "rule of the AttAcc simulator. Time of the host between kernels is in none of them.",
         tables=(table(("rule", "system", "ms per token", "attention (ms)", "all-reduce (ms)", "records"), rows),),
     )
 

@@ -1,7 +1,7 @@
 """Kernel records: measured times of operators on GPUs, as files.
 
-A file holds times of one GPU with one serving engine. It has a table for each operator. A table lists measured points:
-a *shape* that has to agree or is interpolated by a rule, and a grid of *axes* along which times are interpolated.
+A file holds times of one GPU with one serving engine. It has a table for each operator. A table has a grid of times for
+each measured *shape*. Times are interpolated along the *axes* of the grid.
 
 The files here were made with ``bankside kernels --from`` out of NVIDIA's ``aiconfigurator-core`` 0.12 (Apache-2.0), which
 holds collected kernel times. They keep the points that the built-in language models need on one, two, four or eight GPUs.

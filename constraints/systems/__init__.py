@@ -79,15 +79,15 @@ class GpuSpec(Strict):
     norm: Overhead
     activation: Overhead
     rule: Literal["measured", "roofline", "attacc-simulator"] = Field(
-        default="roofline", description="times of operators: measured, those of `kernels`; roofline, a lower bound; "
+        default="roofline", description="times of operators: measured, as in `kernels`; roofline, peak and bandwidth; "
                                         "attacc-simulator, tiles, waves and one processor for each head")
     kernels: str | None = Field(default=None, description="kernel records for the rule measured, by name or path")
     gemm: Literal["least-traffic", "tiled"] | None = Field(
         default=None, description="other matrix products than the rule's: least-traffic, each operand moved once and all "
                                   "processors at work; tiled, the best tiles of `tiles` and their waves")
     attention: Literal["fused", "per-head"] | None = Field(
-        default=None, description="other attention than the rule's: fused, one kernel for scores, softmax and output; "
-                                  "per-head, one each, and each key/value head of a request on one processor")
+        default=None, description="other attention than the rule's: fused, one kernel; per-head, three kernels, and "
+                                  "each key/value head of a request on one processor")
     tiles: TileSpec | None = Field(default=None, description="for tiled products and attention per head")
     quirks: Literal["attacc-simulator"] | None = Field(
         default=None, description="attacc-simulator: as there, registers of attention are counted for one "

@@ -81,7 +81,7 @@ class Description(Generic[Spec]):
         return path if path.is_absolute() else Path(self.where).parent / path
 
     def kernels(self, name: str) -> Kernels:
-        """Built-in kernel records, or those of a file.
+        """Kernel records that are built in, or of a file.
 
         Raises
         ------

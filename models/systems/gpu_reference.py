@@ -4,8 +4,9 @@ A run makes tokens for a batch of requests with the same prompt. Its kernel time
 further token, without anything between kernels. The rest of the measured time is host time: scheduling, sampling, launches
 that no graph holds, and memory that is not available to kernels.
 
-A file of runs is YAML. Its key ``cent_gpu_measured`` has runs of vLLM on A100-80GB that CENT's authors published, as
-``latency_s_batch1`` (model: seconds and GPUs) and ``llama2_70b_batch_latency_s`` (batch: seconds, on four GPUs).
+A file of runs is YAML. Its key ``cent_gpu_measured`` has runs of vLLM on A100-80GB that CENT's authors published. Under
+``latency_s_batch1`` each model has seconds and GPUs. Under ``llama2_70b_batch_latency_s`` each batch has seconds, on four
+GPUs.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def _model(name: str) -> str:
 
 def compare_runs(system: GpuSystem, runs: list[Run], records: RecordSource,
                  progress: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
-    """A row for each run: measured seconds, and for each rule the seconds of its kernels, their share of the measured time
-    and the milliseconds of host time a step. A run that a rule has no time for says why."""
+    """A row for each run. For each rule it has the seconds of the kernels, their share of the measured time, and the
+    milliseconds of host time a step. A run that a rule has no time for says why."""
     rows = []
     for run in runs:
         progress(f"{run.model}, {run.gpus} GPUs, batch {run.batch}")

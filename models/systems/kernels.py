@@ -1,11 +1,10 @@
 """Measured times of a GPU's operators, interpolated between the measured points.
 
-Along the axes of a table times are straight lines between measured points: over the rows of a matrix product, the
-requests and tokens of attention, the elements of an all-reduce. Shapes of attention and numbers of GPUs must have been
-measured. A matrix of a shape in between takes its share of the bound from the four nearest measured matrices, in the
-logarithms of ``n`` and ``k``, weighted with the inverse square of the distance. This is the rule of the source
-(``aiconfigurator-core``, whose compiled engine was asked at points in between). Beyond the measured points nothing is
-extrapolated.
+Along the axes of a table, times are straight lines between measured points. Shapes of attention and numbers of GPUs must
+have been measured. A matrix between measured ones takes its share of a bound from the four nearest measured matrices. Their
+distances are of the logarithms of ``n`` and ``k``; the weights are the inverse squares. This is the rule of the source,
+``aiconfigurator-core``: its compiled engine was asked at points in between. Work beyond the largest measured number of
+rows, columns or requests runs in several calls. Nothing else is extrapolated.
 """
 
 from __future__ import annotations
@@ -74,16 +73,10 @@ class Kernels:
         self._table("attention_decode")
         return int(self._axes["attention_decode"][1][0])
 
-    def longest_context(self, heads: int, kv_heads: int, head_dim: int, batch: int) -> int:
-        """Largest context of ``batch`` requests with a measured time; 0 if there is none."""
-        grid = self._grid("attention_decode", (heads, kv_heads, head_dim))
-        batches, contexts = self._axes["attention_decode"]
-        if not batches[0] <= batch <= batches[-1]:
-            return 0
-        low, high, _ = _between(batches, batch)
-        known = ~np.isnan(grid[low] + grid[high])
-        first = int(np.argmin(known)) if not known.all() else len(known)  # up to the first hole
-        return int(contexts[first - 1]) if first else 0
+    def longest_context(self, heads: int, kv_heads: int, head_dim: int) -> int:
+        """Largest context of decoding with measured times; 0 if there is none."""
+        known = _filled(self._grid("attention_decode", (heads, kv_heads, head_dim))[0])
+        return int(self._axes["attention_decode"][1][known - 1]) if known else 0
 
     def gemm(self, m: int, n: int, k: int) -> float:
         """Time of a product of ``m x k`` by ``k x n``. Rows beyond the largest measured number run in several calls, and
@@ -124,7 +117,8 @@ class Kernels:
                           2.0 * (m * k + n * k + m * n) / (self.file.bandwidth_gb_s * 1e9))
 
     def decode_attention(self, batch: int, contexts: np.ndarray, heads: int, kv_heads: int, head_dim: int) -> np.ndarray:
-        """Times of attention of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``."""
+        """Times of attention of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``. Requests
+        beyond the largest number measured at that context run in several calls."""
         return self._attention("attention_decode", batch, contexts, (heads, kv_heads, head_dim))
 
     def prefill_attention(self, batch: int, tokens: np.ndarray, heads: int, kv_heads: int, head_dim: int) -> np.ndarray:
@@ -132,17 +126,25 @@ class Kernels:
         return self._attention("attention_prefill", batch, tokens, (heads, kv_heads, head_dim))
 
     def _attention(self, operator: str, batch: int, tokens: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        grid = self._grid(operator, shape)
-        points = self._axes[operator][1]
-        low, high, share = self._along(operator, 0, batch, shape)
-        times = grid[low] + share * (grid[high] - grid[low]) if share else grid[low]
-        for number in (int(np.min(tokens)), int(np.max(tokens))):
+        grid, (batches, points) = self._grid(operator, shape), self._axes[operator]
+        asked = np.asarray(tokens, np.int64)
+        for number in (int(asked.min()), int(asked.max())):
             self._along(operator, 1, number, shape)
-        out = np.interp(tokens, points, times)
-        if np.isnan(out).any():
-            number = int(np.asarray(tokens).flat[int(np.argmax(np.isnan(out)))])
-            raise self._gap(operator, shape, f"batch {batch}, {OPERATORS[operator].axes[1]} {number}", "has a hole there")
-        return np.asarray(out, float)
+        low = np.searchsorted(points, asked, "right") - 1
+        high = np.where(points[low] == asked, low, low + 1)
+        out = np.empty(asked.shape)
+        for left, right in {*zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)}:
+            here = (low == left) & (high == right)
+            both = grid[:, [left, right]]
+            known = _filled(both.sum(axis=1))
+            if not known:
+                raise self._gap(operator, shape, f"batch {batch}, {OPERATORS[operator].axes[1]} {int(asked[here].min())}",
+                                "has a hole there")
+            calls, rest = divmod(batch, int(batches[known - 1])) if batch > batches[known - 1] else (0, batch)
+            ends = [calls * one[known - 1] + (np.interp(rest, batches[:known], one[:known]) if rest else 0.0)
+                    for one in both.T]
+            out[here] = np.interp(asked[here], points[[left, right]], ends) if left != right else ends[0]
+        return out
 
     def all_reduce(self, elements: int, gpus: int) -> float:
         """Time to sum ``elements`` numbers over ``gpus`` GPUs of a node."""
@@ -185,6 +187,12 @@ def neighbours(matrices: np.ndarray, n: int, k: int) -> tuple[np.ndarray, np.nda
         return which[:1], np.ones(1)
     weights = distance[which] ** -2.0
     return which, weights / weights.sum()
+
+
+def _filled(times: np.ndarray) -> int:
+    """Number of times before the first hole."""
+    holes = np.isnan(times)
+    return int(np.argmax(holes)) if holes.any() else len(times)
 
 
 def _between(points: np.ndarray, value: float) -> tuple[int, int, float]:

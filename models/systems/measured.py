@@ -2,9 +2,10 @@
 
 Energy, norms, activations, lookups and transfers between stages are as in
 :class:`bankside.models.systems.roofline.Roofline`: the source has no kernel times of them. Gate and up matrix are one
-product, as serving engines run them. A context shorter than all measured ones takes the time of the shortest. Prompts of
-unequal length, or of which a part is done, take the mean over the prompts: a kernel for as many prompts of the same
-length, less its time for the part that is done.
+product, as serving engines run them. A context shorter than all measured ones takes the time of the shortest.
+
+Prompts of unequal length take the mean over the prompts: a kernel for as many prompts of the same length. A prompt of which
+a part is done takes the time of the whole prompt less the time of that part.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class MeasuredGpu(Roofline):
         return cost.lasting(self.kernels.gemm(int(op.m), int(op.n) * op.merged, int(op.k)) / op.merged)
 
     def longest_context(self, batch: int, score: Operator) -> int:
-        return self.kernels.longest_context(*_heads(score, batch), batch)
+        return self.kernels.longest_context(*_heads(score, batch))
 
     def attention(self, score: Operator, context: Operator, batch: int) -> dict[str, Cost]:
         self._check_format(score.dtype_bytes)

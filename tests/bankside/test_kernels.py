@@ -67,8 +67,8 @@ def test_import(package):
     assert found.gemm(4, 2560, 8192) == pytest.approx(2 * 4 * 2560 * 8192 / 1e12, rel=1e-4)
     # The step of the source counts cached tokens; the context counts the new token too.
     assert file.tables["attention_decode"].axes == {"batch": [1, 2], "context": [2, 4]}
-    assert file.tables["attention_decode"].us == {"32 x 32 x 128": [[4.0, 8.0], [8.0, None]]}
-    assert file.tables["attention_prefill"].us == {"32 x 32 x 128": [[320.0, 640.0], [640.0, 1280.0]]}
+    assert file.tables["attention_decode"].us == {"32 x 32 x 128": [[0.004, 0.008], [0.008, None]]}
+    assert file.tables["attention_prefill"].us == {"32 x 32 x 128": [[0.32, 0.64], [0.64, 1.28]]}
     # Links were measured with an older version only.
     assert file.tables["all_reduce"].us == {"2": [0.128, 0.256]} and "1.9.0" in file.tables["all_reduce"].source
 

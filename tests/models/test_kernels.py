@@ -115,8 +115,6 @@ def test_longer_kernels_never_take_less_time_in_the_files():
     (lambda k: k.gemm(1, 8, 64), "small: gemm with n x k = 8 x 64 lies beyond 8 x 8 to 32 x 32"),
     (lambda k: k.decode_attention(1, np.array([21]), 4, 2, 8),
      "heads x kv_heads x head_dim = 4 x 2 x 8, context 21 lies beyond 2 to 20"),
-    (lambda k: k.decode_attention(5, np.array([2]), 4, 2, 8), "batch 5 lies beyond 1 to 4"),
-    (lambda k: k.decode_attention(2, np.array([5, 15]), 4, 2, 8), "batch 2, context 15 has a hole there"),
     (lambda k: k.decode_attention(1, np.array([2]), 4, 4, 8), "4 x 4 x 8 was not measured; the nearest are 4 x 2 x 8"),
     (lambda k: k.all_reduce(64, 2), "all_reduce with gpus = 2, elements 64 lies beyond 128 to 1024"),
     (lambda k: k.all_reduce(128, 8), "gpus = 8 was not measured"),
@@ -127,9 +125,16 @@ def test_beyond_the_measured_points_is_an_error(ask, message):
     assert message in str(error.value)
 
 
-def test_longest_context_stops_before_a_hole():
+def test_requests_beyond_the_measured_batch_run_in_several_calls():
+    """Four requests were measured up to a context of 10, one request up to 20."""
     kernels = small()
-    assert [kernels.longest_context(4, 2, 8, batch) for batch in (1, 2, 4, 5)] == [20, 10, 10, 0]
+    assert kernels.longest_context(4, 2, 8) == 20
+    assert kernels.decode_attention(9, np.array([2, 10]), 4, 2, 8) * 1e6 == pytest.approx([4 + 4 + 1, 20 + 20 + 5])
+    assert kernels.decode_attention(3, np.array([10, 15, 20]), 4, 2, 8) * 1e6 == pytest.approx([15, 3 * 7.5, 30])
+    hole = {"4 x 2 x 8": [[1, None, 10], [4, 20, None]]}
+    with pytest.raises(KernelGap, match="batch 2, context 5 has a hole there"):
+        small(tables=SMALL["tables"] | {"attention_decode": table({"batch": [1, 4], "context": [2, 10, 20]}, hole)}
+              ).decode_attention(2, np.array([2, 5]), 4, 2, 8)
 
 
 def without_gemm(document):
