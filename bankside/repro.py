@@ -190,8 +190,8 @@ def _rank(measurement: Measurement) -> int:
 
 # Text ------------------------------------------------------------------------------------------------------------------
 
-_STYLE = {"exact": "green", "within": "green", "bound": "green", "off": "yellow", "not-checkable": "dim", "not-measured": "dim",
-          "failed": "red", "timed-out": "red"}
+_STYLE = {"exact": "green", "within": "green", "bound": "green", "off": "yellow", "not-checkable": "dim",
+          "not-measured": "dim", "failed": "red", "timed-out": "red"}
 
 
 def short(value: Any) -> str:
