@@ -63,8 +63,9 @@ def claims(result: Mapping[str, Any]) -> Page:
         )
     counts = result["counts"]["result"]
     checked = sum(counts[verdict] for verdict in ("exact", "within", "bound", "off"))
-    lead = (f"{checked} of {sum(counts.values())} results of the paper could be checked. Configuration and behaviour are "
-            "counted apart. " + " ".join(f"{line}." for line in counts_lines(result)))
+    total = sum(counts.values())
+    head = f"{checked} of {total} results could be checked." if total else "None of these claims is a result."
+    lead = " ".join([head, *(f"{line}." for line in counts_lines(result))])
     cards = tuple(
         Card(verdict.replace("-", " "), str(count), "results", STATES.get(verdict, ""))
         for verdict, count in counts.items() if count

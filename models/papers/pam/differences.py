@@ -55,12 +55,11 @@ def long_contexts(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
 @CHECKS.off("pam-lpim-ssd")
 def tokens_in_the_ssd(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """HBM and DDR hold the same tokens, however many requests there are."""
-    share = ours["min_kv_percent"] / 100
-    needed = None
+    requests, share, needed = BATCHES["opt-175b"][-1], ours["min_kv_percent"] / 100, None
     if judged.part == "min_kv_percent" and judged.ratio:
-        needed = 64 * (1 - share) / (1 - share / judged.ratio)
+        needed = requests * (1 - share) / (1 - share / judged.ratio)
     return Difference(cause="contradiction", number=f"requests of OPT-175B at {LONGEST} tokens; the paper's largest batch "
-                      "leaves fewer tokens for the SSD", ours=64, needed=needed, unit="requests")
+                      "leaves fewer tokens for the SSD", ours=requests, needed=needed, unit="requests")
 
 
 @CHECKS.off("pam-scale")

@@ -324,7 +324,7 @@ def work_split(evidence: Evidence, claim: str) -> Finding:
                    f"operators of pam that take the same time on the GPUs alone: {', '.join(same)}")
 
 
-@CHECKS.of("pam-attacc-off", by=Source.RECORD)
+@CHECKS.of("pam-attacc-off", by=Source.RUN)
 def no_offload(evidence: Evidence, claim: str) -> Finding:
     context, batch = LONGEST, 1024
     tried = {name: fits(evidence, name, "llama3-70b", context, batch) for name in ("attacc", "vllm-offload", "pam")}
