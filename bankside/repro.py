@@ -126,7 +126,8 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     """
     paper = load_paper(name)
     chosen = chosen_claims(paper, claims)
-    note_sources(repro, *sorted({check.__module__ for check in checks_of(paper.name).values()}))
+    checks = checks_of(paper.name)
+    note_sources(repro, *sorted({one.__module__ for one in (*checks.values(), *checks.differs.values())}))
     rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
     counts = Counter((row.category, row.verdict) for row in rows)
     return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,
