@@ -893,12 +893,12 @@ def _repro(arguments: argparse.Namespace) -> int:
     if arguments.list:
         paper = load_paper(arguments.paper)
         claims = repro.chosen_claims(paper, arguments.claims)
-        listed = {"schema": 1, "paper": paper.name, "claims": [claim.model_dump(mode="json") for claim in claims]}
+        listed = repro.listing(paper, claims)
         page(arguments, listed)
         if arguments.json:
             emit(arguments, listed)
         else:
-            print(repro.listing_text(paper, claims))
+            print(repro.listing_text(listed))
         return 0
     result = repro.repro(arguments.paper, claims=arguments.claims, records=arguments.records, measure=arguments.measure,
                          limit_s=arguments.measure_limit)

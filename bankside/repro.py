@@ -14,12 +14,16 @@ from typing import Any
 from bankside.constraints.errors import CheckFailed, ConfigError, nearest
 from bankside.constraints.records import Measurement
 from bankside.models.papers import (
+    CATEGORIES,
+    CAUSES,
     VERDICTS,
     Claim,
+    Difference,
     Evidence,
     NotCheckable,
     Paper,
     Row,
+    category_of,
     check_claims,
     checks_of,
     figures_of,
@@ -33,7 +37,11 @@ from .records import RecordFolder
 from .sources import note_sources
 from .terminal import FittingTable
 
-__all__ = ["chosen_claims", "listing_text", "papers", "papers_text", "repro", "repro_text", "require_measured"]
+__all__ = ["HEADINGS", "by_category", "chosen_claims", "counts_lines", "difference_text", "listing", "listing_text",
+           "papers", "papers_text", "repro", "repro_text", "require_causes", "require_measured"]
+
+#: Headings of the categories of claims.
+HEADINGS = {"result": "Results", "behaviour": "Behaviour", "configuration": "Configuration"}
 
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
@@ -80,15 +88,19 @@ def papers() -> dict[str, Any]:
         except ConfigError as error:
             print(f"bankside: skipped paper '{name}': {error}", file=sys.stderr)
             continue
+        checks = checks_of(name)
+        kinds = Counter(category_of(claim, checks) for claim in paper.claims)
         found.append({"paper": name, "title": paper.title, "published": paper.published, "claims": len(paper.claims),
-                      "checks": len(checks_of(name)), "figures": sorted(figures_of(name))})
+                      "categories": {group: kinds[group] for group in CATEGORIES}, "checks": len(checks),
+                      "figures": sorted(figures_of(name))})
     return {"schema": 1, "papers": found}
 
 
 def papers_text(result: dict[str, Any]) -> str:
     """One line a paper."""
     width = max((len(one["paper"]) for one in result["papers"]), default=0)
-    return "\n".join(f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check  {one['title']}"
+    return "\n".join(f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check "
+                     f"({', '.join(f'{group} {count}' for group, count in one['categories'].items())})  {one['title']}"
                      for one in result["papers"])
 
 
@@ -114,12 +126,22 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     """
     paper = load_paper(name)
     chosen = chosen_claims(paper, claims)
-    note_sources(repro, *sorted({check.__module__ for check in checks_of(paper.name).values()}))
+    checks = checks_of(paper.name)
+    note_sources(repro, *sorted({one.__module__ for one in (*checks.values(), *checks.differs.values())}))
     rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
-    counts = Counter(row.verdict for row in rows)
+    counts = Counter((row.category, row.verdict) for row in rows)
     return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,
-            "claims": [row.as_dict() for row in rows], "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+            "claims": [row.as_dict() for row in rows],
+            "counts": {group: {verdict: counts[group, verdict] for verdict in VERDICTS} for group in CATEGORIES},
             "tools": tool_versions()}
+
+
+def require_causes(result: Mapping[str, Any]) -> None:
+    """:exc:`CheckFailed` if a result is off and says no cause."""
+    without = [row["id"] for row in result["claims"]
+               if row["category"] == "result" and row["verdict"] == "off" and row["difference"] is None]
+    if without:
+        raise CheckFailed(f"{len(without)} results of {result['paper']} are off without a cause: {', '.join(without)}")
 
 
 def require_measured(result: Mapping[str, Any]) -> None:
@@ -169,8 +191,8 @@ def _rank(measurement: Measurement) -> int:
 
 # Text ------------------------------------------------------------------------------------------------------------------
 
-_STYLE = {"exact": "green", "within": "green", "off": "yellow", "not-checkable": "dim", "not-measured": "dim",
-          "failed": "red", "timed-out": "red"}
+_STYLE = {"exact": "green", "within": "green", "bound": "green", "off": "yellow", "not-checkable": "dim",
+          "not-measured": "dim", "failed": "red", "timed-out": "red"}
 
 
 def short(value: Any) -> str:
@@ -188,40 +210,69 @@ def short(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and value >= 100_000 else str(value)
 
 
+def by_category(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Rows by category, results first; only categories that have rows."""
+    found = {group: [row for row in rows if row["category"] == group] for group in CATEGORIES}
+    return {group: some for group, some in found.items() if some}
+
+
+def difference_text(row: Mapping[str, Any]) -> str:
+    """Cause of a row that is off, in words; empty if it has none."""
+    return Difference.model_validate(row["difference"]).text() if row["difference"] else ""
+
+
 def repro_text(result: dict[str, Any], width: int | None = None) -> str:
-    """The table for people, with the counts of the verdicts below it."""
+    """A table for each category, results first, with the counts of the verdicts below them."""
     from rich.console import Console
 
     title = result["title"] + (f" ({result['published']})" if result["published"] else "")
     columns: list[tuple[str, dict[str, Any]]] = [
         ("claim", {"no_wrap": True}), ("in", {}), ("what", {"ratio": 3}), ("paper", {"ratio": 2}), ("ours", {"ratio": 2}),
         ("ratio", {"justify": "right", "no_wrap": True}), ("verdict", {"no_wrap": True}), ("why", {"ratio": 5})]
-    rows = []
-    for row in result["claims"]:
-        unit = f" {row['unit']}" if row["unit"] else ""
-        style = _STYLE[row["verdict"]]
-        rows.append((row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
-                     "-" if row["ours"] is None else short(row["ours"]) + unit,
-                     "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]", row["why"]))
-    table = FittingTable(columns, rows, (7, 1, 5, 2, 3, 4), title=title, title_style="bold",
-                         title_justify="left", expand=True)
     console = Console(width=width)
     if width is None and not console.is_terminal:
         console = Console(width=200)
     with console.capture() as capture:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n" + counts_text(result)
+        for group, claims in by_category(result["claims"]).items():
+            rows = []
+            for row in claims:
+                unit = f" {row['unit']}" if row["unit"] else ""
+                style = _STYLE[row["verdict"]]
+                rows.append((row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
+                             "-" if row["ours"] is None else short(row["ours"]) + unit,
+                             "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]",
+                             " ".join(filter(None, (difference_text(row), row["why"])))))
+            console.print(FittingTable(columns, rows, (7, 1, 5, 2, 3, 4), title=f"{title}: {HEADINGS[group].lower()}",
+                                       title_style="bold", title_justify="left", expand=True))
+    return "\n".join([*(line.rstrip() for line in capture.get().splitlines()), *counts_lines(result)])
 
 
-def counts_text(result: dict[str, Any]) -> str:
-    total = len(result["claims"])
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in result["counts"].items() if count)
-    return f"{total} claim{'s' if total != 1 else ''}: {counts}"
+def counts_lines(result: Mapping[str, Any]) -> list[str]:
+    """Verdicts of each category, and causes of the results that are off; categories are never added up."""
+    lines = []
+    for group, counts in result["counts"].items():
+        if total := sum(counts.values()):
+            told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+            lines.append(f"{HEADINGS[group]}: {total} claim{'s' if total != 1 else ''}: {told}")
+    causes = Counter(row["difference"]["cause"] for row in result["claims"] if row["category"] == "result"
+                     and row["difference"])
+    if causes:
+        lines.append("Causes of results that are off: "
+                     + ", ".join(f"{CAUSES[cause]} {count}" for cause, count in causes.items()))
+    return lines
 
 
-def listing_text(paper: Paper, claims: Sequence[Claim]) -> str:
+def listing(paper: Paper, claims: Sequence[Claim]) -> dict[str, Any]:
+    """Keys of ``bankside repro PAPER --list --json``."""
+    checks = checks_of(paper.name)
+    return {"schema": 1, "paper": paper.name,
+            "claims": [{**claim.model_dump(mode="json"), "category": category_of(claim, checks)} for claim in claims]}
+
+
+def listing_text(result: Mapping[str, Any]) -> str:
     """One line a claim, without computing anything."""
-    width = max(len(claim.id) for claim in claims)
-    place = max(len(claim.source) for claim in claims)
-    return "\n".join(f"{claim.id:<{width}}  {claim.source:<{place}}  {claim.statement}: {short(claim.value)}"
-                     + (f" {claim.unit}" if claim.unit else "") for claim in claims)
+    claims = result["claims"]
+    width, place, group = (max(len(claim[key]) for claim in claims) for key in ("id", "source", "category"))
+    return "\n".join(f"{claim['id']:<{width}}  {claim['category']:<{group}}  {claim['source']:<{place}}  "
+                     f"{claim['statement']}: {short(claim['value'])}" + (f" {claim['unit']}" if claim["unit"] else "")
+                     for claim in claims)

@@ -6,18 +6,19 @@ import io
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bankside.constraints.errors import ConfigError, nearest
 from bankside.constraints.workspace import write_files
-from bankside.models.papers import Evidence, Figure, Panel, SeriesPanel, figures_of, load_paper, series_of
+from bankside.models.papers import VERDICTS, Evidence, Figure, Panel, SeriesPanel, figures_of, load_paper, series_of
 
 from .records import RecordFolder
-from .repro import MEASURE_S, repro
+from .repro import HEADINGS, MEASURE_S, by_category, repro
 
-__all__ = ["draw", "picture"]
+__all__ = ["caption", "draw", "picture"]
 
 
 _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
@@ -83,10 +84,22 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
 
         canvas.legend(handles=[Patch(color=_PAPER, label="paper"), Patch(color=_OURS, label="this project")],
                       loc="outside upper right", ncols=2, frameon=False)
+        if rows:
+            canvas.supxlabel(caption(rows), fontsize=8, x=0.01, ha="left", color="#6b6b6b")
         buffer = io.BytesIO()
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
         canvas.savefig(buffer, format=form, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
+
+
+def caption(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Verdicts of the claims that a figure shows, apart by category."""
+    told = []
+    for group, some in by_category(rows).items():
+        counts = Counter(row["verdict"] for row in some)
+        told.append(f"{HEADINGS[group]}: "
+                    + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]))
+    return ". ".join(told) + "."
 
 
 def _part(value: Any, key: str) -> Any:

@@ -14,7 +14,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from bankside.constraints.errors import ConfigError, nearest
+from bankside.models.papers.category import CATEGORIES
 from bankside.models.papers.claims import Claim
+from bankside.models.papers.difference import Difference as Cause
 from bankside.models.papers.verdict import VERDICTS
 from bankside.models.systems.results import Capacity, DieArea
 
@@ -501,6 +503,7 @@ class PaperSummary(_Part):
     title: str
     published: str | None
     claims: int
+    categories: dict[str, int] = _key("claims by category")
     checks: int
     figures: list[str]
 
@@ -511,11 +514,15 @@ class Papers(Envelope):
     papers: list[PaperSummary]
 
 
+class ListedClaim(Claim):
+    category: Literal[*CATEGORIES]  # type: ignore[valid-type]
+
+
 class Claims(Envelope):
     """``bankside repro PAPER --list``."""
 
     paper: str
-    claims: list[Claim]
+    claims: list[ListedClaim]
 
 
 class ClaimRow(_Part):
@@ -523,6 +530,7 @@ class ClaimRow(_Part):
     source: str
     statement: str
     kind: str
+    category: Literal[*CATEGORIES]  # type: ignore[valid-type]
     conditions: str | None
     paper: Any
     ours: Any
@@ -531,6 +539,7 @@ class ClaimRow(_Part):
     verdict: Literal[*VERDICTS]  # type: ignore[valid-type]
     tolerance: str | None = _key("largest allowed difference of our value, with the reason")
     why: str
+    difference: Cause | None = _key("cause of a value that is off, and the number that would change the verdict")
     basis: Any = _key("basis of our value")
 
 
@@ -541,7 +550,7 @@ class Repro(Envelope):
     title: str
     published: str | None
     claims: list[ClaimRow]
-    counts: dict[str, int]
+    counts: dict[str, dict[str, int]] = _key("number of claims by category and verdict")
 
 
 class Figure(Repro):

@@ -1,4 +1,5 @@
-"""Write docs/repro-PAPER.md: every claim of a paper with our value, as measured on this machine.
+"""Write docs/repro-PAPER.md: every claim of a paper with our value, as measured on this machine. Results come first. A
+result that is off without a cause ends the tool, and no page is written.
 
     .venv/bin/python tools/claims_page.py pam           computes the rows (minutes; measurement records are used and made)
     .venv/bin/python tools/claims_page.py result.json   from the output of `bankside repro PAPER --json`
@@ -13,12 +14,14 @@ from typing import Any
 
 from bankside.constraints.workspace import write_files
 from bankside.models.papers import checks_of, paper_names
-from bankside.repro import counts_text, repro, short
+from bankside.repro import HEADINGS, by_category, counts_lines, difference_text, repro, require_causes, short
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
-#: Heading, and the kind of its claims.
-PARTS = (("Results", "measured-by-paper"), ("Derived values", "derived"), ("Configuration", "config"))
+#: What a category says.
+SAYS = {"result": "Numbers that the paper measured, computed from our measurements.",
+        "behaviour": "Our RTL or algorithm does what the paper says, as a simulation or run shows.",
+        "configuration": "We use what the paper uses. Equal values here are no evidence for its results."}
 
 
 def cell(value: Any, unit: str | None) -> str:
@@ -29,20 +32,20 @@ def cell(value: Any, unit: str | None) -> str:
 def page(result: dict[str, Any]) -> str:
     """The page of a result of `bankside repro --json`."""
     lines = [f"# {result['title']}: claim by claim", "",
-             f"This page lists the result of `bankside repro {result['paper']}` ({counts_text(result)}). "
+             f"This page lists the result of `bankside repro {result['paper']}`. "
              "[How to read it](repro.md). `tools/claims_page.py` writes it. Values follow from the sources and from "
-             "measurements of the generated Verilog, so a later version may differ.", ""]
-    for heading, kind in PARTS:
-        rows = [row for row in result["claims"] if row["kind"] == kind]
-        lines += [f"## {heading}", "", "| claim | in | what | paper | ours | ratio | verdict |",
+             "measurements of the generated Verilog, so a later version may differ.", "",
+             *(f"* {line}" for line in counts_lines(result)), ""]
+    for group, rows in by_category(result["claims"]).items():
+        lines += [f"## {HEADINGS[group]}", "", SAYS[group], "", "| claim | in | what | paper | ours | ratio | verdict |",
                   "|---|---|---|---|---|---|---|"]
         for row in rows:
             ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
             lines.append("| " + " | ".join((
                 f"`{row['id']}`", row["source"], cell(row["statement"], None), cell(row["paper"], row["unit"]),
                 cell(row["ours"], row["unit"]), ratio, row["verdict"])) + " |")
-        reasons = [f"* `{row['id']}` ({row['verdict']}): {row['why']}" for row in rows
-                   if row["verdict"] not in ("exact", "within")]
+        reasons = [f"* `{row['id']}` ({row['verdict']}): " + " ".join(filter(None, (difference_text(row), row["why"])))
+                   for row in rows if row["verdict"] not in ("exact", "within", "bound")]
         lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -50,6 +53,7 @@ def page(result: dict[str, Any]) -> str:
 def main(arguments: list[str]) -> None:
     for what in arguments or [name for name in paper_names() if checks_of(name)]:
         result = json.loads(Path(what).read_text()) if what.endswith(".json") else repro(what, limit_s=3600.0)
+        require_causes(result)
         write_files(DOCS, {f"repro-{result['paper']}.md": page(result)})
 
 

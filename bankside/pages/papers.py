@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from bankside.models.papers import CATEGORIES
 
 from .components import COLOURS, GRID, Card, Chart, Page, Part, Row, table
 
 __all__ = ["claims"]
 
 #: Colours of verdicts.
-STATES = {"exact": "good", "within": "good", "off": "bad", "failed": "bad", "timed-out": "bad"}
+STATES = {"exact": "good", "within": "good", "bound": "good", "off": "bad", "failed": "bad", "timed-out": "bad"}
 
 
 def claims(result: Mapping[str, Any]) -> Page:
     """Claims with our values; or papers, or the claims of a paper without values."""
-    from bankside.repro import short
+    from bankside.repro import HEADINGS, by_category, counts_lines, difference_text, short
 
     if "papers" in result:
         return Page(
@@ -27,9 +29,10 @@ def claims(result: Mapping[str, Any]) -> Page:
                     "Papers",
                     tables=(
                         table(
-                            ("paper", "title", "claims", "with a check"),
+                            ("paper", "title", *(f"claims: {group}" for group in CATEGORIES), "with a check"),
                             [
-                                (one["paper"], one["title"], str(one["claims"]), str(one["checks"]))
+                                (one["paper"], one["title"], *(str(one["categories"][group]) for group in CATEGORIES),
+                                 str(one["checks"]))
                                 for one in result["papers"]
                             ],
                         ),
@@ -47,9 +50,9 @@ def claims(result: Mapping[str, Any]) -> Page:
                     "Claims",
                     tables=(
                         table(
-                            ("claim", "place", "claim in words", "value"),
+                            ("claim", "category", "place", "claim in words", "value"),
                             [
-                                (one["id"], one["source"], one["statement"], short(one["value"]))
+                                (one["id"], one["category"], one["source"], one["statement"], short(one["value"]))
                                 for one in result["claims"]
                             ],
                             code={0},
@@ -58,46 +61,47 @@ def claims(result: Mapping[str, Any]) -> Page:
                 ),
             ),
         )
-    counts = {verdict: count for verdict, count in result["counts"].items() if count}
-    checked = sum(count for verdict, count in counts.items() if verdict in ("exact", "within", "off"))
-    lead = (
-        f"{checked} of {len(result['claims'])} claims could be checked: "
-        + ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        + "."
-    )
+    counts = result["counts"]["result"]
+    checked = sum(counts[verdict] for verdict in ("exact", "within", "bound", "off"))
+    total = sum(counts.values())
+    head = f"{checked} of {total} results could be checked." if total else "None of these claims is a result."
+    lead = " ".join([head, *(f"{line}." for line in counts_lines(result))])
     cards = tuple(
-        Card(verdict.replace("-", " "), str(count), "claims", STATES.get(verdict, ""))
-        for verdict, count in counts.items()
+        Card(verdict.replace("-", " "), str(count), "results", STATES.get(verdict, ""))
+        for verdict, count in counts.items() if count
     )
-    rows = []
-    for one in result["claims"]:
-        unit = f" {one['unit']}" if one["unit"] else ""
-        ratio = one["ratio"]
-        rows.append(
-            Row(
-                (
-                    one["id"],
-                    one["source"] or "",
-                    one["statement"],
-                    short(one["paper"]) + unit,
-                    "–" if one["ours"] is None else short(one["ours"]) + unit,
-                    "" if ratio is None else f"{ratio:.3g}" if isinstance(ratio, int | float) else short(ratio),
-                    one["verdict"],
-                    one["why"] or "",
-                ),
-                states={6: STATES.get(one["verdict"], "")},
+    parts = []
+    for group, claims in by_category(result["claims"]).items():
+        rows = []
+        for one in claims:
+            unit = f" {one['unit']}" if one["unit"] else ""
+            ratio = one["ratio"]
+            rows.append(
+                Row(
+                    (
+                        one["id"],
+                        one["source"] or "",
+                        one["statement"],
+                        short(one["paper"]) + unit,
+                        "–" if one["ours"] is None else short(one["ours"]) + unit,
+                        "" if ratio is None else f"{ratio:.3g}" if isinstance(ratio, int | float) else short(ratio),
+                        one["verdict"],
+                        " ".join(filter(None, (difference_text(one), one["why"]))),
+                    ),
+                    states={6: STATES.get(one["verdict"], "")},
+                )
             )
-        )
-    found = table(("claim", "place", "claim in words", "paper", "ours", "ratio", "verdict", "why"), rows, code={0})
+        found = table(("claim", "place", "claim in words", "paper", "ours", "ratio", "verdict", "why"), rows, code={0})
+        parts.append(Part(HEADINGS[group], _ratios(claims), (found,)))
     title = result["title"] + (f" ({result['published']})" if result["published"] else "")
-    return Page(title, lead, cards, (Part("Claims", _ratios(result), (found,)),))
+    return Page(title, lead, cards, tuple(parts))
 
 
-def _ratios(result: Mapping[str, Any]) -> Chart | None:
+def _ratios(claims: Sequence[Mapping[str, Any]]) -> Chart | None:
     """Ours over the paper's, for the claims that have such a ratio."""
     shown = [
         (one["id"], float(one["ratio"]), one["verdict"])
-        for one in result["claims"]
+        for one in claims
         if isinstance(one["ratio"], int | float) and 1e-3 < one["ratio"] < 1e3
     ]
     if not shown:
@@ -124,4 +128,4 @@ def _ratios(result: Mapping[str, Any]) -> Chart | None:
         axes.set_axisbelow(True)
 
     height = 0.8 + 0.2 * len(shown)
-    return Chart(draw, height, height, "Green: exact or within the tolerance; red: off.")
+    return Chart(draw, height, height, "Green: exact, or within the tolerance or bound; red: off.")

@@ -24,7 +24,10 @@ class Claim(Strict):
     source : :class:`str`
         Section, table or figure.
     value : number, text, truth value, or a list or mapping of these
-        What the paper states, in ``unit``. In a mapping, keys with the word ``max`` or ``min`` are bounds.
+        What the paper states, in ``unit``.
+    bounds : :class:`bool`
+        Whether keys of a mapping with the word ``max`` or ``min`` are bounds. Else they are values, as in "up to 1.3
+        times": the largest value that the paper saw.
     kind : :class:`str`
         ``config`` is a choice of the paper, ``derived`` follows from others, ``measured-by-paper`` is a result.
     """
@@ -37,6 +40,7 @@ class Claim(Strict):
     unit: str | None
     conditions: str | None
     kind: Literal["config", "derived", "measured-by-paper"]
+    bounds: bool = True
 
     @field_validator("value")
     @classmethod

@@ -10,8 +10,14 @@ from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
 from ...constraints.records import Kind, Measurement, Outcome, Record
 from ..systems import MissingRecord, RecordSource
+from .category import Source
+from .difference import Difference
+from .verdict import Judgement
 
-__all__ = ["Check", "Checks", "Evidence", "Finding", "NotCheckable"]
+__all__ = ["MAX_TOLERANCE", "Check", "Checks", "Differ", "Evidence", "Finding", "NotCheckable"]
+
+#: Largest tolerance of a check: a reader would not call values agreeing that differ by more than a quarter.
+MAX_TOLERANCE = 0.25
 
 Value = TypeVar("Value")
 
@@ -34,21 +40,28 @@ class Finding:
         Why the value differs from the paper's, or which parts it leaves out.
     tolerance : :class:`float` or mapping
         Largest relative difference that counts as ``within``; see :func:`judge`.
-    interval : :class:`bool`
-        Whether the claim is an interval.
-    bounds : :class:`bool`
-        Whether keys with the word ``max`` or ``min`` are bounds.
+
+    Raises
+    ------
+    :exc:`ValueError`
+        For a tolerance above :data:`MAX_TOLERANCE`.
     """
 
     ours: Any
     basis: str
     why: str = ""
     tolerance: float | Mapping[str, float] = 0.0
-    interval: bool = False
-    bounds: bool = True
+
+    def __post_init__(self) -> None:
+        for tolerance in self.tolerance.values() if isinstance(self.tolerance, Mapping) else [self.tolerance]:
+            if not 0 <= tolerance <= MAX_TOLERANCE:
+                raise ValueError(f"a tolerance must be from 0 to {MAX_TOLERANCE}, not {tolerance:g}")
 
 
 Check = Callable[["Evidence", str], Finding]
+
+#: Says why a value is off, after the verdict: evidence, id of the claim, our value, and the judgement of it.
+Differ = Callable[["Evidence", str, Any, Judgement], Difference]
 
 
 class Checks(dict[str, Check]):
@@ -56,33 +69,55 @@ class Checks(dict[str, Check]):
 
     Attributes
     ----------
-    inputs : mapping of :class:`str` to tuple of :class:`str`
-        By claim, the other claims whose values its check computes with.
+    sources : mapping of :class:`str` to set of :class:`Source`
+        By claim, the sources that its check declares.
+    differs : mapping of :class:`str` to callable
+        By claim, the function that says why our value is off.
     """
 
     def __init__(self, checks: Mapping[str, Check] | None = None) -> None:
         super().__init__(checks or {})
-        self.inputs: dict[str, tuple[str, ...]] = dict(checks.inputs) if isinstance(checks, Checks) else {}
+        known = checks if isinstance(checks, Checks) else None
+        self.sources: dict[str, frozenset[Source]] = dict(known.sources) if known else {}
+        self.differs: dict[str, Differ] = dict(known.differs) if known else {}
 
-    def of(self, *identifiers: str, inputs: Iterable[str] = ()) -> Callable[[Check], Check]:
+    def of(self, *identifiers: str, by: Source | Iterable[Source]) -> Callable[[Check], Check]:
         """Decorator: the function checks these claims. It receives the evidence and the id of one claim.
 
-        ``inputs`` are claims whose values it reads from ``evidence.stated``. :exc:`ValueError` if the function checks one
-        of them: a check never sees the value that it is compared with.
+        ``by`` are the sources that show our value. They decide the :func:`category` of the claim. A function that only
+        raises :exc:`NotCheckable` has none: ``by=()``.
         """
-        inputs = tuple(inputs)
-        for identifier in inputs:
-            if identifier in identifiers:
-                raise ValueError(f"the check of claim '{identifier}' must not see its value")
+        sources = frozenset([by] if isinstance(by, Source) else by)
 
         def register(function: Check) -> Check:
             for identifier in identifiers:
                 if identifier in self:
                     raise ValueError(f"claim '{identifier}' has two checks")
                 self[identifier] = function
-                self.inputs[identifier] = inputs
+                self.sources[identifier] = sources
             return function
         return register
+
+    def off(self, *identifiers: str) -> Callable[[Differ], Differ]:
+        """Decorator: the function says why our values of these claims are off. It is called only if one is."""
+        def register(function: Differ) -> Differ:
+            for identifier in identifiers:
+                if identifier in self.differs:
+                    raise ValueError(f"claim '{identifier}' has two causes")
+                self.differs[identifier] = function
+            return function
+        return register
+
+
+class _Noted:
+    """A source of records that notes each look-up."""
+
+    def __init__(self, records: RecordSource, used: set[Source]) -> None:
+        self._records, self._used = records, used
+
+    def find(self, measurement: Measurement) -> Record | None:
+        self._used.add(Source.RECORD)
+        return self._records.find(measurement)
 
 
 @dataclass
@@ -99,8 +134,8 @@ class Evidence:
         Receives a few words about an expensive computation when it begins.
     made : mapping of :class:`Measurement` to :class:`Outcome`
         Measurements that were tried, and their outcomes.
-    stated : mapping of claim to value
-        Values of the claims that the check at work names as its inputs.
+    used : set of :class:`Source`
+        Records and Verilog, as far as the check at work has read them.
     """
 
     records: RecordSource
@@ -108,18 +143,30 @@ class Evidence:
     progress: Callable[[str], None] = lambda text: None
     kept: dict[Any, Any] = field(default_factory=dict)
     made: dict[Measurement, Outcome] = field(default_factory=dict)
-    stated: Mapping[str, Any] = field(default_factory=dict)
+    used: set[Source] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.records = _Noted(self.records, self.used)
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
-        """The result of ``make()``, which is called only for the first use of ``key``. An error is kept too."""
+        """The result of ``make()``, which is called only for the first use of ``key``. An error is kept too, and so are the
+        sources of the result."""
         if key not in self.kept:
+            before = frozenset(self.used)
+            self.used.clear()
+            value, error = None, None
             try:
-                self.kept[key] = make(), None
-            except (NotCheckable, ConfigError) as error:
-                if isinstance(error, MissingRecord):  # it may be there the next time
-                    raise
-                self.kept[key] = None, error
-        value, kept = self.kept[key]
+                value = make()
+            except MissingRecord:  # it may be there the next time
+                raise
+            except (NotCheckable, ConfigError) as failed:
+                error = failed
+            finally:
+                used = frozenset(self.used)
+                self.used |= before
+            self.kept[key] = value, error, used
+        value, kept, used = self.kept[key]
+        self.used |= used
         if kept is not None:
             raise kept
         return value
@@ -154,5 +201,6 @@ class Evidence:
         """Module instances and port widths of a unit's published Verilog."""
         if self.modules is None:
             raise NotCheckable("needs the generated Verilog")
+        self.used.add(Source.VERILOG)
         modules = self.modules
         return self.once(("modules", unit, preset), lambda: modules(unit, preset))

@@ -11,13 +11,15 @@ from typing import Any, Protocol
 from ...constraints.errors import ConfigError
 from ...constraints.records import Measurement, Outcome, RecordError
 from ..systems import MissingRecord
+from .category import category
 from .claims import Claim, Paper
+from .difference import Difference
 from .evidence import Check, Checks, Evidence, Finding, NotCheckable
 from .figures import Figure
 from .package import Series, paper_packages
 from .verdict import is_bound, judge
 
-__all__ = ["Measurer", "Row", "check_claims", "checks_of", "figures_of", "series_of"]
+__all__ = ["Measurer", "Row", "category_of", "check_claims", "checks_of", "figures_of", "series_of"]
 
 #: Times that a claim may be tried, each because something that it asked for has been made.
 MAX_TURNS = 64
@@ -39,6 +41,8 @@ class Row:
 
     Attributes
     ----------
+    category : :class:`str`
+        One of :data:`CATEGORIES`.
     paper, ours
         Values in ``unit``; ours is None if it can't be checked.
     ratio : :class:`float` or None
@@ -51,9 +55,12 @@ class Row:
         The tolerance for ``within``, in words.
     seconds : :class:`float`
         Time that the check took.
+    difference : :class:`Difference` or None
+        Cause of a value that is off.
     """
 
     claim: Claim
+    category: str
     ours: Any
     ratio: float | None
     verdict: str
@@ -61,13 +68,15 @@ class Row:
     basis: str
     tolerance: str
     seconds: float
+    difference: Difference | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row of ``bankside repro --json``."""
         claim = self.claim
         return {"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind,
-                "conditions": claim.conditions, "paper": claim.value, "ours": self.ours, "unit": claim.unit,
-                "ratio": self.ratio, "verdict": self.verdict, "tolerance": self.tolerance, "why": self.why,
+                "category": self.category, "conditions": claim.conditions, "paper": claim.value, "ours": self.ours,
+                "unit": claim.unit, "ratio": self.ratio, "verdict": self.verdict, "tolerance": self.tolerance,
+                "why": self.why, "difference": self.difference.model_dump() if self.difference else None,
                 "basis": self.basis}
 
 
@@ -75,6 +84,11 @@ def checks_of(paper: str) -> Checks:
     """Checks of a paper by claim; empty if no installed package has checks of the paper."""
     package = paper_packages().get(paper)
     return package.checks if package else Checks()
+
+
+def category_of(claim: Claim, checks: Mapping[str, Check]) -> str:
+    """Category of a claim that these checks belong to."""
+    return category(claim.kind, checks.sources.get(claim.id, ()) if isinstance(checks, Checks) else ())
 
 
 def figures_of(paper: str) -> Mapping[str, Figure]:
@@ -115,9 +129,7 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
         for claim in ready:
             if measurer is not None:
                 made.update(measurer.ended())  # a core that has become free goes on with the next
-            # A check sees the values of the claims that it names as its inputs, and of no other.
-            evidence.stated = {name: paper.claim(name).value for name in known.inputs.get(claim.id, ())}
-            row, needs = _row(paper, claim, known.get(claim.id), evidence)
+            row, needs = _row(paper, claim, known, evidence)
             turns[claim.id] += 1
             open_ = set(needs) - made.keys()
             if measurer is None or not open_ or turns[claim.id] > MAX_TURNS:
@@ -141,50 +153,61 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
 _LOST = Outcome("failed", "was not made", 1)
 
 
-def _row(paper: Paper, claim: Claim, check: Check | None, evidence: Evidence) -> tuple[Row, tuple[Measurement, ...]]:
+def _row(paper: Paper, claim: Claim, checks: Checks, evidence: Evidence) -> tuple[Row, tuple[Measurement, ...]]:
     """A claim's row, and the measurements that it lacks."""
     started = time.monotonic()
-    if check is None:
-        return _failed(claim, f"This project has no model for this statement of {paper.name}.", started), ()
+    group = category_of(claim, checks)
+
+    def without(why: str, verdict: str = "not-checkable") -> Row:
+        return Row(claim, group, None, None, verdict, why, "", "", time.monotonic() - started)
+
+    if claim.id not in checks:
+        return without(f"This project has no model for this statement of {paper.name}."), ()
+    evidence.used.clear()
     try:
-        finding = check(evidence, claim.id)
+        finding = checks[claim.id](evidence, claim.id)
+        result = judge(claim.value, finding.ours, finding.tolerance, bounds=claim.bounds)
+        _require_declared(claim, checks, evidence)
+        differ = checks.differs.get(claim.id)
+        difference = differ(evidence, claim.id, finding.ours, result) if differ and result.verdict == "off" else None
     except MissingRecord as missing:
-        return _unmeasured(claim, missing, evidence.made, started), missing.needs
+        return without(*_unmeasured(missing, evidence.made)), missing.needs
     except RecordError:  # a record that can't be trusted is no property of the claim
         raise
     except (NotCheckable, ConfigError) as reason:
-        return _failed(claim, str(reason), started), ()
-    result = judge(claim.value, finding.ours, finding.tolerance, interval=finding.interval, bounds=finding.bounds)
+        return without(str(reason)), ()
     why = finding.why
     if result.unchecked and not why:
         why = f"Not checked: {', '.join(result.unchecked)}."
-    return Row(claim, _jsonable(finding.ours), result.ratio, result.verdict, why, finding.basis,
-               _tolerance_text(claim, finding), time.monotonic() - started), ()
+    return Row(claim, group, _jsonable(finding.ours), result.ratio, result.verdict, why, finding.basis,
+               _tolerance_text(claim, finding), time.monotonic() - started, difference), ()
 
 
-def _failed(claim: Claim, why: str, started: float, verdict: str = "not-checkable") -> Row:
-    return Row(claim, None, None, verdict, why, "", "", time.monotonic() - started)
+def _require_declared(claim: Claim, checks: Checks, evidence: Evidence) -> None:
+    """Raise if the check has read records or Verilog that it does not declare: its category would be wrong."""
+    declared = checks.sources.get(claim.id)
+    hidden = sorted(evidence.used - declared) if declared is not None else []
+    if hidden:
+        raise ValueError(f"the check of claim '{claim.id}' must declare its sources: by={', '.join(hidden)}")
 
 
-def _unmeasured(claim: Claim, missing: MissingRecord, made: Mapping[Measurement, Outcome], started: float) -> Row:
-    """The row of a claim without its measurements: none was asked for, one failed, or one ran out of time."""
+def _unmeasured(missing: MissingRecord, made: Mapping[Measurement, Outcome]) -> tuple[str, str]:
+    """Reason and verdict of a claim without its measurements: none was asked for, one failed, or one ran out of time."""
     ended = [(need, made[need]) for need in missing.needs if need in made and made[need].state != "done"]
     lost = [need for need in missing.needs if need in made and made[need].state == "done"]
     why = "; ".join([*(f"`{need.command}` {outcome.state}: {outcome.why}" for need, outcome in ended),
                      *(f"`{need.command}` left no record of what was asked for" for need in lost)])
     verdict = next((state for state in ("failed", "timed-out") if any(o.state == state for _, o in ended)),
                    "failed" if lost else "not-measured")
-    return _failed(claim, why or str(missing).replace(", or give --measure", ""), started, verdict)
+    return why or str(missing).replace(", or give --measure", ""), verdict
 
 
 def _tolerance_text(claim: Claim, finding: Finding) -> str:
-    if finding.interval:
-        return "the paper's interval"
     if isinstance(finding.tolerance, Mapping):
         return ", ".join(f"{key} {100 * value:g} %" for key, value in finding.tolerance.items())
     if finding.tolerance:
         return f"{100 * finding.tolerance:g} %"
-    if finding.bounds and isinstance(claim.value, dict) and any(is_bound(key) for key in claim.value):
+    if claim.bounds and isinstance(claim.value, dict) and any(is_bound(key) for key in claim.value):
         return "the paper's bound"
     return ""
 

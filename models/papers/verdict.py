@@ -9,9 +9,10 @@ from typing import Any
 
 __all__ = ["VERDICTS", "Judgement", "is_bound", "judge"]
 
-#: What a claim can be found to be. The last three are of the measurement that it needs: it was not asked for, it failed, or
-#: it ran out of time. Such a claim can be checked, and has not been.
-VERDICTS = ("exact", "within", "off", "not-checkable", "not-measured", "failed", "timed-out")
+#: What a claim can be found to be. ``bound`` keeps to a one-sided bound, which says less than ``within``. The last three
+#: are of the measurement that it needs: it was not asked for, it failed, or it ran out of time. Such a claim can be
+#: checked, and has not been.
+VERDICTS = ("exact", "within", "bound", "off", "not-checkable", "not-measured", "failed", "timed-out")
 
 #: Numbers this close relative to each other are the same: what is left of rounding in binary.
 SAME = 1e-9
@@ -23,11 +24,13 @@ class Judgement:
 
     Attributes
     ----------
-    verdict : ``exact``, ``within`` or ``off``
-        The worst over all parts of the value.
+    verdict : ``exact``, ``within``, ``bound`` or ``off``
+        The last of these that a part of the value has.
     ratio : :class:`float` or None
         Ours over the paper's. A value with several parts has the ratio of the part farthest from 1. None if no part is a
         number.
+    part : :class:`str`
+        Name of the part with this ratio; empty if the value has no parts.
     wrong : tuple of :class:`str`
         Names of the parts that are off, if the value has parts.
     unchecked : tuple of :class:`str`
@@ -36,6 +39,7 @@ class Judgement:
 
     verdict: str
     ratio: float | None
+    part: str = ""
     wrong: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
 
@@ -47,36 +51,30 @@ class _Leaf:
     ratio: float | None
 
 
-def judge(paper: Any, ours: Any, tolerance: float | Mapping[str, float] = 0.0, *, interval: bool = False,
-          bounds: bool = True) -> Judgement:
+def judge(paper: Any, ours: Any, tolerance: float | Mapping[str, float] = 0.0, *, bounds: bool = True) -> Judgement:
     """Compare our value with the paper's.
 
     Parameters
     ----------
     paper, ours
-        Values of the same shape. A part of ours that is None or absent is not checked.
+        Values of the same shape. A part of ours that is None or absent is not checked. A list is compared place by place,
+        and so an interval is compared at both ends.
     tolerance
         Largest ``|ours / paper - 1|`` that is ``within``; by key for parts of a mapping (outermost keys).
-    interval
-        Whether the paper's list is ``[low, high]``, the ends of an interval that our number, or all of our numbers,
-        must lie in.
     bounds
         Whether keys of a mapping with the word ``max`` or ``min`` are bounds.
     """
     leaves: list[_Leaf] = []
     unchecked: list[str] = []
-    if interval:
-        _inside(paper, ours, leaves)
-    else:
-        _compare("", paper, ours, tolerance, bounds, leaves, unchecked)
+    _compare("", paper, ours, tolerance, bounds, leaves, unchecked)
     if not leaves:
         raise ValueError("nothing to compare")
     order = VERDICTS.index
     verdict = max((leaf.verdict for leaf in leaves), key=order)
-    ratios = [leaf.ratio for leaf in leaves if leaf.ratio is not None]
-    ratio = max(ratios, key=_distance) if ratios else None
-    return Judgement(verdict, ratio, tuple(leaf.name for leaf in leaves if leaf.verdict == "off" and leaf.name),
-                     tuple(unchecked))
+    ratios = [(leaf.ratio, leaf.name) for leaf in leaves if leaf.ratio is not None]
+    ratio, part = max(ratios, key=lambda one: _distance(one[0]), default=(None, ""))
+    return Judgement(verdict, ratio, part,
+                     tuple(leaf.name for leaf in leaves if leaf.verdict == "off" and leaf.name), tuple(unchecked))
 
 
 def _distance(ratio: float) -> float:
@@ -129,17 +127,8 @@ def _number(name: str, paper: float, ours: float, tolerance: float, bound: str |
     if bound:
         met = ours <= paper * (1 + SAME) if bound == "max" else ours >= paper * (1 - SAME)
         # A bound that is met says nothing of how far away we are.
-        return _Leaf(name, "within" if met else "off", None if met else ratio)
+        return _Leaf(name, "bound" if met else "off", None if met else ratio)
     gap = abs(ours - paper)
     if gap <= SAME * abs(paper):
         return _Leaf(name, "exact", ratio)
     return _Leaf(name, "within" if gap <= tolerance * abs(paper) * (1 + SAME) else "off", ratio)
-
-
-def _inside(paper: Any, ours: Any, leaves: list[_Leaf]) -> None:
-    low, high = paper
-    for number in ours if isinstance(ours, list | tuple) else [ours]:
-        if low <= number <= high:
-            leaves.append(_Leaf("", "within", 1.0))
-        else:
-            leaves.append(_Leaf("", "off", number / (low if number < low else high)))

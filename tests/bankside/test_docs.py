@@ -174,7 +174,7 @@ def paths(value, prefix=""):
 
 
 TYPES = {"integer": int, "number": (int, float), "string": str, "boolean": bool, "list": list, "any": object,
-         "null": type(None)}
+         "object": dict, "null": type(None)}
 
 
 def fits(value, text):

@@ -139,7 +139,8 @@ PAGES = {
                "--search", "batch"], ["Requests in work", "Search", "time to first token"]),
     "time of a unit": (["time", "pam-pu", "--tokens", "64"], ["Commands", "tile tokens"]),
     "time of a system": (["time", "cent:llama-2-7b"], ["Stages", "gemv wq"]),
-    "repro": (["repro", "pam", "--claims", "pam-hbm-tRP,pam-hbm-tBL,pam-proc", "--no-measure"], ["Claims", "exact", "off"]),
+    "repro": (["repro", "pam", "--claims", "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-attacc-bw", "--no-measure"],
+              ["Results", "Configuration", "exact", "off", "Cause: a difference of design"]),
     "repro --list": (["repro", "--list"], ["Papers"]),
     "repro PAPER --list": (["repro", "lol-pim", "--list"], ["Claims"]),
 }

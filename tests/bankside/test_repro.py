@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from bankside import cli, measuring, repro, repro_figures
+from bankside.constraints.errors import CheckFailed
 from bankside.constraints.records import Measurement
 from bankside.constraints.units.pam_pu import PRESETS
 from bankside.measuring import Measurer
-from bankside.models.papers import VERDICTS, figures_of, load_paper, paper_names
+from bankside.models.papers import CATEGORIES, VERDICTS, category_of, checks_of, figures_of, load_paper, paper_names
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
@@ -39,16 +40,42 @@ def test_json(capsys):
     assert [row["id"] for row in result["claims"]] == IDS.split(",")
     assert [row["verdict"] for row in result["claims"]] == ["exact", "off", "not-checkable", "within"]
     assert {"id", "source", "paper", "ours", "unit", "ratio", "verdict", "why"} <= set(result["claims"][0])
-    assert result["counts"] == {"exact": 1, "within": 1, "off": 1, "not-checkable": 1, "not-measured": 0, "failed": 0,
-                                "timed-out": 0}
-    assert (result["claims"][1]["ours"], result["claims"][1]["ratio"]) == (2, 0.5) and result["claims"][1]["why"]
+    assert list(result["counts"]) == ["result", "behaviour", "configuration"]  # apart, and results first
+    assert result["counts"]["configuration"] == {"exact": 1, "within": 1, "bound": 0, "off": 1, "not-checkable": 1,
+                                                 "not-measured": 0, "failed": 0, "timed-out": 0}
+    assert not sum([*result["counts"]["result"].values(), *result["counts"]["behaviour"].values()])
+    row = result["claims"][1]
+    assert (row["ours"], row["ratio"], row["category"]) == (2, 0.5, "configuration") and row["why"]
+    assert row["difference"] == {"cause": "design", "ours": 2, "needed": 4, "unit": "tCK",
+                                 "number": "clock cycles of a burst; ours takes half of them on twice the pins"}
+    assert {one["difference"] is None for one in result["claims"] if one["verdict"] != "off"} == {True}
 
 
 def test_table(capsys):
     code, out, err = run(capsys, "pam", "--claims", IDS, "--no-measure")
     assert code == 0 and not err
-    assert out.splitlines()[-1] == "4 claims: 1 exact, 1 within, 1 off, 1 not-checkable"
-    assert all(name in out for name in (*IDS.split(","), "foundry"))
+    assert out.splitlines()[-1] == "Configuration: 4 claims: 1 exact, 1 within, 1 off, 1 not-checkable"
+    assert all(name in out for name in (*IDS.split(","), "foundry", "Cause: a difference"))
+
+
+def test_categories_are_apart_in_the_table_and_results_come_first(capsys):
+    """A result that is off says its cause, and no line adds categories up."""
+    claims = "pam-hbm-tRP,pam-alg2,pam-attacc-bw,pam-alg1-exact,pam-ssd-ifc"
+    _, out, _ = run(capsys, "pam", "--claims", claims, "--no-measure")
+    at = [out.index(name) for name in (": results", "pam-attacc-bw", ": behaviour", "pam-alg2", ": configuration",
+                                       "pam-hbm-tRP", "pam-ssd-ifc")]
+    assert at == sorted(at)
+    assert out.splitlines()[-3:] == ["Results: 1 claim: 1 within", "Behaviour: 2 claims: 1 exact, 1 bound",
+                                     "Configuration: 2 claims: 2 exact"]
+
+
+def test_a_result_that_is_off_must_say_its_cause():
+    row = {"id": "x-1", "category": "result", "verdict": "off", "difference": None}
+    cause = {"cause": "design", "number": "gates of a unit", "ours": 2.0, "needed": 1.0, "unit": None}
+    for change in ({"category": "configuration"}, {"verdict": "within"}, {"difference": cause}):
+        repro.require_causes({"paper": "x", "claims": [row | change]})
+    with pytest.raises(CheckFailed, match=r"^1 results of x are off without a cause: x-1$"):
+        repro.require_causes({"paper": "x", "claims": [row]})
 
 
 def test_claims_may_be_given_once_and_with_spaces(capsys):
@@ -61,12 +88,13 @@ def test_list(capsys):
     assert code == 0 and len(out.splitlines()) == 95
     _, out, _ = run(capsys, "pam", "--list", "--json", "--claims", "pam-slo")
     claim = load_paper("pam").claim("pam-slo")
-    assert json.loads(out)["claims"] == [claim.model_dump(mode="json")]
+    assert json.loads(out)["claims"] == [{**claim.model_dump(mode="json"), "category": "configuration"}]
 
 
 def test_list_of_papers(capsys):
     code, out, _ = run(capsys, "--list")
-    assert code == 0 and re.search(r"^starc +38 claims, +0 with a check  Sparse Attention", out, re.MULTILINE)
+    assert code == 0
+    assert re.search(r"^starc +38 claims, +0 with a check \(result 14, behaviour 0, configuration 24\)  Sparse", out, re.M)
     listed = json.loads(run(capsys, "--list", "--json")[1])["papers"]
     assert [one["paper"] for one in listed] == ["cent", "inf2", "lol-pim", "pam", "starc"]
     assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (126, 126, 6)
@@ -74,7 +102,9 @@ def test_list_of_papers(capsys):
 
 def test_a_paper_that_has_no_checks(capsys):
     code, out, _ = run(capsys, "starc", "--json")
-    assert code == 0 and {verdict: n for verdict, n in json.loads(out)["counts"].items() if n} == {"not-checkable": 38}
+    counts = json.loads(out)["counts"]
+    assert code == 0 and [counts[group]["not-checkable"] for group in counts] == [14, 0, 24]
+    assert sum(n for some in counts.values() for n in some.values()) == 38
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -157,7 +187,7 @@ def test_a_measurement_that_runs_out_of_time_is_told_in_its_own_words(capsys, mo
     fake_tool(monkeypatch, looks=10**9)
     monkeypatch.setattr("os.killpg", lambda group, signal: None)
     code, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--measure-limit", "1", "--records", str(tmp_path))
-    assert code == 1 and out.splitlines()[-1] == "1 claim: 1 timed-out" and "not-checkable" not in out
+    assert code == 1 and out.splitlines()[-1] == "Behaviour: 1 claim: 1 timed-out" and "not-checkable" not in out
     assert err.splitlines()[-1].startswith("bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: `bankside synth ")
     assert "timed-out: not done within the 1 s for measurements" in err.splitlines()[-1]
 
@@ -256,18 +286,26 @@ def check_page(text, paper="pam"):
         cells = re.split(r"(?<!\\) \| ", line)
         assert cells[0] == claim.source and cells[2] == tool.cell(claim.value, claim.unit), claim.id
         assert cells[-1] in VERDICTS
-        assert (cells[-1] not in ("exact", "within")) == bool(
+        assert (cells[-1] not in ("exact", "within", "bound")) == bool(
             re.search(rf"^\* `{claim.id}` \({cells[-1]}\): \S", text, re.MULTILINE)), claim.id
 
 
 def test_the_page_of_claims():
-    """Of made-up verdicts; and the one in the documentation, if it is there, by its structure, not its values."""
-    verdicts = ("exact", "within", "off", "not-checkable")
-    rows = [{"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind, "paper": claim.value,
-             "unit": claim.unit, "ours": None if k % 4 == 3 else claim.value, "ratio": None if k % 4 == 3 else 1.0,
-             "verdict": verdicts[k % 4], "why": "because" if k % 4 > 1 else ""}
+    """A page of made-up verdicts has a part for each category. The documentation's pages have a line for each claim."""
+    verdicts = ("exact", "within", "bound", "off", "not-checkable")
+    cause = {"cause": "contradiction", "number": "units of a die", "ours": 64, "needed": 75, "unit": None}
+    rows = [{"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind,
+             "category": category_of(claim, checks_of("pam")), "paper": claim.value, "unit": claim.unit,
+             "ours": None if k % 5 == 4 else claim.value, "ratio": None if k % 5 == 4 else 1.0, "verdict": verdicts[k % 5],
+             "why": "because" if k % 5 > 2 else "", "difference": cause if k % 5 == 3 else None}
             for k, claim in enumerate(load_paper("pam").claims)]
-    check_page(claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": dict.fromkeys(verdicts, 1)}))
+    counts = {group: {verdict: sum((row["category"], row["verdict"]) == (group, verdict) for row in rows)
+                      for verdict in verdicts} for group in CATEGORIES}
+    text = claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": counts})
+    check_page(text)
+    assert re.findall("^## (.*)$", text, re.MULTILINE) == ["Results", "Behaviour", "Configuration"]
+    assert "Number: units of a die. Ours is 64. The paper's value needs 75. because" in text
+    assert f"* Results: {sum(counts['result'].values())} claims: {counts['result']['exact']} exact, " in text
     for paper in ("pam", "lol-pim"):
         page = ROOT / "docs" / f"repro-{paper}.md"
         if page.exists():
@@ -294,8 +332,8 @@ def test_every_figure_draws(paper, name):
     figure = figures_of(paper)[name]
     paper = load_paper(paper)
     changes = (lambda value: _scaled(value, 0.1), lambda value: None, lambda value: value)
-    rows = [{"id": i, "paper": paper.claim(i).value, "ours": changes[k % 3](paper.claim(i).value)}
-            for k, i in enumerate(figure.claims)]
+    rows = [{"id": i, "paper": paper.claim(i).value, "ours": changes[k % 3](paper.claim(i).value), "category": "result",
+             "verdict": "off"} for k, i in enumerate(figure.claims)]
     series = {name: {"one": {"1": 2.0, "2": None}, "other": {"2": 3.0}} for name in figure.series}
     assert repro_figures.picture(figure, rows, dpi=30, series=series)[:8] == b"\x89PNG\r\n\x1a\n"
 
@@ -312,16 +350,20 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
     row = dict.fromkeys(("source", "statement", "kind", "conditions", "unit", "ratio", "tolerance", "why", "basis"), "")
     monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {
         "paper": "pam", "title": "", "published": None, "counts": {},
-        "claims": [{**row, "id": "pam-scale", "paper": [6, 17], "ours": None, "verdict": "not-measured"}]})
+        "claims": [{**row, "id": "pam-scale", "category": "result", "paper": [6, 17], "ours": None,
+                    "difference": None, "verdict": "not-measured"}]})
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
+    assert "<!-- Results: 1 not-measured. -->" in file.read_text()
     code, out, _ = run(capsys, *asked, "--json")
     assert json.loads(out)["figure"] == str(file)
 
 
 def test_the_same_figure_gives_the_same_bytes():
     figure, paper = figures_of("pam")["11"], load_paper("pam")
-    rows = [{"id": i, "paper": paper.claim(i).value, "ours": None} for i in figure.claims]
+    rows = [{"id": i, "paper": paper.claim(i).value, "ours": None, "category": group, "verdict": "off"}
+            for i, group in zip(figure.claims, ("result", "configuration", "result"), strict=True)]
+    assert repro_figures.caption(rows) == "Results: 2 off. Configuration: 1 off."
     assert repro_figures.picture(figure, rows, "svg") == repro_figures.picture(figure, rows, "svg")
 
 
@@ -330,19 +372,24 @@ def test_the_same_figure_gives_the_same_bytes():
 TOY = """
 from pathlib import Path
 
-from bankside.models.papers import Bar, Checks, Figure, Finding, Panel, PaperPackage, SeriesPanel
+from bankside.models.papers import Bar, Checks, Difference, Figure, Finding, Panel, PaperPackage, SeriesPanel, Source
 
 CHECKS = Checks()
 
 
-@CHECKS.of("toy-banks")
+@CHECKS.of("toy-banks", by=Source.SETTING)
 def banks(evidence, claim):
     return Finding(evidence.memory("hbm3-5.2").channels, "hbm3-5.2")
 
 
-@CHECKS.of("toy-double", inputs=("toy-banks",))
+@CHECKS.of("toy-double", by=Source.RUN)
 def double(evidence, claim):
-    return Finding(2 * evidence.stated["toy-banks"], "toy-banks")
+    return Finding(2 * evidence.memory("hbm3-5.2").channels, "hbm3-5.2")
+
+
+@CHECKS.off("toy-double")
+def why(evidence, claim, ours, judged):
+    return Difference(cause="contradiction", number="channels", ours=16, needed=ours / judged.ratio / 2)
 
 
 FIGURE = Figure("Toy", (Panel("banks", "banks", (Bar("all", "toy-banks"),)), SeriesPanel("ours", "x", "line", "n")))
@@ -400,7 +447,8 @@ def test_a_paper_of_another_package_is_listed_and_broken_ones_are_named(toy):
     done = with_toy(toy, "--list")
     assert (done.returncode, [line.split()[0] for line in done.stdout.splitlines()]) == (
         0, ["cent", "inf2", "lol-pim", "pam", "starc", "toy"])
-    assert "126 claims" in done.stdout and "3 claims,   2 with a check  A toy" in done.stdout
+    assert "126 claims" in done.stdout
+    assert "3 claims,   2 with a check (result 1, behaviour 1, configuration 1)  A toy" in done.stdout
     assert done.stderr == TAKEN + SKIPPED + (
         f"bankside: skipped paper 'other': {toy}/toy_paper/claims.yaml: name must be 'other' as in the entry point, not "
         "'toy'\n")
@@ -409,8 +457,11 @@ def test_a_paper_of_another_package_is_listed_and_broken_ones_are_named(toy):
 def test_a_paper_of_another_package_is_checked_and_drawn(toy):
     done = with_toy(toy, "Toy", "--json")
     assert (done.returncode, done.stderr) == (0, TAKEN + SKIPPED)
-    found = {row["id"]: (row["ours"], row["verdict"]) for row in json.loads(done.stdout)["claims"]}
-    assert found == {"toy-banks": (16, "exact"), "toy-double": (32, "off"), "toy-rate": (None, "not-checkable")}
+    found = {row["id"]: row for row in json.loads(done.stdout)["claims"]}
+    assert {name: (row["ours"], row["verdict"], row["category"]) for name, row in found.items()} == {
+        "toy-banks": (16, "exact", "configuration"), "toy-double": (32, "off", "behaviour"),
+        "toy-rate": (None, "not-checkable", "result")}
+    assert found["toy-double"]["difference"]["needed"] == 15
     done = with_toy(toy, "toy", "--figure", "1", "--output", str(toy / "one.svg"))
     assert (done.returncode, done.stdout) == (0, f"{toy}/one.svg\n") and (toy / "one.svg").read_text().startswith("<?xml")
     done = with_toy(toy, "toi")

@@ -9,6 +9,7 @@ from ...lolpim.module import ModuleTimer
 from ...lolpim.partition import Context, Gemv, Module, Score
 from ...program import Command, Loop, Program
 from ...program.nodes import Node
+from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, system_of
 
@@ -50,7 +51,7 @@ def share(evidence: Evidence, operator: Any) -> float:
     return 100 * (1 - one.program(without_transfers(operator.program)).cycles / one.time(operator).cycles)
 
 
-@CHECKS.of("lolpim-io-over")
+@CHECKS.of("lolpim-io-over", by=Source.RUN)
 def overhead(evidence: Evidence, claim: str) -> Finding:
     shares = {name: share(evidence, op) for name, op in operators().items() if name in ("qk", "sv")}
     # As in the baseline: sixteen heads, each in a channel.
@@ -63,7 +64,7 @@ def overhead(evidence: Evidence, claim: str) -> Finding:
                    f"percentages are {qk:.1f} % and {sv:.1f} %.")
 
 
-@CHECKS.of("lolpim-io-qk", "lolpim-io-sv", "lolpim-io-ffn1", "lolpim-io-ffn2")
+@CHECKS.of("lolpim-io-qk", "lolpim-io-sv", "lolpim-io-ffn1", "lolpim-io-ffn2", by=Source.RUN)
 def gain(evidence: Evidence, claim: str) -> Finding:
     name = claim.removeprefix("lolpim-io-")
     one, two = (timer.time(operators(timer.ping_pong)[name]).cycles for timer in timers(evidence))
@@ -78,7 +79,7 @@ def gain(evidence: Evidence, claim: str) -> Finding:
                    why, tolerance=0.2)
 
 
-@CHECKS.of("lolpim-val-sim")
+@CHECKS.of("lolpim-val-sim", by=())
 def vendor(evidence: Evidence, claim: str) -> Finding:
     one, two = timers(evidence)
     cycles = [(one.time(Gemv(Module(), *shape)).cycles, two.time(Gemv(Module(), *shape, double=True)).cycles)

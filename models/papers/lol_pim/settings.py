@@ -19,6 +19,7 @@ from ...program import Program
 from ...program.encoding import encode_program
 from ...program.nodes import Tokens
 from ...systems import load_system
+from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MODELS, system_of
 
@@ -27,7 +28,7 @@ GIB = 1 << 30
 
 @CHECKS.of("lolpim-hw-mod", "lolpim-hw-freq", "lolpim-hw-if", "lolpim-hw-gpr", "lolpim-net", "lolpim-sys-16",
            "lolpim-hw-mem", "lolpim-hw-ch", "lolpim-hw-pu", "lolpim-hw-gb", "lolpim-hw-dot", "lolpim-spec-pim",
-           "lolpim-spec-ext", "lolpim-hw-outreg")
+           "lolpim-spec-ext", "lolpim-hw-outreg", by=Source.SETTING)
 def module(evidence: Evidence, claim: str) -> Finding:
     system = system_of(evidence, "lol-pim")
     spec, one, memory = system.spec, system.module, system.memory
@@ -61,7 +62,7 @@ def module(evidence: Evidence, claim: str) -> Finding:
     return Finding(value, basis, why, tolerance=0.01)
 
 
-@CHECKS.of("lolpim-hw-epu")
+@CHECKS.of("lolpim-hw-epu", by=Source.RUN)
 def hub(evidence: Evidence, claim: str) -> Finding:
     """Functions of the hub that the operators of a model need."""
     needed = {"softmax": "softmax", "norms": "layernorm", "residuals": "ewadd", "ffn_gate_product": "ewmul"}
@@ -72,7 +73,7 @@ def hub(evidence: Evidence, claim: str) -> Finding:
                    "The hub computes rotary positions as products and sums.")
 
 
-@CHECKS.of("lolpim-hw-cmdbuf", "lolpim-hw-mapbuf", "lolpim-hw-dispbuf")
+@CHECKS.of("lolpim-hw-cmdbuf", "lolpim-hw-mapbuf", "lolpim-hw-dispbuf", by=Source.SETTING)
 def dispatcher_buffers(evidence: Evidence, claim: str) -> Finding:
     config = DpaDispatcherConfig()
     commands, table = config.command_bytes / 1024, config.table_entries * config.entry_bits / 8 / 1024
@@ -81,7 +82,7 @@ def dispatcher_buffers(evidence: Evidence, claim: str) -> Finding:
     return Finding(value, "unit dpa-dispatcher")
 
 
-@CHECKS.of("lolpim-spec-a100", "lolpim-spec-gddr", "lolpim-base-16gpu")
+@CHECKS.of("lolpim-spec-a100", "lolpim-spec-gddr", "lolpim-base-16gpu", by=Source.SETTING)
 def gpus(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-gddr" if claim == "lolpim-spec-gddr" else "gpu-hbm").spec
     if claim == "lolpim-base-16gpu":
@@ -92,20 +93,20 @@ def gpus(evidence: Evidence, claim: str) -> Finding:
                                                     " No A100 has this bandwidth (80 GB: 2039 GB/s)."))
 
 
-@CHECKS.of("lolpim-hybrid")
+@CHECKS.of("lolpim-hybrid", by=Source.SETTING)
 def hybrid(evidence: Evidence, claim: str) -> Finding:
     nodes = [system_of(evidence, name) for name in ("gpu-lol-pim", "lol-pim")]
     return Finding(nodes[0].pim.node.nodes / nodes[1].spec.node.nodes, "nodes of gpu-lol-pim and lol-pim")
 
 
-@CHECKS.of("lolpim-models")
+@CHECKS.of("lolpim-models", by=Source.SETTING)
 def models(evidence: Evidence, claim: str) -> Finding:
     shapes = {size: load_model(f"qwen1.5-{size.lower()}") for size in ("1.8B", "7B", "14B", "72B")}
     return Finding({size: [s.layers, s.heads, s.head_dim] for size, s in shapes.items()}, "shapes of Qwen1.5",
                    "The model card of the 1.8B model gives 2048 / 16 = 128 elements per head; the table gives 64.")
 
 
-@CHECKS.of("lolpim-ctx-lim")
+@CHECKS.of("lolpim-ctx-lim", by=Source.SETTING)
 def contexts(evidence: Evidence, claim: str) -> Finding:
     """The name of MPT writes 65k for 65536 tokens; the other model cards count in units of 1024."""
     thousand = {name: 1000 if name == "MPT-7B-story" else 1024 for name in MODELS}
@@ -113,7 +114,7 @@ def contexts(evidence: Evidence, claim: str) -> Finding:
                    "max_position_embeddings of the built-in shapes")
 
 
-@CHECKS.of("lolpim-task-qmsum", "lolpim-task-hotpot", "lolpim-task-musique", "lolpim-ctxrange")
+@CHECKS.of("lolpim-task-qmsum", "lolpim-task-hotpot", "lolpim-task-musique", "lolpim-ctxrange", by=Source.SETTING)
 def workloads(evidence: Evidence, claim: str) -> Finding:
     from ...serving.workloads import draw
 
@@ -128,7 +129,7 @@ def workloads(evidence: Evidence, claim: str) -> Finding:
                     "min": int(prompts.min())}, "200000 draws", tolerance=0.02)
 
 
-@CHECKS.of("lolpim-cmd-set", "lolpim-dpa-set")
+@CHECKS.of("lolpim-cmd-set", "lolpim-dpa-set", by=Source.SETTING)
 def commands(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-cmd-set":
         return Finding([code.paper for code in COMMANDS.values() if code.paper], "commands of the program encoding")
@@ -139,14 +140,14 @@ def commands(evidence: Evidence, claim: str) -> Finding:
                                                            "stride")
 
 
-@CHECKS.of("lolpim-dpa-row")
+@CHECKS.of("lolpim-dpa-row", by=Source.RUN)
 def row_of_a_token(evidence: Evidence, claim: str) -> Finding:
     score = Score(Module(), "token", 1 << 15, heads=8)
     same = all(score.place(token)[2] == token // 256 for token in range(0, 1 << 15, 17))
     return Finding("floor(T_cur/256)" if same else "another", "row of a token's key, eight heads of 128 on a module")
 
 
-@CHECKS.of("lolpim-dpa-example", "lolpim-dpa-example1")
+@CHECKS.of("lolpim-dpa-example", "lolpim-dpa-example1", by=Source.RUN)
 def example(evidence: Evidence, claim: str) -> Finding:
     """Section 5 on the dispatcher's model: requests of 256 and 300 tokens."""
     config = DpaDispatcherConfig()
@@ -170,7 +171,7 @@ def example(evidence: Evidence, claim: str) -> Finding:
                    "counts commands and modifiers: four.")
 
 
-@CHECKS.of("lolpim-axis", "lolpim-no72")
+@CHECKS.of("lolpim-axis", "lolpim-no72", by=Source.RUN)
 def sizes(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-axis":
         return Finding([size for size in (128, 256, 512, 1024) if load_system("lol-pim").sized(size).splits(
@@ -182,7 +183,8 @@ def sizes(evidence: Evidence, claim: str) -> Finding:
     return Finding(least > 1, f"weights take {100 * least:.0f} % of the fullest module at the best split")
 
 
-@CHECKS.of("lolpim-itpp-k", "lolpim-hfa", "lolpim-hfa-fc", "lolpim-bcast-path", "lolpim-pp-hw", "lolpim-lazy-noncontig")
+@CHECKS.of("lolpim-itpp-k", "lolpim-hfa", "lolpim-hfa-fc", "lolpim-bcast-path", "lolpim-pp-hw", "lolpim-lazy-noncontig",
+           by=Source.RUN)
 def rules(evidence: Evidence, claim: str) -> Finding:
     one = Module()
     if claim == "lolpim-itpp-k":

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from ..package import PaperPackage
-from . import algorithm, area, memory, placement, platform, results, settings, units
+from . import algorithm, area, differences, memory, placement, platform, results, settings, units
 from .common import CHECKS
 from .figures import FIGURES
 
-__all__ = ["PAPER", "algorithm", "area", "memory", "placement", "platform", "results", "settings", "units"]
+__all__ = ["PAPER", "algorithm", "area", "differences", "memory", "placement", "platform", "results", "settings", "units"]
 
 PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES)

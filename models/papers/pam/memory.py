@@ -7,6 +7,7 @@ from ....constraints.units.pam_pu import Step
 from ...memory import time_program
 from ...pam.program import MAC, attention_program, mac_interval
 from ...program import Program
+from ..category import Source
 from ..evidence import Evidence, Finding
 from .common import CHECKS, MEMORY, config_of, system_of
 
@@ -25,7 +26,7 @@ TIMINGS = {
 GIB = 1 << 30
 
 
-@CHECKS.of(*TIMINGS)
+@CHECKS.of(*TIMINGS, by=Source.SETTING)
 def timing(evidence: Evidence, claim: str) -> Finding:
     tier, name = TIMINGS[claim]
     memory = evidence.memory(MEMORY[tier])
@@ -36,20 +37,20 @@ def timing(evidence: Evidence, claim: str) -> Finding:
     return Finding(evidence.cycles(MEMORY[tier], name), f"{name} of {memory.name}", why)
 
 
-@CHECKS.of("pam-hbm-org")
+@CHECKS.of("pam-hbm-org", by=Source.SETTING)
 def hbm_organisation(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["hbm"])
     return Finding([memory.channels, *memory.levels.values()], f"organisation of {memory.name}")
 
 
-@CHECKS.of("pam-ddr-org")
+@CHECKS.of("pam-ddr-org", by=Source.SETTING)
 def ddr_organisation(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["ddr"])
     return Finding([memory.levels[level] for level in ("rank", "chip", "bank_group", "bank")],
                    f"organisation of {memory.name}")
 
 
-@CHECKS.of("pam-hbm-ch-banks", "pam-ddr-ch-banks")
+@CHECKS.of("pam-hbm-ch-banks", "pam-ddr-ch-banks", by=Source.SETTING)
 def banks_of_a_channel(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY[claim.split("-")[1]])
     return Finding(memory.banks, f"banks that {MAC} of {memory.name} reads at once")
@@ -61,43 +62,43 @@ def device_gib(evidence: Evidence, tier: str) -> float:
     return memory.channels * memory.banks * memory.rows * memory.row_bytes / GIB
 
 
-@CHECKS.of("pam-hbm-dev")
+@CHECKS.of("pam-hbm-dev", by=Source.SETTING)
 def hbm_devices(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     return Finding({"count": spec.gpu.count * spec.memory.stacks_per_gpu, "gb_each": device_gib(evidence, "hbm")},
                    "GPUs x stacks of gpu-only; organisation of hbm3-5.2, GiB")
 
 
-@CHECKS.of("pam-ssd-cap")
+@CHECKS.of("pam-ssd-cap", by=Source.SETTING)
 def ssd_channels(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["ssd"])
     return Finding({"channels": memory.channels, "gb_each": device_gib(evidence, "ssd") / memory.channels},
                    "organisation of flash-nand, GiB")
 
 
-@CHECKS.of("pam-ssd-die")
+@CHECKS.of("pam-ssd-die", by=Source.SETTING)
 def ssd_dies(evidence: Evidence, claim: str) -> Finding:
     return Finding(evidence.memory(MEMORY["ssd"]).levels["die"], "organisation of flash-nand")
 
 
-@CHECKS.of("pam-ssd-page")
+@CHECKS.of("pam-ssd-page", by=Source.SETTING)
 def ssd_page(evidence: Evidence, claim: str) -> Finding:
     return Finding(evidence.memory(MEMORY["ssd"]).row_bytes / 1024, "row of flash-nand, KiB")
 
 
-@CHECKS.of("pam-ssd-bus")
+@CHECKS.of("pam-ssd-bus", by=Source.SETTING)
 def ssd_bus(evidence: Evidence, claim: str) -> Finding:
     return Finding(1e6 / evidence.memory(MEMORY["ssd"]).clock_ps, "clock of flash-nand: one transfer per cycle")
 
 
-@CHECKS.of("pam-ssd-tR")
+@CHECKS.of("pam-ssd-tR", by=Source.SETTING)
 def ssd_read_time(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["ssd"])
     return Finding(round(evidence.cycles(memory.name, "nR") * memory.clock_ps * 1e-6, 9), "nR of flash-nand")
 
 
 
-@CHECKS.of("pam-mapping")
+@CHECKS.of("pam-mapping", by=Source.RUN)
 def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
     """Consecutive tokens of a group, one in each of its banks, have one row and column in both DRAM tiers."""
     alike = True
@@ -151,7 +152,7 @@ def media_rate(evidence: Evidence) -> float:
     return evidence.once("media rate", measured)
 
 
-@CHECKS.of("pam-cap-hbm")
+@CHECKS.of("pam-cap-hbm", by=Source.SETTING)
 def hbm_flops(evidence: Evidence, claim: str) -> Finding:
     """A die has the banks of one channel, so 64 units."""
     config, memory = config_of("hbm"), evidence.memory(MEMORY["hbm"])
@@ -162,7 +163,7 @@ def hbm_flops(evidence: Evidence, claim: str) -> Finding:
                    f"limit, the banks of a die feed at most {banks / 1e12:.3f} TFLOPS at one FLOP per byte.", 0.05)
 
 
-@CHECKS.of("pam-cap-ddr")
+@CHECKS.of("pam-cap-ddr", by=Source.SETTING)
 def ddr_flops(evidence: Evidence, claim: str) -> Finding:
     config, memory = config_of("ddr"), evidence.memory(MEMORY["ddr"])
     units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
@@ -171,7 +172,7 @@ def ddr_flops(evidence: Evidence, claim: str) -> Finding:
                    "The paper rounds its figure.", 0.05)
 
 
-@CHECKS.of("pam-cap-ssd")
+@CHECKS.of("pam-cap-ssd", by=Source.RUN)
 def ssd_flops(evidence: Evidence, claim: str) -> Finding:
     drives = 8
     channels = evidence.memory(MEMORY["ssd"]).channels // drives
@@ -181,7 +182,7 @@ def ssd_flops(evidence: Evidence, claim: str) -> Finding:
                    "paper's figure lies between the 17.5 GB/s of array reads alone and the bus rate.", 0.05)
 
 
-@CHECKS.of("pam-attacc-bw")
+@CHECKS.of("pam-attacc-bw", by=Source.RUN)
 def attacc_bandwidth(evidence: Evidence, claim: str) -> Finding:
     """Rate of the banks under the power limit, row openings and closings included, over the channel's rate."""
     memory = evidence.memory(MEMORY["hbm"])
@@ -191,7 +192,7 @@ def attacc_bandwidth(evidence: Evidence, claim: str) -> Finding:
                    "Our value includes row openings and closings. The HBM2e of the DGX-A100 is not modelled.", 0.15)
 
 
-@CHECKS.of("pam-mot-ssd")
+@CHECKS.of("pam-mot-ssd", by=Source.RUN)
 def motivation_rates(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     nvme = evidence.memory("nvme-smartssd")

@@ -9,6 +9,7 @@ import numpy as np
 from ....constraints.pam_layout import TIERS
 from ...pam.placement import KvTable, TierShape
 from ...pam.sparsity import Locality, SyntheticSource
+from ..category import Source
 from ..evidence import Evidence, Finding
 from .common import CHECKS, MEMORY, system_of
 
@@ -22,12 +23,12 @@ def hbm_of_a_gpu(evidence: Evidence) -> TierShape:
     return TierShape("hbm", stacks, tier.groups * tier.channels, 64)
 
 
-@CHECKS.of("pam-bg-total")
+@CHECKS.of("pam-bg-total", by=Source.SETTING)
 def bank_groups(evidence: Evidence, claim: str) -> Finding:
     return Finding(hbm_of_a_gpu(evidence).all_groups, "groups of the HBM tier's map x channels x stacks of a GPU")
 
 
-@CHECKS.of("pam-bg-id")
+@CHECKS.of("pam-bg-id", by=Source.SETTING)
 def group_numbers(evidence: Evidence, claim: str) -> Finding:
     table = KvTable([hbm_of_a_gpu(evidence)])
     count, size = table.tiers[0].all_groups, table.group.itemsize
@@ -37,18 +38,18 @@ def group_numbers(evidence: Evidence, claim: str) -> Finding:
                    0.05)
 
 
-@CHECKS.of("pam-bg-track")
+@CHECKS.of("pam-bg-track", by=Source.SETTING)
 def counters(evidence: Evidence, claim: str) -> Finding:
     return Finding({"max_kb": KvTable([hbm_of_a_gpu(evidence)]).tracking_bytes / KIB},
                    "activation counters of the block table for the bank groups of a GPU, KiB")
 
 
-@CHECKS.of("pam-window")
+@CHECKS.of("pam-window", by=Source.SETTING)
 def window(evidence: Evidence, claim: str) -> Finding:
     return Finding(KvTable([hbm_of_a_gpu(evidence)]).windows[0].shape[0], "steps that the block table's counters cover")
 
 
-@CHECKS.of("pam-alloc")
+@CHECKS.of("pam-alloc", by=Source.RUN)
 def lowest_activation(evidence: Evidence, claim: str) -> Finding:
     """Compare the groups of new tokens with activation counts that this function keeps for ten steps."""
     random = np.random.default_rng(1)
@@ -87,7 +88,7 @@ def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: floa
     return tier
 
 
-@CHECKS.of("pam-alg2")
+@CHECKS.of("pam-alg2", by=Source.RUN)
 def algorithm_2(evidence: Evidence, claim: str) -> Finding:
     random = np.random.default_rng(1)
     right = True
@@ -106,7 +107,7 @@ def algorithm_2(evidence: Evidence, claim: str) -> Finding:
                    "swaps is limited.")
 
 
-@CHECKS.of("pam-eq8")
+@CHECKS.of("pam-eq8", by=Source.RUN)
 def device_score(evidence: Evidence, claim: str) -> Finding:
     """Tiers whose mean importances have exactly the wanted ratio need no swap, although their sums differ from it."""
     table = KvTable([TierShape("hbm", 1, 1, 40), TierShape("ddr", 1, 1, 20), TierShape("ssd", 1, 1, 10)])
@@ -121,7 +122,7 @@ def device_score(evidence: Evidence, claim: str) -> Finding:
                    "ratio")
 
 
-@CHECKS.of("pam-compress")
+@CHECKS.of("pam-compress", by=Source.SETTING)
 def compression(evidence: Evidence, claim: str) -> Finding:
     table = KvTable([TierShape("hbm", 1, 64, 4096)])
     source = SyntheticSource(Locality(), seed=1)

@@ -9,6 +9,7 @@ from ....constraints.systems import OffloadSystemSpec, PimTier, TieredSystemSpec
 from ...llm import load_model
 from ...systems import load_system
 from ...systems.registry import read_spec
+from ..category import Source
 from ..evidence import Evidence, Finding
 from .common import CHECKS, MEMORY, system_of
 from .placement import entry_bytes, memory_bytes
@@ -39,19 +40,19 @@ def devices(evidence: Evidence, name: str) -> int:
     return tier(evidence, name).devices_per_gpu * system_of(evidence, "gpu-only").spec.gpu.count
 
 
-@CHECKS.of("pam-sys-ddr")
+@CHECKS.of("pam-sys-ddr", by=Source.SETTING)
 def ddr_capacity(evidence: Evidence, claim: str) -> Finding:
     return Finding(devices(evidence, "ddr") * memory_bytes(evidence, "ddr") / GIB, "DIMMs of pam x capacity of ddr4-3200, "
                    "GiB")
 
 
-@CHECKS.of("pam-ddr-dev")
+@CHECKS.of("pam-ddr-dev", by=Source.SETTING)
 def dimms(evidence: Evidence, claim: str) -> Finding:
     return Finding({"count": devices(evidence, "ddr"), "gb_each": memory_bytes(evidence, "ddr") / GIB},
                    "DIMMs of pam, capacity of ddr4-3200, GiB")
 
 
-@CHECKS.of("pam-sys-ssd")
+@CHECKS.of("pam-sys-ssd", by=Source.SETTING)
 def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
     spec = spec_of(evidence, "vllm-offload", OffloadSystemSpec)
     whole = next(t.gib_per_gpu for t in spec.tiers if t.name == "ssd") * system_of(evidence, "gpu-only").spec.gpu.count
@@ -63,23 +64,23 @@ def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
                    f"{pim / 1e12:.1f} TB.", 0.05)
 
 
-@CHECKS.of("pam-ssd-ch")
+@CHECKS.of("pam-ssd-ch", by=Source.SETTING)
 def channels_of_an_ssd(evidence: Evidence, claim: str) -> Finding:
     return Finding(tier(evidence, "ssd").channels_per_device, "SSD tier of pam")
 
 
-@CHECKS.of("pam-pu-ssd-count")
+@CHECKS.of("pam-pu-ssd-count", by=Source.SETTING)
 def units_of_an_ssd(evidence: Evidence, claim: str) -> Finding:
     return Finding(tier(evidence, "ssd").units_per_device, "SSD tier of pam")
 
 
-@CHECKS.of("pam-ru-hbm-logic", "pam-ru-ddr-buf", "pam-ru-ssd")
+@CHECKS.of("pam-ru-hbm-logic", "pam-ru-ddr-buf", "pam-ru-ssd", by=Source.SETTING)
 def reduction_units_of_a_device(evidence: Evidence, claim: str) -> Finding:
     name = claim.split("-")[2]
     return Finding(tier(evidence, name).device_reduction_units, f"{name.upper()} tier of pam")
 
 
-@CHECKS.of("pam-ssd-ifc")
+@CHECKS.of("pam-ssd-ifc", by=Source.SETTING)
 def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
     """The system file counts the SSD's units per drive, and no command of a die feeds a unit beside it."""
     near = [name for name in evidence.memory(MEMORY["ssd"]).commands if name.startswith("MAC")]
@@ -87,12 +88,12 @@ def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
                    "the SSD tier of pam counts units per drive; flash-nand has no command for a unit at a die")
 
 
-@CHECKS.of("pam-lambda")
+@CHECKS.of("pam-lambda", by=Source.SETTING)
 def decay(evidence: Evidence, claim: str) -> Finding:
     return Finding(pam(evidence).scheduling.decay, "scheduling.decay of pam")
 
 
-@CHECKS.of("pam-sys-mgmt")
+@CHECKS.of("pam-sys-mgmt", by=Source.SETTING)
 def management(evidence: Evidence, claim: str) -> Finding:
     """Block table for as many tokens as all tiers hold, with the model whose tokens are smallest."""
     shapes = [load_model(name) for name in MODELS.values()]

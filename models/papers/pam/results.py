@@ -10,9 +10,10 @@ import numpy as np
 from ...llm import load_model
 from ...serving.steady import SteadyState
 from ...systems.results import Evaluation
+from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .area import reducer
-from .common import CHECKS, config_of, system_of
+from .common import CHECKS, MEMORY, config_of, system_of
 from .runs import (
     BATCHES,
     ENERGY_BATCHES,
@@ -93,19 +94,19 @@ def conversation_why(evidence: Evidence, base: str) -> str:
             f"`{base}` {shares(theirs)}. {' '.join(alone)} {told}")
 
 
-@CHECKS.of("pam-thr-online")
+@CHECKS.of("pam-thr-online", by=Source.RECORD)
 def by_model(evidence: Evidence, claim: str) -> Finding:
     return Finding(means(online_gains(evidence, "vllm-offload")), CONVERSATION, conversation_why(evidence, "vllm-offload"),
                    MODEL)
 
 
-@CHECKS.of("pam-thr-online-avg")
+@CHECKS.of("pam-thr-online-avg", by=Source.RECORD)
 def by_model_mean(evidence: Evidence, claim: str) -> Finding:
     return Finding(float(np.mean(list(online_gains(evidence, "vllm-offload").values()))), CONVERSATION,
                    conversation_why(evidence, "vllm-offload"), MODEL)
 
 
-@CHECKS.of("pam-thr-wild")
+@CHECKS.of("pam-thr-wild", by=Source.RECORD)
 def by_workload(evidence: Evidence, claim: str) -> Finding:
     gains = online_gains(evidence, "vllm-offload")
     return Finding({workload: float(np.mean([gains[model, workload] for model in MODELS]))
@@ -113,7 +114,7 @@ def by_workload(evidence: Evidence, claim: str) -> Finding:
                    conversation_why(evidence, "vllm-offload"), MODEL)
 
 
-@CHECKS.of("pam-thr-lspim")
+@CHECKS.of("pam-thr-lspim", by=Source.RECORD)
 def over_ls_pim(evidence: Evidence, claim: str) -> Finding:
     return Finding(float(np.mean(list(online_gains(evidence, "ls-pim").values()))), CONVERSATION,
                    conversation_why(evidence, "ls-pim"), MODEL)
@@ -151,18 +152,18 @@ def offline_why(evidence: Evidence) -> str:
             f"be {listed(offline_gains(evidence, overrides=KEEPING))}.")
 
 
-@CHECKS.of("pam-thr-off")
+@CHECKS.of("pam-thr-off", by=Source.RECORD)
 def long_contexts(evidence: Evidence, claim: str) -> Finding:
     return Finding(offline_gains(evidence), LONG, offline_why(evidence), MODEL)
 
 
-@CHECKS.of("pam-thr-off-avg")
+@CHECKS.of("pam-thr-off-avg", by=Source.RECORD)
 def long_contexts_mean(evidence: Evidence, claim: str) -> Finding:
     return Finding(float(np.mean([value for some in offline_gains(evidence).values() for value in some.values()])),
                    LONG, offline_why(evidence), MODEL)
 
 
-@CHECKS.of("pam-lpim-ssd")
+@CHECKS.of("pam-lpim-ssd", by=Source.RECORD)
 def slow_tier(evidence: Evidence, claim: str) -> Finding:
     result = run(evidence, "l-pim", "opt-175b", LONGEST, 64)
     assert result.attention is not None
@@ -176,7 +177,7 @@ def slow_tier(evidence: Evidence, claim: str) -> Finding:
                    if tokens["ssd"] < 0.65 * sum(tokens.values()) else "")
 
 
-@CHECKS.of("pam-scale")
+@CHECKS.of("pam-scale", by=Source.RECORD)
 def scaling(evidence: Evidence, claim: str) -> Finding:
     ratios, pace = {}, {}
     for count, tensor, pipeline in ((8, 8, 1), (8, 4, 2), (8, 2, 4), (16, 8, 2), (16, 4, 4)):
@@ -188,7 +189,7 @@ def scaling(evidence: Evidence, claim: str) -> Finding:
                    "serving of 1024 requests of LLaMA3-70B on write_doc, with 8 and 16 GPUs and their shares of all tiers",
                    f"Gains by tensor-parallel degree x pipeline stages: {told}. Twice the GPUs make PAM "
                    f"{pace[8, 2] / pace[4, 2]:.2f} times as fast. L-PIM is slow on 8 GPUs because of the SSD; on 16 GPUs "
-                   "its KV needs no SSD.", interval=True)
+                   "its KV needs no SSD.", MODEL)
 
 
 # Energy ----------------------------------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ def energy_of(evidence: Evidence, system: str, model: str, workload: str, batch:
     return steady(evidence, system, model, workload, batch, energy=True).energy_j
 
 
-@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim")
+@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", by=Source.RECORD)
 def energy(evidence: Evidence, claim: str) -> Finding:
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
     attention = base == "ls-pim"
@@ -232,10 +233,10 @@ def energy(evidence: Evidence, claim: str) -> Finding:
                    + (", components that only attention has" if attention else ", prefill included")
                    + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
                    " ".join(told) + " Static power of the GPUs is not modelled, so taking longer costs a system no energy.",
-                   interval=True)
+                   MODEL)
 
 
-@CHECKS.of("pam-energy-kv")
+@CHECKS.of("pam-energy-kv", by=Source.RUN)
 def moved(evidence: Evidence, claim: str) -> Finding:
     batch, context = ENERGY_BATCHES["offline"]["opt-175b"], 8192
     result = run(evidence, "vllm-offload", "opt-175b", context, batch)
@@ -279,7 +280,7 @@ ABLATION_WHY = ("The paper does not state its batches, model or workload. Here a
                 "activation gains nothing. Traces of real models may differ.")
 
 
-@CHECKS.of("pam-abl-small", "pam-abl-large")
+@CHECKS.of("pam-abl-small", "pam-abl-large", by=Source.RECORD)
 def ablations(evidence: Evidence, claim: str) -> Finding:
     batch = BATCHES["llama3-70b"][0 if claim.endswith("small") else -1]
     return Finding(ablation(evidence, batch),
@@ -287,7 +288,7 @@ def ablations(evidence: Evidence, claim: str) -> Finding:
                    ABLATION_WHY, MODEL)
 
 
-@CHECKS.of("pam-abl-dep")
+@CHECKS.of("pam-abl-dep", by=Source.RECORD)
 def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
     small, large = (ablation(evidence, BATCHES["llama3-70b"][k]) for k in (0, -1))
     less = [name for name in small if large[name] <= small[name]]
@@ -297,33 +298,22 @@ def larger_batches_gain_more(evidence: Evidence, claim: str) -> Finding:
 # Rules and settings ----------------------------------------------------------------------------------------------------
 
 
-@CHECKS.of("pam-slo")
+@CHECKS.of("pam-slo", by=Source.SETTING)
 def limits(evidence: Evidence, claim: str) -> Finding:
-    """Limits with a computed throughput."""
-    return Finding([limit for limit, found in online(evidence, "pam", "llama3-70b", "wildchat").items() if found],
-                   "limits that pam keeps to in conversations with LLaMA3-70B")
+    return Finding(list(LIMITS_MS), "limits of the conversations' runs")
 
 
-def held(state: SteadyState) -> int:
-    """Mean batch, to the nearest whole request."""
-    return round(state.batch)
-
-
-@CHECKS.of("pam-off-batch")
+@CHECKS.of("pam-off-batch", by=Source.SETTING)
 def batches(evidence: Evidence, claim: str) -> Finding:
-    return Finding({model: [held(steady(evidence, "pam", model, "write_doc", batch)) for batch in some]
-                    for model, some in BATCHES.items()}, "mean batches of the long-context runs of pam")
+    return Finding({model: list(some) for model, some in BATCHES.items()}, "batches of the long-context runs")
 
 
-@CHECKS.of("pam-batch-energy")
+@CHECKS.of("pam-batch-energy", by=Source.SETTING)
 def energy_batches(evidence: Evidence, claim: str) -> Finding:
-    where = {"online": "wildchat", "offline": "arxiv_sum"}
-    return Finding({kind: {model: held(steady(evidence, "pam", model, where[kind], batch, energy=True))
-                           for model, batch in some.items()} for kind, some in ENERGY_BATCHES.items()},
-                   "mean batches of the energy runs of pam")
+    return Finding({kind: dict(some) for kind, some in ENERGY_BATCHES.items()}, "batches of the energy runs")
 
 
-@CHECKS.of("pam-offload")
+@CHECKS.of("pam-offload", by=Source.RECORD)
 def work_split(evidence: Evidence, claim: str) -> Finding:
     """All operators except attention take the same time with PAM as on the GPUs alone. Attention does not."""
     context, batch = context_of(evidence, "wildchat"), 256
@@ -334,7 +324,7 @@ def work_split(evidence: Evidence, claim: str) -> Finding:
                    f"operators of pam that take the same time on the GPUs alone: {', '.join(same)}")
 
 
-@CHECKS.of("pam-attacc-off")
+@CHECKS.of("pam-attacc-off", by=Source.RUN)
 def no_offload(evidence: Evidence, claim: str) -> Finding:
     context, batch = LONGEST, 1024
     tried = {name: fits(evidence, name, "llama3-70b", context, batch) for name in ("attacc", "vllm-offload", "pam")}
@@ -344,7 +334,7 @@ def no_offload(evidence: Evidence, claim: str) -> Finding:
                    "a small batch fits attacc")
 
 
-@CHECKS.of("pam-merge-level")
+@CHECKS.of("pam-merge-level", by=Source.RECORD)
 def last_merge(evidence: Evidence, claim: str) -> Finding:
     """With twice the reduction units per device of a tier, only HBM makes the last merge faster."""
     from ...systems import load_system
@@ -375,7 +365,7 @@ def reduction_runs(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return out
 
 
-@CHECKS.of("pam-ru-lat")
+@CHECKS.of("pam-ru-lat", by=Source.RECORD)
 def reduction_share(evidence: Evidence, claim: str) -> Finding:
     """Percentage of exposed reduction and last merge in the time of attention, for the worst load."""
     shares = {name: one["reduction"]["share_percent"] for name, one in reduction_runs(evidence).items()}
@@ -385,7 +375,7 @@ def reduction_share(evidence: Evidence, claim: str) -> Finding:
                    "Percentages by load: " + ", ".join(f"`{name}` {value:.2f} %" for name, value in shares.items()) + ".")
 
 
-@CHECKS.of("pam-ru-xfer")
+@CHECKS.of("pam-ru-xfer", by=Source.RECORD)
 def transfers(evidence: Evidence, claim: str) -> Finding:
     """Partial results that move through a device: from banks to bank groups, and from there to the place of merging."""
     saved, last = {}, []
@@ -403,18 +393,22 @@ def transfers(evidence: Evidence, claim: str) -> Finding:
                    "three quarters on this hop, and nothing on the hop from the banks.", MODEL)
 
 
-@CHECKS.of("pam-ru-bw")
+@CHECKS.of("pam-ru-bw", by=Source.SETTING)
 def reduction_bandwidth(evidence: Evidence, claim: str) -> Finding:
-    """Rate of partial results into the units of a stack's bank groups, over the rate through the channels to one place."""
-    config, memory = reducer("hbm"), evidence.memory("hbm3-5.2")
-    groups = memory.channels * memory.banks // memory.levels["bank"]
-    inside = groups * config.lanes * config_of("hbm").io.width / 8 * config.clock_mhz * 1e6
-    return Finding(inside / (memory.channels * memory.channel_bytes_per_s),
-                   f"{groups} units of {config.lanes} lanes at {config.clock_mhz:g} MHz, divided by the rate of a stack's "
-                   "channels, through which a central unit receives its partial results", interval=True)
+    """Rate of partial results into the units of a device's bank groups, over the rate through the channels to one place."""
+    gains = {}
+    for tier in ("hbm", "ddr"):
+        config, memory = reducer(tier), evidence.memory(MEMORY[tier])
+        groups = memory.channels * memory.banks // memory.levels["bank"]
+        inside = groups * config.lanes * config_of(tier).io.width / 8 * config.clock_mhz * 1e6
+        gains[tier] = inside / (memory.channels * memory.channel_bytes_per_s)
+    told = ", ".join(f"{tier.upper()} {value:.2f}" for tier, value in gains.items())
+    return Finding([min(gains.values()), max(gains.values())],
+                   f"rate of the reduction units of a device's bank groups, divided by the rate of its channels: {told}",
+                   "The paper does not say which devices its two ends are of.", MODEL)
 
 
-@CHECKS.of("pam-migr", "pam-migr-ssd")
+@CHECKS.of("pam-migr", "pam-migr-ssd", by=Source.RECORD)
 def moves(evidence: Evidence, claim: str) -> Finding:
     """Moves without a limit per step, with tokens in three tiers."""
     steps = state(evidence, "opt-175b", LONGEST, 64, 12, {"scheduling.budget_percent": 100})[4:]
@@ -430,7 +424,7 @@ def moves(evidence: Evidence, claim: str) -> Finding:
 # Motivation ------------------------------------------------------------------------------------------------------------
 
 
-@CHECKS.of("pam-mot-att")
+@CHECKS.of("pam-mot-att", by=Source.RUN)
 def motivation(evidence: Evidence, claim: str) -> Finding:
     model, batch = load_model("llama-3-70b"), 1024
     result = run(evidence, "vllm-offload", "llama3-70b", LONGEST, batch)
@@ -445,7 +439,7 @@ def motivation(evidence: Evidence, claim: str) -> Finding:
                    "Memory here is KV and weights. Shorter contexts or smaller batches give lower percentages.")
 
 
-@CHECKS.of("pam-sys-rdma")
+@CHECKS.of("pam-sys-rdma", by=Source.SETTING)
 def network(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     rdma = getattr(spec, "network", None)

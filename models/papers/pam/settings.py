@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...llm import load_model
+from ..category import Source
 from ..evidence import Evidence, Finding
 from .common import CHECKS, config_of, system_of
 
@@ -14,26 +15,26 @@ MODELS = {"qwen2.5-32b": "qwen2.5-32b", "llama3-70b": "llama-3-70b", "opt-175b":
 GIB = 1 << 30
 
 
-@CHECKS.of("pam-sys-gpu")
+@CHECKS.of("pam-sys-gpu", by=Source.SETTING)
 def gpus(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     return Finding({"gpus": spec.gpu.count, "gb_each": spec.memory.stacks_per_gpu * spec.memory.stack_gib},
                    "gpu-only, GiB")
 
 
-@CHECKS.of("pam-sys-par")
+@CHECKS.of("pam-sys-par", by=Source.SETTING)
 def parallelism(evidence: Evidence, claim: str) -> Finding:
     system = system_of(evidence, "pam-hbm-only")
     return Finding({"tp": system.tp, "pp": system.pp}, "pam-hbm-only")
 
 
-@CHECKS.of("pam-pu-power")
+@CHECKS.of("pam-pu-power", by=Source.SETTING)
 def unit_power(evidence: Evidence, claim: str) -> Finding:
     return Finding(system_of(evidence, "pam-hbm-only").pim.energy.unit_power_ratio,
                    "unit_power_ratio of pam-hbm-only, which adopts the paper's assumption")
 
 
-@CHECKS.of("pam-models")
+@CHECKS.of("pam-models", by=Source.SETTING)
 def models(evidence: Evidence, claim: str) -> Finding:
     """The paper's name of each model that loads and has 16-bit values."""
     spelt = {"qwen2.5-32b": "Qwen2.5-32B", "llama3-70b": "LLaMA3-70B", "opt-175b": "OPT-175B"}
@@ -42,7 +43,7 @@ def models(evidence: Evidence, claim: str) -> Finding:
                    "built-in shapes with weights and KV of 16 bits")
 
 
-@CHECKS.of("pam-mot-kv")
+@CHECKS.of("pam-mot-kv", by=Source.SETTING)
 def kv_of_requests(evidence: Evidence, claim: str) -> Finding:
     return Finding(256 * 2048 * load_model("opt-175b").kv_bytes_per_token / GIB, "shape of opt-175b, GiB")
 
@@ -58,7 +59,7 @@ def lengths(evidence: Evidence, workload: str) -> tuple[np.ndarray, np.ndarray]:
     return evidence.once(("lengths", workload), drawn)
 
 
-@CHECKS.of("pam-workload-online")
+@CHECKS.of("pam-workload-online", by=Source.SETTING)
 def online_lengths(evidence: Evidence, claim: str) -> Finding:
     means = [[float(part.mean()) for part in lengths(evidence, name)] for name in ("sharegpt", "wildchat", "humaneval")]
     return Finding({"in": float(np.mean([m[0] for m in means])), "out": float(np.mean([m[1] for m in means]))},
@@ -67,14 +68,14 @@ def online_lengths(evidence: Evidence, claim: str) -> Finding:
                    "keep its contexts and its mean output, so their inputs are longer.", 0.03)
 
 
-@CHECKS.of("pam-workload-ctx")
+@CHECKS.of("pam-workload-ctx", by=Source.SETTING)
 def online_contexts(evidence: Evidence, claim: str) -> Finding:
     return Finding({name: float(sum(part.mean() for part in lengths(evidence, name))) for name in ("wildchat", "sharegpt")},
                    "mean input plus output of 100,000 requests",
                    "Lengths are drawn at random from a distribution with the stated mean.", 0.03)
 
 
-@CHECKS.of("pam-workload-off")
+@CHECKS.of("pam-workload-off", by=Source.SETTING)
 def offline_lengths(evidence: Evidence, claim: str) -> Finding:
     total = np.add(*lengths(evidence, "write_doc"))
     return Finding([int(total.min()), int(total.max())], "shortest and longest of 100,000 requests of write_doc",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .area import INTERFACE, INTERFACE_PRESETS, reducer
 from .common import CHECKS, MEMORY, PU, config_of
@@ -11,7 +12,7 @@ from .common import CHECKS, MEMORY, PU, config_of
 UNIT = "pam-pu"
 
 
-@CHECKS.of("pam-pu-hbm-width", "pam-pu-ddr-width", "pam-pu-ssd-width")
+@CHECKS.of("pam-pu-hbm-width", "pam-pu-ddr-width", "pam-pu-ssd-width", by=Source.VERILOG)
 def width(evidence: Evidence, claim: str) -> Finding:
     """Port width and rounders of the published Verilog: each lane's accumulator ends in a rounder."""
     tier = claim.split("-")[2]
@@ -22,14 +23,14 @@ def width(evidence: Evidence, claim: str) -> Finding:
                    "width of the port kv, lanes of the preset, accumulators in its Verilog")
 
 
-@CHECKS.of("pam-pu-hbm-buf", "pam-pu-ddr-buf", "pam-pu-ssd-buf")
+@CHECKS.of("pam-pu-hbm-buf", "pam-pu-ddr-buf", "pam-pu-ssd-buf", by=Source.SETTING)
 def buffer(evidence: Evidence, claim: str) -> Finding:
     config = config_of(claim.split("-")[2])
     return Finding(config.query_bytes + config.score_bytes + config.output_bytes,
                    "bytes of query, scores and output in the preset's buffer")
 
 
-@CHECKS.of("pam-pu-softmax")
+@CHECKS.of("pam-pu-softmax", by=Source.VERILOG)
 def softmax(evidence: Evidence, claim: str) -> Finding:
     """The row maximum is a register beside the comparison of scores. The exponential is a separate instance."""
     counts = []
@@ -39,11 +40,10 @@ def softmax(evidence: Evidence, claim: str) -> Finding:
     if len(set(counts)) != 1:
         return Finding({"row_max": None, "exp_fp16": [c[1] for c in counts]}, "Verilog", "The presets differ.")
     return Finding({"row_max": counts[0][0], "exp_fp16": counts[0][1]},
-                   "instances in the Verilog of all three presets; the score sequencer keeps the row maximum",
-                   bounds=False)
+                   "instances in the Verilog of all three presets; the score sequencer keeps the row maximum")
 
 
-@CHECKS.of("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd")
+@CHECKS.of("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd", by=Source.RECORD)
 def clock(evidence: Evidence, claim: str) -> Finding:
     """The preset's clock if the measured netlist reaches it, else the clock that the netlist reaches."""
     tier = claim.split("-")[3]
@@ -53,10 +53,10 @@ def clock(evidence: Evidence, claim: str) -> Finding:
         ("The critical path is measured in a generic 45 nm class library. Whether "
          f"the unit reaches {config.clock_mhz:g} MHz in the paper's process is not measured.")
     return Finding(min(config.clock_mhz, reached),
-                   f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why, 0.1)
+                   f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why)
 
 
-@CHECKS.of("pam-ru-content")
+@CHECKS.of("pam-ru-content", by=Source.SETTING)
 def reduction_unit(evidence: Evidence, claim: str) -> Finding:
     config = reducer("hbm")
     return Finding({"mul_lanes": config.lanes, "exp_fp16": config.exponential_units, "scratch_bytes": config.scratch_bytes,
@@ -64,7 +64,7 @@ def reduction_unit(evidence: Evidence, claim: str) -> Finding:
                    "The generator builds a comparator and a logarithm unit; this check does not count them.")
 
 
-@CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg")
+@CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg", by=Source.SETTING)
 def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
     tier = claim.split("-")[2]
     banks = evidence.memory(MEMORY[tier]).levels["bank"]
@@ -72,7 +72,7 @@ def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
                    f"{banks} units of a bank group divided by the {reducer(tier).sources} streams of a reduction unit")
 
 
-@CHECKS.of("pam-ru-pipe")
+@CHECKS.of("pam-ru-pipe", by=Source.RECORD)
 def overlap(evidence: Evidence, claim: str) -> Finding:
     """A reduction unit merges partial results faster than its four units produce them, with random stalls too."""
     config, unit = reducer("hbm"), config_of("hbm")
@@ -84,7 +84,7 @@ def overlap(evidence: Evidence, claim: str) -> Finding:
                    f"one every {made:.0f} clocks; random stalls on every stream give the same results")
 
 
-@CHECKS.of("pam-if-lat")
+@CHECKS.of("pam-if-lat", by=(Source.RECORD, Source.PAPER))
 def interface_latency(evidence: Evidence, claim: str) -> Finding:
     config = INTERFACE_PRESETS[INTERFACE]
     record = evidence.record("pam-interface", INTERFACE, config, "sim")
@@ -98,26 +98,26 @@ def interface_latency(evidence: Evidence, claim: str) -> Finding:
                    "assumes a much faster copy, at a tenth of the memories' rates.")
 
 
-@CHECKS.of("pam-if-cpu", "pam-if-cpubw")
+@CHECKS.of("pam-if-cpu", "pam-if-cpubw", by=())
 def processor(evidence: Evidence, claim: str) -> Finding:
     raise NotCheckable("The check needs a host whose address hashing can be switched off. Our model of the CPU copy adopts "
                        "the paper's figure.")
 
 
-@CHECKS.of("pam-area-count")
+@CHECKS.of("pam-area-count", by=Source.SETTING)
 def units_of_a_die(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["hbm"])
     return Finding({"pu": memory.banks, "ru": memory.banks // memory.levels["bank"]},
                    "a die holds one channel of hbm3-5.2: one unit per bank, one reduction unit per bank group")
 
 
-@CHECKS.of("pam-area-ddr-count")
+@CHECKS.of("pam-area-ddr-count", by=Source.SETTING)
 def units_of_a_chip(evidence: Evidence, claim: str) -> Finding:
     levels = evidence.memory(MEMORY["ddr"]).levels
     return Finding({"pu": levels["bank_group"] * levels["bank"], "ru": levels["bank_group"]},
                    "banks and bank groups of a chip of ddr4-3200")
 
 
-@CHECKS.of("pam-simtools")
+@CHECKS.of("pam-simtools", by=())
 def tools(evidence: Evidence, claim: str) -> Finding:
     raise NotCheckable("The claim names the paper's own tools. This project uses its own models instead.")
