@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
-from ..llm.operators import SOFTMAX_FLOPS
 from .latency import GridLatency, bracket
 from .platform import GpuPlatform, MicroBatch
 from .results import RecordSource
-from .roofline import causal_pairs
 
 __all__ = ["GpuServed", "GridServed"]
 
@@ -180,13 +178,9 @@ class GpuServed:
 
     def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
         model, tp = self.model, self.system.tp
-        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
-        pairs, new = causal_pairs(tokens, past, self.kv_window), float(tokens.sum())
-        half: dict[str, Any] = {"kv_bytes": kv_heads * float((past + tokens).sum()) * dim * size,
-                "activation_bytes": heads * new * dim * size, "dtype_bytes": size, "count": heads}
-        cost = self.system.roofline.fused(
-            Operator("score", "attention", new, pairs / new, dim, flops=(2 * dim + SOFTMAX_FLOPS) * heads * pairs, **half),
-            Operator("context", "attention", new, dim, pairs / new, flops=2 * dim * heads * pairs, **half))
+        cost = self.system.roofline.prompt_cost(
+            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
+            self.kv_window)
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
