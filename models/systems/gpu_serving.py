@@ -110,7 +110,8 @@ class GpuServed:
         """The mean over requests of the attention of a batch with each one's context, where it is no straight line."""
         most, known = int(contexts.max()) + steps, self._attention_memo.get(micro, np.zeros(1))
         if most >= len(known):
-            size = max(min(2 * most, self.system.longest_attention(self.model, micro) + 1), most + 1)
+            # Tables of all batches end at powers of two, so that they ask for the same contexts.
+            size = max(min(1 << most.bit_length(), self.system.longest_attention(self.model, micro) + 1), most + 1)
             new = np.arange(len(known), size, dtype=np.int64)
             costs = GpuPlatform.attention(self.system, self.model, MicroBatch(micro, micro * self.pp), new)
             more = sum(np.broadcast_to(cost.time_s, new.shape) for cost in costs.values())

@@ -129,10 +129,10 @@ def throughput(evidence: Evidence, claim: str) -> Finding:
     return Finding({key: max(values) for key, values in ratios.items()},
                    "tokens/s on Musique (tensor x pipeline); LoL-PIM with its best split, both baselines with the most "
                    f"tensor parallelism: {'; '.join(told)}",
-                   "The paper prints no split. Its GPU simulator has tensor parallelism only, and section 3.2 raises the PIM's "
-                   "tensor parallelism with its modules. Other readings give other gains, in this order. The first two are over GPUs "
-                   "with their best split, and over such GPUs as a roofline. The last two are over PIM with at most a "
-                   f"module for each head, and with its best split: {'; '.join(others)}.", tolerance=0.25)
+                   "The paper prints no split. Its GPU simulator has tensor parallelism only, and section 3.2 raises the "
+                   "PIM's tensor parallelism with its modules. Other readings give other gains, in this order. The first "
+                   "two are over GPUs with their best split, and over such GPUs as a roofline. The last two are over PIM "
+                   f"with at most a module for each head, and with its best split: {'; '.join(others)}.", tolerance=0.25)
 
 
 @CHECKS.of("lolpim-lat-comb")
