@@ -176,7 +176,7 @@ def _crossover(crossover: Result) -> Part:
                 linewidth=1.8,
                 linestyle="-" if measured else ":",
                 markersize=5,
-                label=f"{model['model']}: {queries} {'query' if queries == 1 else 'queries'} per KV head, {_gpus(model)}",
+                label=f"{model['model']} ({queries}), {_gpus(model)}",
                 zorder=3,
             )
             begins = threshold(found)
@@ -217,8 +217,8 @@ def _crossover(crossover: Result) -> Part:
             draw,
             3.9,
             3.7,
-            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}. Above the dashed "
-            "line the units win; a ring marks the point from which they win.",
+            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}, for models with so many "
+            "queries per KV head. Above the dashed line the units win; a ring marks the point from which they win.",
         ),
         (
             table(
