@@ -130,7 +130,7 @@ class Roofline:
         """Cost of causal attention of one layer for ``tokens[i]`` tokens of each of some prompts, after the ``past[i]``
         tokens before them. A token attends to at most ``window`` tokens.
 
-        One kernel moves K, V, queries and outputs once and leaves out what is masked. Three kernels multiply with all
+        One kernel moves K, V, queries and outputs once and leaves masked pairs out. Three kernels multiply with all
         keys of the prompt, and each key/value head of a prompt has one processor. Their time is a mean over the
         prompts, each counted as if all had its length."""
         whole = past + tokens

@@ -333,8 +333,8 @@ def test_modules_that_share_a_head_split_its_matrices(module_records):
 
 @pytest.mark.parametrize("name", ["lol-pim", "aimx-pim"])
 def test_requests_are_dealt_to_the_modules_of_a_head(name, module_records):
-    """Six requests on four modules: two on the fullest. Attention and positions are of these two; each brings in three
-    quarters of 3 x 128 numbers of 2 bytes, and sends three quarters of 128 back, at 64 GB/s."""
+    """Six requests on four modules: two on the fullest. Attention and positions are of these two. Each brings in three
+    quarters of 3 x 128 numbers of 2 bytes. It sends three quarters of 128 back, at 64 GB/s."""
     system, model = shared(module_records, name)
     layer = system.layer(model, 6, 9000)
     own = system.unit.attention(model, 2, 1, 1, 9000)
