@@ -72,7 +72,7 @@ class AllocationSpec(Strict):
 class ModuleParallelism(Strict):
     """How the model is split over modules."""
 
-    tensor: int = _count("modules that share every layer")
+    tensor: int = _count("modules that share every layer; beyond the attention heads, several share a head")
     pipeline: int = _count("groups of layers in series")
     micro_batch: int | None = Field(default=None, ge=1, description="requests that pass a stage together; the fastest "
                                                                     "if not given")

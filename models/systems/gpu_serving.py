@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
-from ..llm.operators import SOFTMAX_FLOPS
 from .latency import GridLatency, bracket
 from .platform import GpuPlatform, MicroBatch
 from .results import RecordSource
-from .roofline import causal_pairs
 
 __all__ = ["GpuServed", "GridServed"]
 
@@ -112,7 +110,8 @@ class GpuServed:
         """The mean over requests of the attention of a batch with each one's context, where it is no straight line."""
         most, known = int(contexts.max()) + steps, self._attention_memo.get(micro, np.zeros(1))
         if most >= len(known):
-            size = max(min(2 * most, self.system.longest_attention(self.model, micro) + 1), most + 1)
+            # Tables of all batches end at powers of two, so that they ask for the same contexts.
+            size = max(min(1 << most.bit_length(), self.system.longest_attention(self.model, micro) + 1), most + 1)
             new = np.arange(len(known), size, dtype=np.int64)
             costs = GpuPlatform.attention(self.system, self.model, MicroBatch(micro, micro * self.pp), new)
             more = sum(np.broadcast_to(cost.time_s, new.shape) for cost in costs.values())
@@ -180,13 +179,9 @@ class GpuServed:
 
     def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
         model, tp = self.model, self.system.tp
-        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
-        pairs, new = causal_pairs(tokens, past, self.kv_window), float(tokens.sum())
-        half: dict[str, Any] = {"kv_bytes": kv_heads * float((past + tokens).sum()) * dim * size,
-                "activation_bytes": heads * new * dim * size, "dtype_bytes": size, "count": heads}
-        cost = self.system.roofline.fused(
-            Operator("score", "attention", new, pairs / new, dim, flops=(2 * dim + SOFTMAX_FLOPS) * heads * pairs, **half),
-            Operator("context", "attention", new, dim, pairs / new, flops=2 * dim * heads * pairs, **half))
+        cost = self.system.roofline.prompt_cost(
+            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
+            self.kv_window)
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:

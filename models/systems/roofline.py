@@ -122,12 +122,42 @@ class Roofline:
 
     def prompt_attention(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
                          past: np.ndarray, window: int | None) -> float:
-        """Seconds of causal attention of one layer for ``tokens[i]`` tokens of each of some prompts, after the
-        ``past[i]`` tokens before them. K, V, queries and outputs are moved once. A token attends to at most ``window``
-        tokens."""
-        flops = (4 * head_dim + SOFTMAX_FLOPS) * heads * causal_pairs(tokens, past, window)
-        count = 2 * (kv_heads * float((past + tokens).sum()) + heads * float(tokens.sum())) * head_dim * dtype_bytes
-        return max(flops / self.flops_per_s, self.memory_time(count))
+        """Seconds of :meth:`prompt_cost`."""
+        return float(self.prompt_cost(heads, kv_heads, head_dim, dtype_bytes, tokens, past, window).time_s)
+
+    def prompt_cost(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
+                    past: np.ndarray, window: int | None) -> Cost:
+        """Cost of causal attention of one layer for ``tokens[i]`` tokens of each of some prompts, after the ``past[i]``
+        tokens before them. A token attends to at most ``window`` tokens.
+
+        One kernel moves K, V, queries and outputs once and leaves masked pairs out. Three kernels multiply with all
+        keys of the prompt, and each key/value head of a prompt has one processor. Their time is a mean over the
+        prompts, each counted as if all had its length."""
+        whole = past + tokens
+
+        def products(m: Any, n: Any, count: int, pairs: Any) -> tuple[Operator, Operator]:
+            """Scores and outputs; ``pairs`` are the pairs of a query and a key that are multiplied."""
+            half: dict[str, Any] = {
+                "count": count, "dtype_bytes": dtype_bytes,
+                "kv_bytes": kv_heads * float(whole.sum()) * head_dim * dtype_bytes,
+                "activation_bytes": heads * float(tokens.sum()) * head_dim * dtype_bytes}
+            return (Operator("attention_score", "attention", m, n, head_dim,
+                             flops=(2 * head_dim + SOFTMAX_FLOPS) * pairs, **half),
+                    Operator("attention_context", "attention", m, head_dim, n, flops=2 * head_dim * pairs, **half))
+
+        if not self.gpu.per_head:
+            new, pairs = float(tokens.sum()), causal_pairs(tokens, past, window)
+            return self.fused(*products(new, pairs / new, heads, heads * pairs))
+        group, number = heads // kv_heads, len(tokens)
+        attended = whole if window is None else np.minimum(whole, tokens + window - 1)
+        kinds, counts = np.unique(np.stack((tokens, attended)), axis=1, return_counts=True)
+        seconds, energy = 0.0, dict[str, float]()
+        for (m, n), times in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+            for cost in self.attention(*products(group * m, n, kv_heads * number, heads * m * n), number).values():
+                seconds += float(cost.time_s) * times / number
+                for name, pj in cost.energy_pj.items():
+                    energy[name] = energy.get(name, 0.0) + float(pj) * times / number
+        return Cost(seconds, energy)
 
     def _network_time(self, count: float) -> float:
         """Seconds to send ``count`` bytes from a GPU to a GPU of another node."""

@@ -206,10 +206,11 @@ class System(ABC):
             if total % tensor or total // tensor > model.layers:
                 continue
             try:
-                layer_operators(model, 1, 1, tensor)
-                out.append(self.with_split(tensor, total // tensor))
+                split = self.with_split(tensor, total // tensor)
+                split.check_tensor(model)
             except ConfigError:
                 continue
+            out.append(split)
         return out
 
     def sized(self, gigabytes: int) -> Self:
@@ -231,8 +232,12 @@ class System(ABC):
 
     def check(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the model can be split as the system's files say."""
-        layer_operators(model, 1, 1, self.tp)
+        self.check_tensor(model)
         self.stages(model)
+
+    def check_tensor(self, model: ModelShape) -> None:
+        """Raise :exc:`ConfigError` unless tensor parallelism divides the model."""
+        layer_operators(model, 1, 1, self.tp)
 
     # Measurements --------------------------------------------------------------------------------------------------------
 
