@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ...constraints.errors import ConfigError, nearest
-from ...constraints.systems import Nodes
+from ...constraints.systems import Nodes, Process
 from .area import load_nodes
 
 __all__ = ["ProcessClock", "clock_in_process", "delay_factor", "process_clock", "process_of"]
@@ -30,6 +30,8 @@ class ProcessClock:
         Target clock.
     verdict : :class:`str`
         ``meets`` or ``misses``: the estimate with and the estimate without wires agree. ``undecided``: they do not.
+    sentence : :class:`str`
+        The verdict for people.
     """
 
     process: str
@@ -41,19 +43,21 @@ class ProcessClock:
     fmax_mhz: tuple[float, float]
     clock_mhz: float
     verdict: Literal["meets", "misses", "undecided"]
+    sentence: str
     source: str
-
-    def sentence(self) -> str:
-        """The verdict for people."""
-        bare, wired = self.fmax_mhz
-        kind = "DRAM process" if self.dram else "logic process"
-        what = {"meets": "meets", "misses": "misses", "undecided": "wires decide on"}[self.verdict]
-        stands = "" if self.delay_node == self.logic_node else f", delay of {self.delay_node}"
-        return (f"{bare:.0f} MHz, {wired:.0f} with wires, in its {kind} (estimate, {self.logic_node}{stands}): {what} "
-                f"{self.clock_mhz:g} MHz")
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _sentence(fmax_mhz: tuple[float, float], process: Process, delay_node: str, clock_mhz: float, verdict: str) -> str:
+    """The verdict for people."""
+    bare, wired = fmax_mhz
+    kind = "DRAM process" if process.dram else "logic process"
+    what = {"meets": "meets", "misses": "misses", "undecided": "wires decide on"}[verdict]
+    stands = "" if delay_node == process.logic_node else f", delay of {delay_node}"
+    return (f"{bare:.0f} MHz, {wired:.0f} with wires, in its {kind} (estimate, {process.logic_node}{stands}): {what} "
+            f"{clock_mhz:g} MHz")
 
 
 def process_of(unit: str, preset: str | None, nodes: Nodes | None = None) -> str | None:
@@ -100,14 +104,18 @@ def clock_in_process(path_ns: float, fo4_ps: float, clock_mhz: float, process: s
     sources = [chosen.source, nodes.nodes[chosen.logic_node].delay_source, *([nodes.nodes[delay_node].delay_source]
                if delay_node != chosen.logic_node else []), *([nodes.dram_delay_source] if chosen.dram else []),
                nodes.wire_margin_source]
+    fmax = (1e3 / bare, 1e3 / wired)
+    verdict: Literal["meets", "misses", "undecided"] = ("meets" if wired <= period else "misses" if bare > period
+                                                        else "undecided")
     return ProcessClock(
         process=process, logic_node=chosen.logic_node, delay_node=delay_node, dram=chosen.dram, delay_factor=factor,
-        critical_path_ns=(bare, wired), fmax_mhz=(1e3 / bare, 1e3 / wired), clock_mhz=clock_mhz,
-        verdict="meets" if wired <= period else "misses" if bare > period else "undecided", source="; ".join(sources))
+        critical_path_ns=(bare, wired), fmax_mhz=fmax, clock_mhz=clock_mhz, verdict=verdict,
+        sentence=_sentence(fmax, chosen, delay_node, clock_mhz, verdict), source="; ".join(sources))
 
 
 def process_clock(unit: str, preset: str | None, results: Mapping[str, Any], clock_mhz: float) -> ProcessClock | None:
-    """Estimate for a unit from the results of its synthesis; None if no process is stated, or if it has no path."""
+    """Estimate for a unit from the results of its synthesis. None if no process is stated, or if the results have no path
+    or no FO4."""
     process = process_of(unit, preset)
-    path = results["critical_path_ns"]
-    return clock_in_process(path, results["fo4_ps"], clock_mhz, process) if process and path else None
+    path, fo4 = results["critical_path_ns"], results.get("fo4_ps")
+    return clock_in_process(path, fo4, clock_mhz, process) if process and path and fo4 else None
