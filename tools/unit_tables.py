@@ -425,8 +425,9 @@ def interface_quoted() -> str:
 def interface_synthesis() -> str:
     """Area and clock, and the area in the paper's process."""
     nodes, rows = load_nodes(), []
-    nand2, fill = nodes.nodes["14nm"].nand2_um2, nodes.placement_utilisation
+    fill = nodes.placement_utilisation
     for selection in _interfaces():
+        nand2 = nodes.nodes[nodes.processes[nodes.units["pam-interface"][selection.preset]].logic_node].nand2_um2
         r = _measured(selection, "synth")
         low, high = (r["area_ge"] * um2 * 1e-6 for um2 in (nand2.low / fill.high, nand2.high / fill.low))
         rows.append([selection.label, *_area(r), f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}",

@@ -15,7 +15,7 @@ from bankside.registry import UNITS
 @pytest.mark.parametrize("process, factor, node", [("logic-32", 0.67, "32nm"), ("logic-14", 0.36, "14nm"),
                                                    ("dram-1z", 3 * 0.36, "14nm"), ("dram-2x", 3 * 0.67, "32nm")])
 def test_factors_by_hand(process, factor, node):
-    """Stillmaker and Baas: 0.67 and 0.36; three times as slow in DRAM; 28 nm has none and takes that of 32 nm."""
+    """Stillmaker and Baas: 0.67 and 0.36; three times as slow in DRAM; 28 nm has none, and 32 nm stands in."""
     assert delay_factor(process) == (pytest.approx(factor), node)
 
 
@@ -82,3 +82,21 @@ def test_a_table_with_holes_is_refused(tmp_path, old, new, message):
     with pytest.raises(ConfigError, match=message) as caught:
         load(path, Nodes, "a table of process nodes")
     assert "\n" not in str(caught.value) and json.dumps(str(caught.value))
+
+
+def test_text_shows_the_clock_and_the_second_opinion_beside_ours():
+    """A result of the hub: both clocks, and CACTI's area of its 512 KB beside the model's."""
+    from bankside.text import synthesis_text
+
+    macro = {"name": "registers", "bits": 4 << 20, "width": 256, "read_ports": 1, "write_ports": 1}
+    results = {"critical_path_ns": 1.3, "fo4_ps": 25.0}
+    result = {"unit": "pim-hub", "preset": "lol-pim", "config_hash": "0", "library": "generic", "effort": "balanced",
+              "area_um2": 1.0, "area_ge": 1.0, "sequential_ge": 1.0, "combinational_ge": 1.0, "flip_flops": 1,
+              "memory_bits": 4 << 20, "memory_ge_estimate": 1.0, "memories": [macro], "fmax_mhz": 769.2,
+              "target_clock_mhz": 1000.0, "critical_path": None, "cells": {}, "record": "r", **results,
+              "process": process_clock("pim-hub", "lol-pim", results, 1000.0).as_dict()}
+    text = synthesis_text(result)
+    assert "1.300 ns, 769 MHz (target 1000 MHz)" in text
+    assert "3.607 mm2 at 45 nm for 1 of 1 macros; the model 3.777 mm2" in text
+    assert "1148 MHz, 1053 with wires, in its logic process (estimate, 32nm): meets 1000 MHz" in text
+    assert "CACTI" not in synthesis_text(result | {"memories": [], "process": None})

@@ -8,16 +8,9 @@ from ....constraints.systems import DieBudget
 from ....constraints.units.pam_interface import PRESETS as INTERFACE_PRESETS
 from ....constraints.units.pam_ru import PRESETS as RU_PRESETS
 from ....constraints.units.pam_ru import PamRuConfig
-from ...cost import load_nodes, process_of
+from ...cost import load_nodes
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MEMORY, PU, config_of, system_of
-
-#: Process of the units of each tier (nodes.yaml); an older node of DRAM is taken as DDR's.
-PROCESS = {tier: process_of("pam-pu", PU[tier]) or "" for tier in ("hbm", "ddr", "ssd")}
-PROCESS["older"] = PROCESS["ddr"]
-
-#: Logic process that stands for each of them.
-NODE = {place: load_nodes().processes[process].logic_node for place, process in PROCESS.items()}
 
 #: Dies that the paper states beside its areas, in mm2 (section 7.5, Table 2). The SSD controller's follows from 8.16 mm2
 #: being 7.592 % of it; the buffer on the DIMM is only known by the interface's share.
@@ -32,10 +25,16 @@ def penalty(evidence: Evidence, place: str) -> float:
     return 1.0 if place == "ssd" else budget(evidence).density_penalty
 
 
+def logic_node(place: str) -> str:
+    """Logic process that stands for a tier's process; an older node of DRAM is taken as DDR's."""
+    nodes, preset = load_nodes(), PU["ddr" if place == "older" else place]
+    return nodes.processes[nodes.units["pam-pu"][preset]].logic_node
+
+
 def um2_per_ge(place: str) -> tuple[float, float]:
     """Geometric mean of the range of um2 of a placed gate equivalent, and the relative distance to its upper end."""
     nodes = load_nodes()
-    node, fill = nodes.nodes[NODE[place]].nand2_um2, nodes.placement_utilisation
+    node, fill = nodes.nodes[logic_node(place)].nand2_um2, nodes.placement_utilisation
     low, high = node.low / fill.high, node.high / fill.low
     middle = math.sqrt(low * high)
     return middle, high / middle - 1
@@ -60,7 +59,7 @@ def mm2(evidence: Evidence, kge: float, place: str) -> float:
 
 
 def basis(place: str, penalised: bool = True) -> str:
-    return (f"measured gate equivalents x the geometric mean of the range of {NODE[place]} gate areas as placed"
+    return (f"measured gate equivalents x the geometric mean of the range of {logic_node(place)} gate areas as placed"
             + (" x the density penalty of DRAM" if penalised else ""))
 
 
@@ -184,5 +183,6 @@ def interface_share_of_the_buffer(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-proc")
 def processes(evidence: Evidence, claim: str) -> Finding:
+    hbm, ddr, ssd = (logic_node(place) for place in ("hbm", "ddr", "ssd"))
     raise NotCheckable("The claim names foundry processes that are not open. Areas use open figures for logic of the same "
-                       f"generation: {NODE['hbm']} for HBM, {NODE['ddr']} for DDR, {NODE['ssd']} for the SSD.")
+                       f"generation: {hbm} for HBM, {ddr} for DDR, {ssd} for the SSD.")
