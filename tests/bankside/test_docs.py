@@ -291,7 +291,7 @@ def test_eval_keys_of_a_system_without_units(capsys):
 def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder = RecordFolder(tmp_path)
     folder.write(pu_record("sim"))
-    folder.write(pu_record("synth"))
+    folder.write(pu_record("synth", {"fo4_ps": 25.0}))
     result = output(capsys, "eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", str(tmp_path))
     compare("eval", result, absent=("unit.settings",))
 

@@ -14,10 +14,6 @@ from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MEMORY, PU, config_of, system_of
 from .platform import tier as tier_of
 
-#: Logic process that stands for each of the paper's: 1z-nm and 2x-nm DRAM processes pair with 14 and 28 nm logic by this
-#: project's choice (docs/systems.md); an older node of DRAM is taken as the 2x-nm one.
-NODE = {"hbm": "14nm", "ddr": "28nm", "ssd": "14nm", "older": "28nm"}
-
 #: Largest difference of an area that counts as ``within``. The range of gate areas of a process is wider.
 AREA = 0.25
 
@@ -37,10 +33,16 @@ def penalty(evidence: Evidence, place: str) -> float:
     return 1.0 if place == "ssd" else budget(evidence).density_penalty
 
 
+def logic_node(place: str) -> str:
+    """Logic process that stands for a tier's process; an older node of DRAM is taken as DDR's."""
+    nodes, preset = load_nodes(), PU["ddr" if place == "older" else place]
+    return nodes.processes[nodes.units["pam-pu"][preset]].logic_node
+
+
 def um2_per_ge(place: str) -> tuple[float, float]:
     """Geometric mean of the range of um2 of a placed gate equivalent, and its upper end over this mean, less one."""
     nodes = load_nodes()
-    node, fill = nodes.nodes[NODE[place]].nand2_um2, nodes.placement_utilisation
+    node, fill = nodes.nodes[logic_node(place)].nand2_um2, nodes.placement_utilisation
     low, high = node.low / fill.high, node.high / fill.low
     middle = math.sqrt(low * high)
     return middle, high / middle - 1
@@ -65,7 +67,7 @@ def mm2(evidence: Evidence, kge: float, place: str) -> float:
 
 
 def basis(place: str, penalised: bool = True) -> str:
-    return (f"measured gate equivalents x the geometric mean of the range of {NODE[place]} gate areas as placed"
+    return (f"measured gate equivalents x the geometric mean of the range of {logic_node(place)} gate areas as placed"
             + (" x the density penalty of DRAM" if penalised else ""))
 
 
@@ -190,5 +192,6 @@ def interface_share_of_another_die(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-proc", by=())
 def processes(evidence: Evidence, claim: str) -> Finding:
+    hbm, ddr, ssd = (logic_node(place) for place in ("hbm", "ddr", "ssd"))
     raise NotCheckable("The claim names foundry processes that are not open. Areas use open figures for logic of the same "
-                       f"generation: {NODE['hbm']} for HBM, {NODE['ddr']} for DDR, {NODE['ssd']} for the SSD.")
+                       f"generation: {hbm} for HBM, {ddr} for DDR, {ssd} for the SSD.")
