@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from bankside.constraints.contract import SimResult
 from bankside.constraints.errors import ConfigError
 from bankside.models.cost import second_opinion
 
-from .registry import unit
+from .registry import simulation_result
 from .terminal import FittingTable
 
-__all__ = ["cosimulation_lines", "evaluation_text", "simulation_result", "simulation_text", "summary_table",
+__all__ = ["cosimulation_lines", "evaluation_text", "simulation_text", "summary_table",
            "sweep_text", "synthesis_table", "synthesis_text", "timing_text", "trace_text"]
 
 
@@ -24,12 +23,6 @@ def _block(rows: Iterable[tuple[str, Any]]) -> str:
 
 def _title(result: dict[str, Any]) -> str:
     return f"{result['unit']} {result['preset'] or '(no preset)'}, configuration {result['config_hash']}"
-
-
-def simulation_result(r: Mapping[str, Any]) -> SimResult:
-    """The typed result of a unit's bench from the output of ``bankside sim --json``."""
-    kind = unit(r["unit"]).result
-    return kind.model_validate({key: r[key] for key in kind.model_fields if key in r})
 
 
 def simulation_text(r: dict[str, Any]) -> str:

@@ -545,7 +545,7 @@ def configuration(config: Mapping[str, Any]) -> Table:
 
 def cosimulation(sim: Result | None) -> Part | None:
     """Results of the unit's bench, and of a channel's decode step if there was one."""
-    from bankside.text import simulation_result
+    from bankside.registry import simulation_result
 
     if not sim:
         return None

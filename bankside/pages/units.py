@@ -41,7 +41,7 @@ def _name(result: Result) -> str:
 
 def simulation(result: Result) -> Page:
     """``bankside sim``."""
-    from bankside.text import simulation_result
+    from bankside.registry import simulation_result
 
     typed = simulation_result(result)
     good = not result["mismatches"]
