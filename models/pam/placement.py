@@ -177,6 +177,13 @@ def _smallest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
     return among[chosen[np.argsort(own[chosen], kind="stable")]]
 
 
+def _order(keys: np.ndarray) -> np.ndarray:
+    """Stable order of whole numbers. NumPy sorts numbers of 16 bits by radix, several times as fast as longer ones."""
+    if len(keys) and 0 <= int(keys.min()) and int(keys.max()) < 1 << 16:
+        keys = keys.astype(np.uint16)
+    return np.argsort(keys, kind="stable")
+
+
 class KvTable:
     """The block table of one node.
 
@@ -558,7 +565,7 @@ class KvTable:
         """Take the next slots of groups, in the given order: first slots that were given back, then new slots."""
         shape = self.tiers[tier]
         need = np.bincount(group, minlength=shape.all_groups)
-        order = np.argsort(group, kind="stable")
+        order = _order(group)
         rank = np.empty(len(group), np.int64)
         rank[order] = np.arange(len(group)) - (np.cumsum(need) - need)[group[order]]
         holes = self._hole_counts[tier]
@@ -623,9 +630,9 @@ class KvTable:
         shape, owners = self.tiers[tier], self.owners()
         # Tokens of a request in the order of their positions; its places in the order in which they lie.
         movers = np.sort(movers)
-        movers = movers[np.argsort(owners[movers], kind="stable")]
+        movers = movers[_order(owners[movers])]
         leavers = leavers[np.argsort(self.group[leavers].astype(np.int64) * shape.slots + self.slot[leavers])]
-        by_owner = leavers[np.argsort(owners[leavers], kind="stable")]
+        by_owner = leavers[_order(owners[leavers])]
         size = len(self.start)
         have, want = (np.bincount(owners[part], minlength=size) for part in (by_owner, movers))
         both = np.minimum(have, want)

@@ -245,7 +245,7 @@ class NearBank:
     def _cost(self, most: np.ndarray, reads: int) -> np.ndarray:
         """Cycles of visits, from the number of active tokens in the fullest bank of each visit."""
         cost = np.zeros(int(most.max()) + 1)
-        for n in np.unique(most).tolist():
+        for n in np.flatnonzero(np.bincount(most)).tolist():
             cost[n] = visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
         return cost[most]
 
@@ -350,7 +350,7 @@ class Flash:
         starts = _starts(pages)
         counts = np.diff(np.append(starts, len(pages)))
         cost = np.zeros(int(counts.max()) + 1)
-        for n in np.unique(counts).tolist():
+        for n in np.flatnonzero(np.bincount(counts)).tolist():
             cost[n] = page_cycles(self.memory, min(n * self.reads_of_token, layout.columns))
         channel = pages[starts] // (layout.rows * layout.banks)
         busy = np.bincount(channel, weights=cost[counts], minlength=self.channels)
