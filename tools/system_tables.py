@@ -104,7 +104,7 @@ def areas() -> str:
 def what_comes_out() -> str:
     variants: list[tuple[str, str, dict[str, Any]]] = [
         *((name, name, {}) for name in ("pam", "ls-pim", "l-pim", "attacc", "vllm-offload")),
-        ("vllm-offload, `keeps=batch`", "vllm-offload", {"keeps": "batch"}),
+        *((f"vllm-offload, `keeps={keeps}`", "vllm-offload", {"keeps": keeps}) for keeps in ("batch", "nothing")),
         ("pam without its attention", "pam", {"features__pam_attention": False}),
         ("pam without the mapping", "pam", {"features__kv_mapping": False}),
         ("pam without scheduling", "pam", {"features__kv_scheduling": False}),

@@ -401,9 +401,9 @@ class OffloadSystemSpec(Strict):
     description: str
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
-    keeps: Literal["nothing", "batch", "part"] = Field(
-        description="KV in the GPU's own memory: nothing: none; batch: all KV of a batch that fits as a whole; part: as "
-                    "much as fits")
+    keeps: Literal["part", "batch", "nothing"] = Field(
+        default="part", description="KV in the GPU's own memory: part: as much as fits; batch: all KV of a batch that fits "
+                                    "as a whole, else none; nothing: none")
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: HostLinks
 

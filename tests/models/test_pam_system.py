@@ -206,23 +206,31 @@ def test_who_is_faster_when_the_kv_fills_three_tiers():
         assert attention_ms(run(batch=256, overrides={f"features.{feature}": False})) > 1.3 * times["pam"]
     with pytest.raises(ConfigError, match="largest batch that fits is 34$"):
         run("attacc", batch=256)
-    fetched = run("vllm-offload", batch=256).attention["fetched_bytes_per_gpu_and_step"]
-    assert sum(fetched.values()) == pytest.approx(2304 * 2**30 / 8)
-    keeps = run("vllm-offload", batch=256, overrides={"keeps": "part"}).attention["fetched_bytes_per_gpu_and_step"]
+
+
+def test_what_does_not_fit_is_fetched():
+    """Of the 2304 GiB of 256 requests, HBM keeps its free room by default. A small batch stays there as a whole."""
     own = load_system("vllm-offload").kv_tiers(OPT)[0]
-    assert sum(keeps.values()) + own == pytest.approx(2304 * 2**30 / 8)
-    for keeps_, share in (("nothing", 1), ("batch", 0)):
-        small = run("vllm-offload", batch=16, overrides={"keeps": keeps_}).attention["fetched_bytes_per_gpu_and_step"]
-        assert sum(small.values()) == pytest.approx(share * 2304 * 2**30 / 8 / 16)
+
+    def fetched(batch, **overrides):
+        return sum(run("vllm-offload", batch=batch, overrides=overrides).attention["fetched_bytes_per_gpu_and_step"].values())
+
+    whole = 2304 * 2**30 / 8
+    assert load_system("vllm-offload").offload.keeps == "part"
+    assert fetched(256) + own == pytest.approx(whole)
+    assert fetched(256, keeps="nothing") == fetched(256, keeps="batch") == pytest.approx(whole)
+    for keeps, share in (("part", 0), ("batch", 0), ("nothing", 1)):
+        assert fetched(16, keeps=keeps) == pytest.approx(share * whole / 16)
 
 
 def test_what_is_fetched_is_hidden_behind_a_whole_stage():
     """A stage takes the longer of its computation and its fetches, or both one after the other."""
-    beside, after = (run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap}) for overlap in (True, False))
+    beside, after = (run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap, "keeps": "nothing"})
+                     for overlap in (True, False))
     fetch, compute = after.breakdown_ms["kv_fetch"], beside.tpot_ms - beside.breakdown_ms["kv_fetch"]
     assert fetch > compute and beside.tpot_ms == pytest.approx(fetch)
     assert after.tpot_ms == pytest.approx(fetch + compute, rel=0.01)  # the stages differ by the last matrix
-    short = run("vllm-offload", LLAMA, 8, 256)
+    short = run("vllm-offload", LLAMA, 8, 256, overrides={"keeps": "nothing"})
     assert short.breakdown_ms["kv_fetch"] == 0 and sum(short.attention["fetched_bytes_per_gpu_and_step"].values()) > 0
 
 
@@ -373,7 +381,7 @@ def test_a_full_node_takes_a_step(batch, left):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_too_large_a_batch_says_what_is_missing(system):
     pattern = {"attacc": r"the largest batch that fits is \d+$",
-               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold ddr .*, 'ssd' lacks [\d.]+ GiB$"}
+               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks [\d.]+ GiB$"}
     with pytest.raises(ConfigError, match=pattern.get(
             system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
                     r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
