@@ -213,7 +213,8 @@ def test_what_does_not_fit_is_fetched():
     own = load_system("vllm-offload").kv_tiers(OPT)[0]
 
     def fetched(batch, **overrides):
-        return sum(run("vllm-offload", batch=batch, overrides=overrides).attention["fetched_bytes_per_gpu_and_step"].values())
+        result = run("vllm-offload", batch=batch, overrides=overrides)
+        return sum(result.attention["fetched_bytes_per_gpu_and_step"].values())
 
     whole = 2304 * 2**30 / 8
     assert load_system("vllm-offload").offload.keeps == "part"
@@ -381,7 +382,8 @@ def test_a_full_node_takes_a_step(batch, left):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_too_large_a_batch_says_what_is_missing(system):
     pattern = {"attacc": r"the largest batch that fits is \d+$",
-               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks [\d.]+ GiB$"}
+               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks "
+                               r"[\d.]+ GiB$"}
     with pytest.raises(ConfigError, match=pattern.get(
             system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
                     r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ def named(function: Any, *names: str) -> dict[str, float]:
 
 CONVERSATION = ("serving with continuous batching, prefill first and the workload's lengths; the batch with the most "
                 "tokens per second within 100, 150 and 200 ms per token")
+DECODING = "decode steps alone, with all keys and values of prompts in place; otherwise as in the row of served requests"
 LONG = "serving with continuous batching, prefill first and the workload's lengths; the paper's batches, always full"
 
 
@@ -58,12 +59,13 @@ def shares(state: SteadyState) -> str:
 KEEPING = {"all of a batch or none": {"keeps": "batch"}, "none": {"keeps": "nothing"}}
 
 
-def online_gains(evidence: Evidence, base: str, overrides: Mapping[str, Any] | None = None) -> dict[tuple[str, str], float]:
+def online_gains(evidence: Evidence, base: str, overrides: Mapping[str, Any] | None = None, *,
+                 prefill: bool = True) -> dict[tuple[str, str], float]:
     def made() -> dict[tuple[str, str], float]:
-        return {(model, workload): gain(evidence, base, model, workload, overrides)
+        return {(model, workload): gain(evidence, base, model, workload, overrides, prefill=prefill)
                 for model in MODELS for workload in ONLINE}
 
-    return evidence.once(("online gains", base, str(overrides)), made)
+    return evidence.once(("online gains", base, str(overrides), prefill), made)
 
 
 def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
@@ -71,54 +73,63 @@ def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
     return {model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS}
 
 
-def conversation_why(evidence: Evidence, base: str) -> str:
-    """Reason for a difference: the time of both systems, with prefill and in decode steps alone."""
+def conversation_why(evidence: Evidence, base: str, prefill: bool) -> str:
+    """Reason for a difference: the state of both systems at a limit, and other readings of the baseline."""
     limit = LIMITS_MS[-1]
-    ours, theirs = (online(evidence, name, "llama3-70b", "wildchat")[limit] for name in ("pam", base))
+    ours, theirs = (online(evidence, name, "llama3-70b", "wildchat", prefill=prefill)[limit] for name in ("pam", base))
     assert ours and theirs
-    alone = []
-    for model, batch in (("llama3-70b", 1024), ("opt-175b", 256)):
-        steps = [1e3 * steady(evidence, name, model, "wildchat", batch).step_s for name in ("pam", base)]
-        alone.append(f"Without prefill, a decode step of {batch} requests of {model} takes {steps[0]:.0f} ms on `pam` and "
-                     f"{steps[1]:.0f} ms on `{base}`.")
+    at = f"LLaMA3-70B, WildChat, limit {limit} ms: `pam` {shares(ours)}. `{base}` {shares(theirs)}. "
+    if not prefill:
+        return f"The paper does not say whether its measured time includes prefill. {at}"
     if base == "vllm-offload":
         others = " ".join(
             f"With {kept} in HBM the gains would be "
-            + ", ".join(f"{model} {value:.2f}" for model, value in means(online_gains(evidence, base, change)).items()) + "."
+            + ", ".join(f"{model} {value:.2f}" for model, value in
+                        means(online_gains(evidence, base, change)).items()) + "."
             for kept, change in KEEPING.items())
         told = ("The baseline keeps as much KV in HBM as fits, because the paper says that it loses nothing where all KV "
                 f"fits. {others} The paper does not give its baseline's batches.")
     else:
         told = ("Most batches within the limits fit HBM. Nothing needs scheduling there, and attention is the smaller part "
                 "of a step. The paper does not give its batches.")
-    return (f"Prefill runs on the same GPUs in both systems. LLaMA3-70B, WildChat, limit {limit} ms: `pam` {shares(ours)}. "
-            f"`{base}` {shares(theirs)}. {' '.join(alone)} {told}")
+    return f"Prefill runs on the same GPUs in both systems. {at}{told}"
 
 
-@CHECKS.of("pam-thr-online")
+def served(claim: str) -> bool:
+    """Whether a row is about served requests. The other rows are about decode steps alone."""
+    return not claim.endswith("-decode")
+
+
+def conversation(evidence: Evidence, claim: str, base: str,
+                 value: Callable[[dict[tuple[str, str], float]], Any]) -> Finding:
+    prefill = served(claim)
+    return Finding(value(online_gains(evidence, base, prefill=prefill)), CONVERSATION if prefill else DECODING,
+                   conversation_why(evidence, base, prefill), MODEL)
+
+
+def mean(gains: dict[tuple[str, str], float]) -> float:
+    return float(np.mean(list(gains.values())))
+
+
+@CHECKS.of("pam-thr-online", "pam-thr-online-decode")
 def by_model(evidence: Evidence, claim: str) -> Finding:
-    return Finding(means(online_gains(evidence, "vllm-offload")), CONVERSATION, conversation_why(evidence, "vllm-offload"),
-                   MODEL)
+    return conversation(evidence, claim, "vllm-offload", means)
 
 
-@CHECKS.of("pam-thr-online-avg")
+@CHECKS.of("pam-thr-online-avg", "pam-thr-online-avg-decode")
 def by_model_mean(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean(list(online_gains(evidence, "vllm-offload").values()))), CONVERSATION,
-                   conversation_why(evidence, "vllm-offload"), MODEL)
+    return conversation(evidence, claim, "vllm-offload", mean)
 
 
-@CHECKS.of("pam-thr-wild")
+@CHECKS.of("pam-thr-wild", "pam-thr-wild-decode")
 def by_workload(evidence: Evidence, claim: str) -> Finding:
-    gains = online_gains(evidence, "vllm-offload")
-    return Finding({workload: float(np.mean([gains[model, workload] for model in MODELS]))
-                    for workload in ("wildchat", "sharegpt")}, CONVERSATION,
-                   conversation_why(evidence, "vllm-offload"), MODEL)
+    return conversation(evidence, claim, "vllm-offload", lambda gains: {
+        workload: float(np.mean([gains[model, workload] for model in MODELS])) for workload in ("wildchat", "sharegpt")})
 
 
-@CHECKS.of("pam-thr-lspim")
+@CHECKS.of("pam-thr-lspim", "pam-thr-lspim-decode")
 def over_ls_pim(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean(list(online_gains(evidence, "ls-pim").values()))), CONVERSATION,
-                   conversation_why(evidence, "ls-pim"), MODEL)
+    return conversation(evidence, claim, "ls-pim", mean)
 
 
 def offline_gain(evidence: Evidence, model: str, workload: str, prefill: bool,
@@ -140,29 +151,33 @@ def listed(gains: dict[str, dict[str, float]]) -> str:
                      for workload, value in some.items())
 
 
-def offline_why(evidence: Evidence) -> str:
+def offline_why(evidence: Evidence, prefill: bool) -> str:
     each = []
     for model, workload in (("llama3-70b", "arxiv_sum"), ("opt-175b", "write_doc")):
         batch = BATCHES[model][-1]
         each.append(f"`{model} {workload}`: "
-                    + " ".join(f"`{name}` {shares(steady(evidence, name, model, workload, batch))}."
+                    + " ".join(f"`{name}` {shares(steady(evidence, name, model, workload, batch, prefill=prefill))}."
                                for name in ("pam", "vllm-offload")))
-    return (" ".join(each) + " If prompts cost nothing, the gains would be "
-            f"{listed(offline_gains(evidence, prefill=False))}. The prompts of arxiv_sum are long and its outputs short, "
-            "so prefill takes most of PAM's time. "
-            + " ".join(f"With {kept} of the baseline's KV in HBM, the gains would be "
+    if not prefill:
+        return " ".join(["The paper does not say whether its measured time includes prefill.", *each])
+    return (" ".join(each) + " The prompts of arxiv_sum are long and its outputs short, so prefill takes most of PAM's "
+            "time. " + " ".join(f"With {kept} of the baseline's KV in HBM, the gains would be "
                        f"{listed(offline_gains(evidence, overrides=change))}." for kept, change in KEEPING.items()))
 
 
-@CHECKS.of("pam-thr-off")
+@CHECKS.of("pam-thr-off", "pam-thr-off-decode")
 def long_contexts(evidence: Evidence, claim: str) -> Finding:
-    return Finding(offline_gains(evidence), LONG, offline_why(evidence), MODEL)
+    prefill = served(claim)
+    return Finding(offline_gains(evidence, prefill=prefill), LONG if prefill else DECODING, offline_why(evidence, prefill),
+                   MODEL)
 
 
-@CHECKS.of("pam-thr-off-avg")
+@CHECKS.of("pam-thr-off-avg", "pam-thr-off-avg-decode")
 def long_contexts_mean(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean([value for some in offline_gains(evidence).values() for value in some.values()])),
-                   LONG, offline_why(evidence), MODEL)
+    prefill = served(claim)
+    gains = offline_gains(evidence, prefill=prefill)
+    return Finding(float(np.mean([value for some in gains.values() for value in some.values()])),
+                   LONG if prefill else DECODING, offline_why(evidence, prefill), MODEL)
 
 
 @CHECKS.of("pam-lpim-ssd")
