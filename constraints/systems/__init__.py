@@ -240,6 +240,9 @@ class InterfaceBudget(Strict):
 class PimEnergy(Strict):
     """Energy beside the banks. The energy of reading them is in the memory file."""
 
+    boundary: Literal["cells", "access"] = Field(
+        default="cells", description="part of a read that a near-bank read is charged for, in every memory: cells, which "
+                                     "it needs; access, a whole read to the pins")
     unit_power_ratio: float = _positive("power of a unit at work over that of a standard read of its bank")
     source: str
 
@@ -402,8 +405,8 @@ class OffloadSystemSpec(Strict):
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
     keeps: Literal["part", "batch", "nothing"] = Field(
-        default="part", description="KV in the GPU's own memory: part: as much as fits; batch: all KV of a batch that fits "
-                                    "as a whole, else none; nothing: none")
+        default="part", description="KV in the GPU's own memory: part, as much as fits; batch, all of a batch that fits as "
+                                    "a whole, else none; nothing")
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: HostLinks
 

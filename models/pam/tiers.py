@@ -217,15 +217,17 @@ class NearBank:
         Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
     partial_s, step_s : :class:`float`
         Seconds of a bank group's reduction unit for one partial result, and for one query of a request in addition.
+    read_pj : :class:`float` or None
+        Energy of a column read of one bank; the memory file's if None.
     """
 
     def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
                  gap_cycles: int = 0, hides_gap: bool = True, partial_s: float = 0.0, step_s: float = 0.0,
-                 refresh: bool = False) -> None:
+                 refresh: bool = False, read_pj: float | None = None) -> None:
         layout.check_token(token_bytes)
         self.layout, self.memory, self.devices, self.token_bytes = layout, memory, devices, token_bytes
         self.burst_cycles, self.gap_cycles, self.hides_gap = burst_cycles, gap_cycles, hides_gap
-        self.partial_s, self.step_s, self.refresh = partial_s, step_s, refresh
+        self.partial_s, self.step_s, self.refresh, self.read_pj = partial_s, step_s, refresh, read_pj
         self.clock_s = memory.clock_ps * 1e-12
         self.groups = devices * layout.channels * layout.groups
         #: For K and V: rows that the tokens of a tile are divided over, visits to each, column reads per visit and
@@ -308,10 +310,10 @@ class NearBank:
             imbalance=float(busy[worst] / busy.mean()))
 
     def energy_pj(self, work: TierWork) -> float:
-        """Energy of the rows opened and columns read, from the memory file."""
+        """Energy of the rows opened and columns read."""
         mac = self.memory.command(MAC)
         activate = self.memory.command(mac.activate) if mac.activate else None
-        per_read = sum(mac.energy_pj.values()) / self.memory.banks
+        per_read = sum(mac.energy_pj.values()) / self.memory.banks if self.read_pj is None else self.read_pj
         per_row = sum(activate.energy_pj.values()) / self.memory.banks if activate else 0.0
         return work.rows * per_row + work.reads * per_read
 

@@ -34,6 +34,7 @@ from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycle
 from .description import Description
 from .gpu_serving import GridServed
 from .platform import GpuPlatform, MicroBatch
+from .reads import read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 from .units import InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
@@ -400,6 +401,7 @@ class TieredPimSystem(GpuPlatform):
                                 burst_cycles=unit.figures.burst_cycles(unit.config, memory),
                                 gap_cycles=unit.figures.gap_cycles(unit.config, memory),
                                 hides_gap=unit.config.score_tiles == 2, partial_s=partial_s, step_s=step_s,
+                                read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
                                 refresh=self._refresh and memory.refresh is not None))
         return out
 
@@ -509,11 +511,11 @@ class TieredPimSystem(GpuPlatform):
         drain_s = unit.figures.drain_s(unit.config)
         local_s = max(key_s + value_s, floor_s) + drain_s
 
-        read_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
+        reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
             work.rows * scale * (tier.page_pj or 0.0)
-        beside = self.pim.energy.unit_power_ratio * read_pj if isinstance(part, NearBank) else \
+        beside = self.pim.energy.unit_power_ratio * reads_pj if isinstance(part, NearBank) else \
             self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * passes * self.spec.energy.mac_pj
-        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": read_pj, "pu_compute": beside}
+        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": reads_pj, "pu_compute": beside}
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
             inside = work.busiest_group_pairs * passes * partial / channel
@@ -536,7 +538,7 @@ class TieredPimSystem(GpuPlatform):
         moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.bank_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
-            energy["flash_reads"] = 2 * read_pj
+            energy["flash_reads"] = 2 * reads_pj
         return TierTimes(query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second,
                          energy, work)
 

@@ -23,6 +23,7 @@ from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
 from bankside.models.systems.pam import Node
+from bankside.models.systems.reads import read_pj
 from tests.made_up import SIM, SYNTHESIS
 
 HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
@@ -587,3 +588,22 @@ def test_speed_and_memory_of_a_large_step(least_s):
     assert sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values())) \
         < 1.2e8
     assert sum(step.moves.values()) <= 0.007 * table.tokens and math.isfinite(step.attention_s)
+
+
+@pytest.mark.parametrize("boundary, hbm, ddr", [("cells", 32 * 3.52, 8 * 43.5 * 3.52 / 27.84),
+                                                ("access", 32 * 27.84, 8 * 43.5)])
+def test_one_boundary_for_the_reads_of_all_memories(boundary, hbm, ddr):
+    """HBM: 32 bytes at 3.52 pJ a byte in the cells and 27.84 in all; DDR: 8 bytes of a whole read of 43.5 pJ a byte."""
+    assert (read_pj(HBM, boundary), read_pj(DDR, boundary, HBM)) == pytest.approx((hbm, ddr), rel=1e-9)
+    if boundary == "cells":
+        with pytest.raises(ConfigError, match="no file tells the energy of cells apart; energy.boundary must be access$"):
+            read_pj(DDR, boundary)
+
+
+@pytest.mark.parametrize("name", ["pam", "l-pim", "attacc", "pam-hbm-only"])
+def test_a_boundary_holds_in_every_system(name):
+    """Between the two boundaries lie 24.32 pJ for each byte that HBM's units read; a small batch is in HBM alone."""
+    cells, access = (run(name, OPT, 512, 8, overrides={"energy.boundary": what}).energy_breakdown_mj
+                     for what in ("cells", "access"))
+    assert access["pim_cell_reads"] > 3 * cells["pim_cell_reads"]
+    assert access["pu_compute"] == pytest.approx(3 * access["pim_cell_reads"], rel=1e-9)

@@ -225,6 +225,10 @@ def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
             for model, batch in ENERGY_BATCHES[kind].items()]
 
 
+#: Components of memories, of units and of transfers to and from memories.
+MEMORY_ENERGY = ("gpu_dram", "kv_transfers", "pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction",
+                 "migration")
+
 ATTENTION_ENERGY = ("pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction", "migration")
 
 
@@ -233,24 +237,27 @@ def energy_of(evidence: Evidence, system: str, model: str, workload: str, batch:
     return steady(evidence, system, model, workload, batch, energy=True).energy_j
 
 
-@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim")
+@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory")
 def energy(evidence: Evidence, claim: str) -> Finding:
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
-    attention = base == "ls-pim"
+    memory = claim.endswith("-memory")
+    counted = ATTENTION_ENERGY if base == "ls-pim" else MEMORY_ENERGY if memory else None
     saved, told = [], []
     for model, workload, batch in energy_runs():
         ours, theirs = ({name: joules for name, joules in energy_of(evidence, name_, model, workload, batch).items()
-                         if not attention or name in ATTENTION_ENERGY} for name_ in ("pam", base))
+                         if counted is None or name in counted} for name_ in ("pam", base))
         saved.append(100 * (1 - sum(ours.values()) / sum(theirs.values())))
         most = {name: max(parts, key=lambda key: parts[key]) for name, parts in (("pam", ours), (base, theirs))}
         told.append(f"`{model} {workload} {batch}`: PAM saves {saved[-1]:.1f} % of {sum(theirs.values()):.3g} J per token. "
                     f"The largest component is `{most[base]}` ({100 * theirs[most[base]] / sum(theirs.values()):.0f} %) in "
                     f"`{base}` and `{most['pam']}` ({100 * ours[most['pam']] / sum(ours.values()):.0f} %) in `pam`.")
-    return Finding([min(saved), max(saved)], "modelled energy per token of served runs"
-                   + (", components that only attention has" if attention else ", prefill included")
-                   + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
-                   " ".join(told) + " Static power of the GPUs is not modelled, so taking longer costs a system no energy.",
-                   interval=True)
+    what = "; components that only attention has" if base == "ls-pim" else \
+        "; memories, units and transfers alone, without the GPUs' arithmetic and caches" if memory else ", prefill included"
+    static = "The paper names no source of the GPUs' power." if memory else \
+        "Static power of the GPUs is not modelled, so taking longer costs a system no energy."
+    return Finding([min(saved), max(saved)], f"modelled energy per token of served runs{what}; WildChat and arxiv_sum at "
+                   "the batches of the paper's energy runs; a near-bank read of any memory is charged for its cells",
+                   " ".join(told) + " " + static, interval=True)
 
 
 @CHECKS.of("pam-energy-kv")
