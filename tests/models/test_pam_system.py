@@ -17,7 +17,8 @@ from bankside.constraints.records import Record
 from bankside.constraints.systems import FILES, RATIOS, RatioTable
 from bankside.models.llm import load_model
 from bankside.models.memory import time_program
-from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, visit_cycles
+from bankside.models.pam.placement import KvTable, TierShape
+from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, together, visit_cycles
 from bankside.models.program import Program
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
@@ -91,9 +92,8 @@ def test_pages_by_hand():
 @given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([None, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
 def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     """Visits, reads and pairs against loops over tokens that ask the layout for every single access."""
-    layout = TIERS[name].model_copy(update={"lockstep": lockstep} | (
-        {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}))
-    layout = layout.model_copy(update={"channels": 2})
+    runs = {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}
+    layout = together(TIERS[name], lockstep).model_copy(update={"channels": 2} | runs)
     part = NearBank(layout, HBM if name == "hbm" else DDR, 1, 512, gap_cycles=0, partial_s=1.0, step_s=100.0)
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 40))
@@ -109,16 +109,15 @@ def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
         for access in range(layout.accesses_of_token(512)):
             row, _ = layout.position(layout.place(s).index, access, 512)
             # K and V of a token in DDR's own layout come back to a row for every slice that lies there
-            key = (r, g // lockstep, int(row))
-            visits.setdefault(key, {}).setdefault((g % lockstep, bank), 0)
-            visits[key][g % lockstep, bank] += 1
+            key = (r, g, int(row))
+            visits.setdefault(key, {}).setdefault(bank, 0)
+            visits[key][bank] += 1
             rows[key] = True
-    sets = part.groups // lockstep
-    busy = np.zeros(sets)
+    busy = np.zeros(part.groups)
     for (_, where, _), banks in visits.items():
         busy[where] += visit_cycles(part.memory, max(banks.values()))
     assert work.local_s == pytest.approx(busy.max() * part.memory.clock_ps * 1e-12, rel=1e-9)
-    assert work.rows == len(visits) * layout.banks * lockstep
+    assert work.rows == len(visits) * layout.banks
     assert work.reads == len(request) * layout.accesses_of_token(512)
     # A run of V that fills a row in one piece divides the tile into parts, each with a partial result of its own.
     divided = part.parts[1][0]
@@ -607,3 +606,30 @@ def test_a_boundary_holds_in_every_system(name):
                      for what in ("cells", "access"))
     assert access["pim_cell_reads"] > 3 * cells["pim_cell_reads"]
     assert access["pu_compute"] == pytest.approx(3 * access["pim_cell_reads"], rel=1e-9)
+
+
+def test_banks_of_groups_in_lockstep_share_the_tokens():
+    """All groups of an HBM channel as one: 64 banks, of which consecutive slots fill one after the other."""
+    channel = together(TIERS["hbm"], 16)
+    assert (channel.groups, channel.banks, channel.lockstep) == (1, 64, 1)
+    assert channel.place(np.arange(66)).bank.tolist() == [*range(64), 0, 1]
+
+
+def test_l_pim_in_hbm_takes_the_time_of_attacc():
+    """L-PIM works like AttAcc. Where all KV fits HBM, attention of the two differs by less than a sixth."""
+    ours, attacc = (attention_ms(run(name, LLAMA, 738, 1024)) for name in ("l-pim", "attacc"))
+    assert ours == pytest.approx(attacc, rel=1 / 6)
+
+
+def test_blocks_leave_groups_to_few_requests():
+    """Without mapping, consecutive tokens of a request lie in one group. Each group has as many tokens as with turns."""
+    groups = {}
+    for mapping in ("blocks", "turn"):
+        table = KvTable([TierShape("hbm", 1, 8, 4096)], run_tokens=16, mapping=mapping)
+        table.add([512] * 4)
+        groups[mapping] = table.group[table.places()].reshape(4, 512)
+        assert np.bincount(groups[mapping].ravel()).tolist() == [256] * 8
+    assert [len(np.unique(one)) for one in groups["blocks"]] == [2] * 4
+    assert [len(np.unique(one)) for one in groups["turn"]] == [8] * 4
+    with pytest.raises(ConfigError, match="^unknown mapping 'block'; did you mean 'blocks'"):
+        KvTable([TierShape("hbm", 1, 8, 4096)], mapping="block")
