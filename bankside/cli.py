@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from bankside import __version__
@@ -643,7 +643,7 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workload", metavar="NAME|FILE", help="instead: decode in steady state, with the memory full "
                         "of requests of a workload")
     parser.add_argument("--reference", metavar="FILE", help="instead: dgx, dgx-attacc and dgx-cpu against a CSV file of "
-                        "results of the AttAcc simulator")
+                        "results of the AttAcc simulator, or GPUs against a YAML file of timed runs")
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
@@ -715,12 +715,22 @@ def _eval_reference(arguments: argparse.Namespace, others: list[str]) -> int:
     others += [f"--{name.replace('_', '-')}" for name in words if getattr(arguments, name) not in (None, False)]
     if others:
         raise ConfigError(f"{others[0]} goes without --reference, whose rows have their own conditions")
-    result = compare_reference(arguments.system, arguments.reference, system_changes(arguments.changes))
+    changes = system_changes(arguments.changes)
+    if arguments.reference.endswith((".yaml", ".yml")):
+        from .gpu_reference import compare_gpus, gpus_text
+        from .terminal import steps
+
+        with steps() as tell:
+            result = compare_gpus(arguments.system, arguments.reference, changes, arguments.records, tell)
+        text: Callable[[dict[str, Any]], str] = gpus_text
+    else:
+        result = compare_reference(arguments.system, arguments.reference, changes)
+        text = reference_text
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
-        print(reference_text(result))
+        print(text(result))
     return 0
 
 
@@ -1047,6 +1057,36 @@ def _cache(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- kernels --------------------------------------------------------------------------------------------------------
+
+
+def _kernels_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--from", dest="origin", metavar="GPU/ENGINE",
+                        help="import from aiconfigurator-core, as h100_sxm/vllm or h100_sxm/vllm/0.24.0; needs -o")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the imported kernel records")
+    parser.add_argument("--whole", action="store_true",
+                        help="import all shapes, also those that no built-in language model needs")
+    _json_argument(parser)
+
+
+def _kernels(arguments: argparse.Namespace) -> int:
+    from .kernels import import_kernels, kernel_list, kernels_text
+    from .terminal import steps
+
+    if (arguments.origin is None) != (arguments.output is None):
+        raise ConfigError("--from and -o come together")
+    if arguments.origin is None:
+        result = kernel_list()
+    else:
+        with steps() as tell:
+            result = import_kernels(arguments.origin, arguments.output, whole=arguments.whole, progress=tell)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(kernels_text(result))
+    return 0
+
+
 # ---- completion -----------------------------------------------------------------------------------------------------
 
 
@@ -1250,6 +1290,7 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
                 _explain),
     "schema": ("JSON Schema of a command's output with --json", _schema_arguments, _schema),
     "cache": ("show the contents of the cache folder; prune it", _cache_arguments, _cache),
+    "kernels": ("list measured kernel times of GPUs; import them", _kernels_arguments, _kernels),
     "completion": ("code for a shell that completes names and options", _completion_arguments, _completion),
     "bench": ("measure the speed of the tool itself", _bench_arguments, _bench),
 }

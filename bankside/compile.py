@@ -44,6 +44,10 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
                          if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem))
         raise ConfigError(f"{loaded.name} has no modules to compile programs for (systems with modules: {able})")
     note_sources(compile_result, type(loaded))
+    if loaded.sharing(shape) > 1:
+        raise ConfigError(f"{shape.name} on {loaded.name}: programs are compiled for whole heads, and with tensor "
+                          f"parallelism of {loaded.tp} {loaded.sharing(shape)} modules share a head; it has "
+                          f"{shape.heads} heads")
     not_measured: list[str] = []
     try:
         loaded.prepare(shape, RecordFolder(records), False)

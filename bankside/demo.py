@@ -27,6 +27,9 @@ MODEL, CONTEXT, BATCH, TOKENS = "llama-3-70b", 4096, 16, 512
 SYSTEMS = ("gpu-only", "pam-hbm-only")
 STAGES = 6
 
+#: Rules of the GPUs. The charts are of the first.
+RULES = ("measured", "roofline", "attacc-simulator")
+
 #: Two models of about the same size, with 8 queries per KV head and with one, and contexts from short to long.
 CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 16384, 32768)
 
@@ -58,7 +61,8 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     require_equal(channel)
 
     tell(f"evaluating {' and '.join(SYSTEMS)} with {MODEL}, context {CONTEXT}, batch {BATCH}")
-    evaluations = [evaluate(system, MODEL, context=CONTEXT, batch=BATCH) for system in SYSTEMS]
+    by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
+    evaluations = by_rule[0]
     sweeps = {e["system"]: _sweep(e) for e in evaluations}
 
     tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
@@ -67,8 +71,9 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     tell("writing the page")
     commands = [f"bankside gen {UNIT} --preset {PRESET}", f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
                 f"bankside synth {UNIT} --preset {PRESET}",
-                *(f"bankside eval {s} --model {MODEL} --context {CONTEXT} --batch {BATCH}" for s in SYSTEMS)]
-    data = {"crossover": crossover, "evaluations": evaluations, "sweeps": sweeps,
+                *(f"bankside eval {s} --model {MODEL} --context {CONTEXT} --batch {BATCH} --set gpu.rule={rule}"
+                  for s in SYSTEMS for rule in RULES)]
+    data = {"crossover": crossover, "evaluations": evaluations, "by_rule": by_rule, "sweeps": sweeps,
             "sim": {**sim, "channel": channel}, "synth": synth, "commands": commands}
     files = [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]
     result = {"schema": 1, **data, "files": files}
@@ -101,28 +106,36 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
                             queries=shape.heads // shape.kv_heads, head_dim=shape.head_dim, gap_cycles=gap)
 
 
+def _evaluate(system: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
+    return evaluate(system, model, context=context, batch=batch, changes={"gpu.rule": rule})
+
+
 def _crossover() -> dict[str, Any]:
-    """Time of a token with units and without, for both models, at all contexts at which the batch fits."""
+    """Time of a token with units and without, at all contexts at which the batch fits. Each model has a series with
+    measured GPUs and one with their roofline."""
     from bankside.constraints.errors import ConfigError
     from bankside.models.llm import load_model
 
-    models = []
+    series = []
     for name in CROSSOVER:
-        shape, points = load_model(name), []
-        for context in CONTEXTS:
-            try:
-                pair = [evaluate(system, name, context=context, batch=BATCH) for system in SYSTEMS]
-            except ConfigError:
-                break  # the KV cache is full
-            points.append({"context": context} | {
-                f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
-                for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
-        models.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "points": points})
-    return {"systems": list(SYSTEMS), "batch": BATCH, "models": models}
+        shape = load_model(name)
+        for rule in RULES[:2]:
+            points = []
+            for context in CONTEXTS:
+                try:
+                    pair = [_evaluate(system, name, context, BATCH, rule) for system in SYSTEMS]
+                except ConfigError:
+                    break  # the KV cache is full
+                points.append({"context": context} | {
+                    f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
+                    for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
+            series.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "gpu_rule": rule,
+                           "points": points})
+    return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
 
 
 def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
     """The same system and model at batches up to the largest that fits."""
     largest = evaluation["capacity"]["largest_batch"]
     batches = sorted({b for b in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if b <= largest} | {largest})
-    return [evaluate(evaluation["system"], MODEL, context=CONTEXT, batch=batch) for batch in batches]
+    return [_evaluate(evaluation["system"], MODEL, CONTEXT, batch, RULES[0]) for batch in batches]

@@ -132,7 +132,7 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
             "throughput_tok_s": result.pop("tokens_per_s"), **result,
             "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
             "parallelism": {"tensor": tensor, "pipeline": pipeline}, "splits": tried,
-            "records": [record.name for record in one.records], "notes": notes, "tools": tool_versions()}
+            "records": list(one.sources), "notes": notes, "tools": tool_versions()}
 
 
 def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, instances: int = 1,

@@ -280,7 +280,8 @@ class Eval(Envelope):
     unit: dict[str, Any] | None
     attention: dict[str, Any] | None
     utilisation_percent: float | None
-    records: list[str] = _key("names of the measurement records on which it rests")
+    gpu_rule: str | None = _key("rule by which GPUs take their times")
+    records: list[str] = _key("names of the measurement and kernel records on which it rests")
     assumptions: list[str]
     splits: list[Split] | None = _key("splits that `--split` tried", default=None)
 
@@ -358,6 +359,33 @@ class EvalReference(Envelope):
     cycle_rows: int = _key("rows with cycles")
     exact_cycles: int = _key("rows whose cycles are equal")
     not_compared: dict[str, int] = _key("rows by component whose value depends on what the simulator ran before")
+
+
+class KernelTime(_Part):
+    prefill_s: float | None
+    decode_s: float | None
+    share_of_measured: float | None = _key("kernel time over the measured time")
+    host_ms_per_step: float | None = _key("measured time without kernels")
+    why: str | None = _key("why there is no kernel time")
+
+
+class RunRow(_Part):
+    model: str
+    gpus: int
+    batch: int
+    measured_s: float
+    measured_ms_per_step: float
+    rules: dict[str, KernelTime] = _key("by rule of the GPU")
+
+
+class EvalRuns(Envelope):
+    """``bankside eval SYSTEM --reference FILE`` with timed runs of a serving engine."""
+
+    system: str
+    reference: str
+    prompt_tokens: int
+    output_tokens: int
+    rows: list[RunRow]
 
 
 class Operator(_Part):
@@ -566,6 +594,7 @@ class CrossoverPoint(_Part):
 class CrossoverModel(_Part):
     model: str
     queries_per_kv_head: int
+    gpu_rule: str
     points: list[CrossoverPoint]
 
 
@@ -596,6 +625,7 @@ class Sweep(Envelope):
 class Demo(Envelope):
     crossover: Crossover = _key("models and contexts with which the units win")
     evaluations: list[dict[str, Any]]
+    by_rule: list[list[dict[str, Any]]] = _key("the evaluations under each rule of the GPUs; the first are `evaluations`")
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]
     synth: dict[str, Any]
@@ -645,6 +675,21 @@ class Cache(Envelope):
     removed_bytes: int | None = None
 
 
+class KernelSet(_Part):
+    name: str
+    gpu: str
+    engine: str
+    number_format: str
+    shapes: dict[str, int] = _key("measured shapes by operator")
+    points: dict[str, int] = _key("measured times by operator")
+    source: str
+
+
+class Kernels(Envelope):
+    kernels: list[KernelSet]
+    file: str | None = _key("file that `--from` wrote")
+
+
 class RestsOn(_Part):
     """Something on which a result rests."""
 
@@ -681,9 +726,10 @@ class Bench(Envelope):
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
-    "eval": (Eval, EvalWorkload, EvalLayer, EvalReference), "compile": (Compile,), "serve": (Serve,),
+    "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
     "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
-    "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,), "bench": (Bench,),
+    "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
+    "kernels": (Kernels,), "bench": (Bench,),
 }
 
 

@@ -154,7 +154,7 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     files = outputs.write(result, workload, slo_ms)
     return {"schema": 1, **result.summary(slo_ms, ttft_slo_ms),
             "parallelism": dict(getattr(served, "parallelism", {})), "search": _search(found, percentile),
-            "records": sorted(set(used)), "seconds": seconds, "files": files, "tools": tool_versions()}
+            "records": sorted({*used, *loaded.sources}), "seconds": seconds, "files": files, "tools": tool_versions()}
 
 
 def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bankside.constraints.contract import SimResult
@@ -210,8 +210,13 @@ def steady_text(r: dict[str, Any]) -> str:
     return f"{r['system']}, {r['model']}, requests of {r['workload']}\n" + _block(rows)
 
 
+#: Rules of GPUs in words.
+RULES = {"measured": "measured", "roofline": "roofline", "attacc-simulator": "as in AttAcc"}
+
+
 def summary_table(data: Mapping[str, Any]) -> FittingTable:
-    """The main figures of every evaluation side by side, and area and clock of the unit."""
+    """The main figures of every evaluation side by side, and area and clock of the unit. ``by_rule`` has the evaluations
+    under each rule of the GPUs; the first are also ``evaluations``."""
     from .pages.components import band, clock
     from .pages.systems import grouped_ms
 
@@ -221,13 +226,15 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
     first = evaluations[0]
     rows: list[tuple[str, ...] | None] = []
 
-    def row(name: str, value: Callable[[Mapping[str, Any]], str]) -> None:
-        rows.append((name, *(value(evaluation) for evaluation in evaluations)))
+    def row(name: str, value: Callable[[Mapping[str, Any]], str], them: Sequence[Mapping[str, Any]] = evaluations) -> None:
+        rows.append((name, *(value(evaluation) for evaluation in them)))
 
-    row("time per output token", lambda e: f"{e['tpot_ms']:.3f} ms")
-    row("  attention", lambda e: f"{sum(grouped_ms(e)[:2]):.3f} ms")
-    row("  everything else", lambda e: f"{sum(grouped_ms(e)[2:]):.3f} ms")
-    row("throughput", lambda e: f"{e['throughput_tok_s']:.1f} tokens/s")
+    for group in data.get("by_rule") or [evaluations]:
+        rule = group[0].get("gpu_rule")
+        row(f"TPOT, GPU {RULES[rule]}" if rule else "time per output token", lambda e: f"{e['tpot_ms']:.3f} ms", group)
+        row("  attention", lambda e: f"{sum(grouped_ms(e)[:2]):.3f} ms", group)
+        row("  everything else", lambda e: f"{sum(grouped_ms(e)[2:]):.3f} ms", group)
+        row("  throughput", lambda e: f"{e['throughput_tok_s']:.1f} tokens/s", group)
     row("energy per token, as modelled", lambda e: f"{e['energy_mj_per_token']:.1f} mJ")
     row("largest batch at this context", lambda e: str(e["capacity"]["largest_batch"]))
     row("units on a DRAM die", lambda e: band(e["area"]["units_mm2"], "mm²") if e.get("area") else "–")

@@ -40,14 +40,14 @@ def _about(context: float, found: Mapping[int, float]) -> str:
 
 
 def answer(crossover: Mapping[str, Any]) -> list[str]:
-    """The demo's answer: a sentence for each model."""
+    """The demo's answer: a sentence for each model and rule of the GPUs."""
     out = []
     for model in crossover["models"]:
         found = gains(model["points"])
         first, last = min(found), max(found)
         begins = threshold(found)
         queries = model["queries_per_kv_head"]
-        who = f"{model['model']} ({queries} {'query' if queries == 1 else 'queries'} per KV head)"
+        who = f"{model['model']} ({queries} {'query' if queries == 1 else 'queries'} per KV head), {_gpus(model)}"
         best = max(found, key=lambda context: found[context])
         if begins is None:
             what = (
@@ -64,6 +64,10 @@ def answer(crossover: Mapping[str, Any]) -> list[str]:
     return out
 
 
+def _gpus(series: Result) -> str:
+    return "GPU measured" if series["gpu_rule"] == "measured" else "GPU at its roofline"
+
+
 def story(result: Result) -> Page:
     """First the answer, then the tables."""
     results, crossover = result["evaluations"], result["crossover"]
@@ -75,7 +79,7 @@ def story(result: Result) -> Page:
         queries = model["queries_per_kv_head"]
         cards.append(
             Card(
-                f"{queries} {'query' if queries == 1 else 'queries'} per KV head ({model['model']})",
+                f"{queries} {'query' if queries == 1 else 'queries'} per KV head ({model['model']}), {_gpus(model)}",
                 f"{max(found.values()):.2f} times",
                 "the most that the units gain; they "
                 + ("never win" if begins is None else f"win from {_about(begins, found)} tokens on"),
@@ -110,6 +114,7 @@ def story(result: Result) -> Page:
             "query. The gain therefore shrinks with every query that shares a head. It grows with the context, because "
             "only attention takes longer with it. All other operators run on the GPU in both systems.",
         ),
+        _rules(result["by_rule"]),
         latency(results),
         throughput(results, result["sweeps"]),
         energy(results),
@@ -127,6 +132,29 @@ def story(result: Result) -> Page:
     )
 
 
+def _rules(by_rule: Sequence[Sequence[Result]]) -> Part:
+    """Times of a token under each rule of the GPUs."""
+    rows = [
+        (
+            group[0]["gpu_rule"],
+            one["system"],
+            f"{one['tpot_ms']:.3f}",
+            f"{attention_ms(one):.3f}",
+            f"{sum(value for name, value in one['breakdown_ms'].items() if 'allreduce' in name):.3f}",
+            ", ".join(one["records"]) or "none",
+        )
+        for group in by_rule
+        for one in group
+    ]
+    return Part(
+        "The GPU by three rules",
+        text="The first rule takes GEMMs, attention and all-reduces from measured kernel times; all charts are of it. "
+        "The second is a roofline: a lower bound of GEMMs and attention, and a fit for all-reduces. The third is the "
+        "rule of the AttAcc simulator. Time of the host between kernels is in none of them.",
+        tables=(table(("rule", "system", "ms per token", "attention (ms)", "all-reduce (ms)", "records"), rows),),
+    )
+
+
 def _crossover(crossover: Result) -> Part:
     models = crossover["models"]
 
@@ -138,15 +166,17 @@ def _crossover(crossover: Result) -> Part:
         for place, model in enumerate(models):
             found = gains(model["points"])
             queries = model["queries_per_kv_head"]
-            colour = SEQUENCE[place + 1]
+            measured = model["gpu_rule"] == "measured"
+            colour = SEQUENCE[place // 2 + 1]
             axes.plot(
                 list(found),
                 list(found.values()),
                 color=colour,
                 marker="os^D"[place % 4],
                 linewidth=1.8,
+                linestyle="-" if measured else ":",
                 markersize=5,
-                label=f"{model['model']}: {queries} {'query' if queries == 1 else 'queries'} per KV head",
+                label=f"{model['model']} ({queries}), {_gpus(model)}",
                 zorder=3,
             )
             begins = threshold(found)
@@ -169,6 +199,7 @@ def _crossover(crossover: Result) -> Part:
         (
             model["model"],
             str(model["queries_per_kv_head"]),
+            model["gpu_rule"],
             f"{point['context']:,}",
             f"{point['without_ms']:.3f}",
             f"{point['with_ms']:.3f}",
@@ -186,14 +217,15 @@ def _crossover(crossover: Result) -> Part:
             draw,
             3.9,
             3.7,
-            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}. Above the dashed "
-            "line the units win; a ring marks the point from which they win.",
+            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}, for models with so many "
+            "queries per KV head. Above the dashed line the units win; a ring marks the point from which they win.",
         ),
         (
             table(
                 (
                     "model",
                     "queries per KV head",
+                    "rule of the GPU",
                     "context",
                     f"{without} (ms)",
                     f"{units} (ms)",

@@ -78,13 +78,17 @@ class GpuSpec(Strict):
     memory_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the bandwidth that kernels reach")
     norm: Overhead
     activation: Overhead
-    rule: Literal["least-traffic", "tiled"] = Field(
-        default="least-traffic", description="time of matrix products: least-traffic, each operand moved once and all "
-                                             "processors at work; tiled, the best tiles of `tiles` and their waves")
-    attention: Literal["fused", "per-head"] = Field(
-        default="fused", description="attention kernels: fused, one for scores, softmax and output; per-head, one each, "
-                                     "and each key/value head of a request on one processor")
-    tiles: TileSpec | None = Field(default=None, description="for the rule tiled and attention per head")
+    rule: Literal["measured", "roofline", "attacc-simulator"] = Field(
+        default="roofline", description="times of operators: measured, as in `kernels`; roofline, peak and bandwidth; "
+                                        "attacc-simulator, tiles, waves and one processor for each head")
+    kernels: str | None = Field(default=None, description="kernel records for the rule measured, by name or path")
+    gemm: Literal["least-traffic", "tiled"] | None = Field(
+        default=None, description="other matrix products than the rule's: least-traffic, each operand moved once and all "
+                                  "processors at work; tiled, the best tiles of `tiles` and their waves")
+    attention: Literal["fused", "per-head"] | None = Field(
+        default=None, description="other attention than the rule's: fused, one kernel; per-head, three kernels, and "
+                                  "each key/value head of a request on one processor")
+    tiles: TileSpec | None = Field(default=None, description="for tiled products and attention per head")
     quirks: Literal["attacc-simulator"] | None = Field(
         default=None, description="attacc-simulator: as there, registers of attention are counted for one "
                                   "head, and norms and activations have the arithmetic of one processor")
@@ -92,10 +96,26 @@ class GpuSpec(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> GpuSpec:
-        for key, value, needs in (("rule", self.rule, "tiled"), ("attention", self.attention, "per-head")):
-            if value == needs and self.tiles is None:
-                raise ValueError(f"{key} {value} needs the group 'tiles'")
+        if self.rule == "measured":
+            if self.kernels is None:
+                raise ValueError("rule measured needs the key 'kernels'")
+            for key, value in (("gemm", self.gemm), ("attention", self.attention)):
+                if value is not None:
+                    raise ValueError(f"{key} {value}: the rule measured has its own; leave it out")
+        if (self.tiled or self.per_head) and self.tiles is None:
+            what = "tiled products need" if self.tiled else "attention per head needs"
+            raise ValueError(f"{what} the group 'tiles' (rule {self.rule})")
         return self
+
+    @property
+    def tiled(self) -> bool:
+        """Whether matrix products are tiled."""
+        return (self.gemm or ("tiled" if self.rule == "attacc-simulator" else "least-traffic")) == "tiled"
+
+    @property
+    def per_head(self) -> bool:
+        """Whether attention has one processor for each head."""
+        return (self.attention or ("per-head" if self.rule == "attacc-simulator" else "fused")) == "per-head"
 
 
 class StackSpec(Strict):

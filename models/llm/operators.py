@@ -40,6 +40,8 @@ class Operator:
         Floating-point operations.
     dtype_bytes : :class:`int`
         Bytes of one element.
+    merged : :class:`int`
+        GEMMs with the same input that serving engines run as one kernel, this one among them.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Operator:
     activation_bytes: Any = 0
     flops: Any = 0
     dtype_bytes: int = 2
+    merged: int = 1
 
     @property
     def bytes(self) -> Any:
@@ -66,9 +69,10 @@ def _share(what: str, total: int, tp: int) -> int:
     return total // tp
 
 
-def _gemm(name: str, m: int, n: float, k: float, dtype_bytes: int, bias: bool = False) -> Operator:
+def _gemm(name: str, m: int, n: float, k: float, dtype_bytes: int, bias: bool = False, merged: int = 1) -> Operator:
     return Operator(name, "gemm", m, n, k, weight_bytes=(n * k + bias * n) * dtype_bytes,
-                    activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k, dtype_bytes=dtype_bytes)
+                    activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k, dtype_bytes=dtype_bytes,
+                    merged=merged)
 
 
 def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) -> list[Operator]:
@@ -119,7 +123,7 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
         out.append(Operator("attention_allreduce", "allreduce", b, d, 1, activation_bytes=b * d * size))
     out.append(norm("ffn_norm"))
     if model.gated:
-        out += [_gemm(name, b, width, d, size, model.ffn_bias) for name in ("ffn_gate", "ffn_up")]
+        out += [_gemm(name, b, width, d, size, model.ffn_bias, merged=2) for name in ("ffn_gate", "ffn_up")]
         flops, operands = GATED_FLOPS, 3
     else:
         out.append(_gemm("ffn_up", b, width, d, size, model.ffn_bias))

@@ -294,8 +294,7 @@ def _prompt(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float
             flops += op.flops
             costs.append((op.name, roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
                           roofline.operator(op)))
-    per_head = system.spec.gpu.attention == "per-head"
-    costs += (roofline.per_head(score, context) if per_head else {"attention": roofline.fused(score, context)}).items()
+    costs += roofline.attention(score, context, run.batch).items()
     out = dict.fromkeys(_PROMPT, 0.0)
     columns = {"qkv": "s_fc", "prj": "s_fc", "ff": "s_fc", "matmul": "s_matmul", "softmax": "s_softmax", "act": "s_act",
                "lnorm": "s_lnorm", "g2g": "s_comm"}

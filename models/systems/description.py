@@ -12,6 +12,7 @@ from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory, load_memory
 from ...constraints.systems import GpuSystemSpec
 from ...constraints.workspace import kept
+from .kernels import Kernels, load_kernels
 
 __all__ = ["Description", "apart"]
 
@@ -78,6 +79,19 @@ class Description(Generic[Spec]):
         file."""
         path = Path(name)
         return path if path.is_absolute() else Path(self.where).parent / path
+
+    def kernels(self, name: str) -> Kernels:
+        """Kernel records that are built in, or of a file.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If there are none of that name, or the file is wrong.
+        """
+        try:
+            return load_kernels(str(self.path(name)) if "/" in name or name.endswith(".json") else name)
+        except ConfigError as error:
+            raise ConfigError(f"{self.where}: gpu.kernels: {error}") from None
 
     def memory(self, name: str, power_limit: bool = True) -> Memory:
         """A built-in memory, or a memory from a file. The same file gives the same object, so timings are looked up

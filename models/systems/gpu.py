@@ -50,6 +50,7 @@ class GpuCpuSystem(GpuPlatform):
             raise ConfigError(f"{self.name}: the GPU system '{description.spec.base}' has no group 'host'; dgx has one")
         self.own, self.host = description.spec, host
         like = self.spec.gpu.model_copy(update={
+            "rule": "attacc-simulator", "gemm": None, "attention": None,
             "peak_tflops": host.peak_tflops, "bandwidth_gb_s": host.bandwidth_gb_s, "tiles": host.tiles,
             "compute_utilisation": host.compute_utilisation, "memory_utilisation": host.memory_utilisation})
         self.processor = Roofline(like, self.spec.link, self.spec.energy, waves=False)
@@ -60,10 +61,11 @@ class GpuCpuSystem(GpuPlatform):
         return int(self.host.sockets * self.host.gib_per_socket * GIB // self.spec.gpu.count)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
-        ops = [op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention"]
+        score, context = (op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention")
         own, others, size = model.heads // self.tp, max(model.kv_heads // self.tp, 1), model.dtype_bytes
         return {"attention_send": self._moved(micro.size * model.columns(own + 2 * others) * size),
-                **{name: Cost(cost.time_s * self.sharing) for name, cost in self.processor.per_head(*ops).items()},
+                **{name: Cost(cost.time_s * self.sharing)
+                   for name, cost in self.processor.attention(score, context, micro.size).items()},
                 "attention_receive": self._moved(micro.size * model.columns(own) * size)}
 
     def _moved(self, count: float) -> Cost:

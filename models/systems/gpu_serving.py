@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
-from ..llm.operators import SOFTMAX_FLOPS
 from .latency import GridLatency, bracket
 from .platform import GpuPlatform, MicroBatch
 from .results import RecordSource
 
-__all__ = ["GpuServed", "GridServed", "causal_pairs"]
+__all__ = ["GpuServed", "GridServed"]
 
 #: Contexts at which the energy of a decode step is taken; between and beyond them it is a straight line.
 ENERGY_AT = (512, 4096)
@@ -101,17 +100,19 @@ class GpuServed:
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
         """Seconds of the attention of one layer, for each step."""
-        if self.system.spec.gpu.attention == "per-head":
+        if not self.system.roofline.straight:
             return self._mean_of_table(micro, contexts, steps)
         mean = self._attended(contexts, steps)
         return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
                                   (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
 
     def _mean_of_table(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
-        """The mean over requests of the attention of a batch with each one's context; per head, it is no straight line."""
+        """The mean over requests of the attention of a batch with each one's context, where it is no straight line."""
         most, known = int(contexts.max()) + steps, self._attention_memo.get(micro, np.zeros(1))
         if most >= len(known):
-            new = np.arange(len(known), 2 * most, dtype=np.int64)
+            # Tables of all batches end at powers of two, so that they ask for the same contexts.
+            size = max(min(1 << most.bit_length(), self.system.longest_attention(self.model, micro) + 1), most + 1)
+            new = np.arange(len(known), size, dtype=np.int64)
             costs = GpuPlatform.attention(self.system, self.model, MicroBatch(micro, micro * self.pp), new)
             more = sum(np.broadcast_to(cost.time_s, new.shape) for cost in costs.values())
             known = self._attention_memo[micro] = np.concatenate((known, np.asarray(more, float)))
@@ -178,13 +179,9 @@ class GpuServed:
 
     def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
         model, tp = self.model, self.system.tp
-        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
-        pairs, new = causal_pairs(tokens, past, self.kv_window), float(tokens.sum())
-        half: dict[str, Any] = {"kv_bytes": kv_heads * float((past + tokens).sum()) * dim * size,
-                "activation_bytes": heads * new * dim * size, "dtype_bytes": size, "count": heads}
-        cost = self.system.roofline.fused(
-            Operator("score", "attention", new, pairs / new, dim, flops=(2 * dim + SOFTMAX_FLOPS) * heads * pairs, **half),
-            Operator("context", "attention", new, dim, pairs / new, flops=2 * dim * heads * pairs, **half))
+        cost = self.system.roofline.prompt_cost(
+            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
+            self.kv_window)
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
@@ -252,14 +249,11 @@ class GpuServed:
         return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(tokens, past)
 
     def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Seconds of causal attention of one layer. Each token attends to itself and the tokens before it. K, V,
-        queries and outputs are moved once."""
+        """Seconds of causal attention of one layer."""
         model, tp = self.model, self.system.tp
-        heads, kv_heads, dim, size = model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes
-        pairs = causal_pairs(tokens, past, self.kv_window)
-        flops = (4 * dim + SOFTMAX_FLOPS) * heads * pairs
-        count = 2 * (kv_heads * float((past + tokens).sum()) + heads * float(tokens.sum())) * dim * size
-        return max(flops / self._flops_per_s, count / self._bytes_per_s)
+        return self.system.roofline.prompt_attention(
+            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
+            self.kv_window)
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of an iteration that decodes and prefills. Linear layers take the decoding requests and the pieces of
@@ -269,15 +263,6 @@ class GpuServed:
         attention = float(self._attention(micro, contexts, 1)[0]) + self._prefill_attention(tokens, past) / self.pp
         compute = (linear + np.array(self.stages) * attention)[:, None]
         return self.pp * float(np.max(compute + self._exposed(micro, contexts, compute)))
-
-
-def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
-    """Number of pairs of a new token and a token that it attends to."""
-    n, p = tokens.astype(float), past.astype(float)
-    if window is None:
-        return float((n * p + n * (n + 1) / 2).sum())
-    growing = np.clip(window - p, 0, n)  # tokens that do not fill the window yet
-    return float((growing * p + growing * (growing + 1) / 2 + (n - growing) * window).sum())
 
 
 class GridServed(GpuServed):

@@ -108,7 +108,7 @@ class GridLatency:
 
     def prefill_latency(self, tokens: int) -> float:
         """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token. GEMMs
-        run over all prompt tokens, and causal attention runs at the GPU's peak. Stages work one after the other. Keys
+        and causal attention run over all prompt tokens. Stages work one after the other. Keys
         and values reach the tiers while the next layer is computed."""
         if tokens not in self._prefill:
             if tokens < 1:
@@ -127,9 +127,9 @@ class GridLatency:
                 continue
             cost = roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else roofline.operator(op)
             layer += float(cost.time_s)
-        # Each token attends to itself and those before it, within the window: two products of 2 d operations a pair.
-        attended = float(np.sum(model.attended(np.arange(1, tokens + 1))))
-        layer += 4 * model.head_dim * (model.heads // system.tp) * attended / roofline.flops_per_s
+        layer += roofline.prompt_attention(
+            model.heads // system.tp, max(model.kv_heads // system.tp, 1), model.head_dim, model.dtype_bytes,
+            np.array([tokens]), np.array([0]), model.sliding_window)
         layer = max(layer, system.kv_write_seconds(model, tokens))
         ends = [*embedding_operators(model, tokens), *head_operators(model, 1, system.tp)]
         total = layer * model.layers + sum(float(roofline.operator(op).time_s) for op in ends)

@@ -6,6 +6,10 @@ does norms, positions, softmax, sums of partial results and element-wise product
 commands in its measurement record. The dispatcher's record sets the least time of a command. ``docs/lol-pim-system.md``
 has the formulas.
 
+With more tensor parallelism than heads, several modules share a head. Each of them computes a part of its queries, keys,
+values and projection. Requests are dealt to them in turn, and a request's head is whole on its module. So its parts of
+queries, keys and values go to this module, and the parts of the result go back.
+
 A step of the pipeline lasts as long as its slowest stage, since the host starts the stages together. A batch has
 ``ceil(batch / m)`` micro-batches of ``m`` requests; fewer than stages leave bubbles. A token of every request takes
 ``max(stages, micro-batches)`` steps.
@@ -26,7 +30,7 @@ from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ...constraints.units import dpa_dispatcher, pim_hub
-from ..llm import ROTARY, ModelShape, layer_operators
+from ..llm import ROTARY, ModelShape, Operator, layer_operators
 from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
 from ..lolpim.peak import NODE_UNITS, utilisation
@@ -42,8 +46,14 @@ __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 #: Number of contexts of a series of output tokens that are evaluated; times between them lie on straight lines.
 SAMPLES = 33
 
-#: Tokens between the contexts at which :meth:`LolPimSystem.step_seconds` evaluates a layer.
+#: Tokens between the contexts at which :meth:`LolPimSystem.run_seconds` evaluates a layer.
 GRID = 1024
+
+#: Contexts of requests and steps that :meth:`LolPimSystem.run_seconds` takes at once.
+_BLOCK = 1 << 18
+
+#: Matrices of a layer whose columns are split over modules; the other ones are split by rows.
+_BY_COLUMN = ("qkv", "ffn_gate", "ffn_up")
 
 
 @dataclass(frozen=True)
@@ -340,6 +350,7 @@ class LolPimSystem(System):
         self._layers: dict[Any, dict[str, Cost]] = {}
         self._seconds: dict[tuple[ModelShape, int, int], float] = {}
         self._slowest: dict[tuple[ModelShape, int], tuple[int, int, float]] = {}
+        self._chosen: dict[tuple[ModelShape, int, int], int] = {}
 
     @property
     def devices(self) -> int:
@@ -362,7 +373,7 @@ class LolPimSystem(System):
         been made."""
         self.check(model)
         self.unit.prepare(records, refresh)
-        for known in (self._layers, self._seconds, self._slowest):
+        for known in (self._layers, self._seconds, self._slowest, self._chosen):
             known.clear()
 
     # Shapes ----------------------------------------------------------------------------------------------------------
@@ -375,17 +386,47 @@ class LolPimSystem(System):
             raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
                               f"({model.dtype_bytes} bytes)")
 
+    def check_tensor(self, model: ModelShape) -> None:
+        if self.tp <= model.heads:
+            super().check_tensor(model)
+            return
+        sharing, here = self.sharing(model), self.spec.node.modules
+        if self.tp % model.heads:
+            raise ConfigError(f"tensor parallelism of {self.tp} is no multiple of the model's {model.heads} attention "
+                              "heads")
+        if max(sharing, here) % min(sharing, here):
+            raise ConfigError(f"tensor parallelism of {self.tp} gives a head {sharing} modules, neither a part nor a "
+                              f"multiple of a node's {here}")
+        if model.head_dim % sharing:
+            raise ConfigError(f"tensor parallelism of {self.tp} gives a head {sharing} modules, which do not divide its "
+                              f"{model.head_dim} dimensions")
+        model.ffn_share(self.tp)
+        self._whole_heads(model)
+
+    def sharing(self, model: ModelShape) -> int:
+        """Modules that share an attention head."""
+        return max(self.tp // model.heads, 1)
+
+    def _whole_heads(self, model: ModelShape) -> list[Operator]:
+        """Operators of a layer on the modules that share a head, or on one module."""
+        return layer_operators(model, 1, 1, self.tp // self.sharing(model))
+
+    def requests(self, model: ModelShape, vectors: int) -> int:
+        """Requests of a micro-batch that the fullest module attends for."""
+        return ceil(vectors, self.sharing(model))
+
     def heads(self, model: ModelShape) -> tuple[int, int]:
-        """Key/value heads of a module, and queries to each."""
+        """Key/value heads of a request on a module, and queries to each."""
         heads = max(model.kv_heads // self.tp, 1)
-        return heads, model.heads // self.tp // heads
+        return heads, max(model.heads // self.tp // heads, 1)
 
     def gemvs(self, model: ModelShape, vectors: int = 1) -> list[tuple[str, Gemv]]:
         """Linear layers of one layer on a module; the matrices lie one after the other."""
-        out, base = [], 0
-        for op in layer_operators(model, 1, 1, self.tp):
+        out, base, sharing = [], 0, self.sharing(model)
+        for op in self._whole_heads(model):
             if op.kind == "gemm":
-                gemv = Gemv(self.module, op.k, op.n, vectors, base, double=self.spec.features.ping_pong)
+                inputs, outputs = (op.k, op.n // sharing) if op.name in _BY_COLUMN else (op.k // sharing, op.n)
+                gemv = Gemv(self.module, inputs, outputs, vectors, base, double=self.spec.features.ping_pong)
                 out.append((op.name, gemv))
                 base += gemv.rows
         return out
@@ -411,6 +452,16 @@ class LolPimSystem(System):
         return 2 * count * ((inside - 1) / inside / (self.spec.module.interface_gb_s * 1e9) +
                             (between - 1) / between / (node.link_gb_s * 1e9))
 
+    def exchange_seconds(self, model: ModelShape, requests: int) -> float:
+        """Seconds in which the modules that share a head bring queries, keys and values of ``requests`` requests to each
+        of them, and return the results. The modules of a node have their links at the same time; all that goes to other
+        nodes takes the node's link."""
+        sharing, node = self.sharing(model), self.spec.node
+        each = requests * 4 * model.head_dim * model.dtype_bytes
+        nodes = max(sharing // node.modules, 1)
+        return each * ((sharing - 1) / sharing / (self.spec.module.interface_gb_s * 1e9) +
+                       node.modules * (nodes - 1) / nodes / (node.link_gb_s * 1e9))
+
     def hop_seconds(self, stage: int, count: int) -> float:
         """Seconds to send ``count`` bytes from a stage to the next. The host's transfer from the last stage to the
         first counts as one too."""
@@ -424,17 +475,20 @@ class LolPimSystem(System):
     def layer(self, model: ModelShape, vectors: int, tokens: int) -> dict[str, Cost]:
         """Cost of one layer for a micro-batch of ``vectors`` requests that attend to ``tokens`` each. Energies are of
         all its modules."""
-        unit, heads = self.unit, self.heads(model)
-        attention = unit.attention(model, vectors, *heads, int(model.attended(tokens)))
+        unit, heads, requests = self.unit, self.heads(model), self.requests(model, vectors)
+        attention = unit.attention(model, requests, *heads, int(model.attended(tokens)))
         channels = attention.score + attention.context
         out = dict(self._linear(model, vectors))
         size = vectors * model.hidden_size * model.dtype_bytes
         exposed = attention.total - attention.append - channels
-        energy = {name: value * self.tp for name, value in attention.energy_pj.items()}
+        busy = self.tp / self.sharing(model) * vectors / requests      # modules' worth of work
+        energy = {name: value * busy for name, value in attention.energy_pj.items()}
         own = {"kv_append": Cost(attention.append), "attention_score": Cost(attention.score),
                "softmax": Cost(exposed), "attention_context": Cost(attention.context, energy)}
         if unit.run_seconds is not None:
             own["dispatch"] = Cost(vectors * unit.run_seconds)
+        if self.sharing(model) > 1:
+            own["head_exchange"] = Cost(self.exchange_seconds(model, requests))
         reduce = self.all_reduce_seconds(size)
         if self.tp > 1:
             own |= {"attention_allreduce": Cost(reduce), "ffn_allreduce": Cost(reduce)}
@@ -451,10 +505,10 @@ class LolPimSystem(System):
                 out[name] = Cost(timed.seconds, {k: v * self.tp for k, v in timed.energy_pj.items()})
                 sums += unit.sums_seconds(gemv, self.bias(model, name), timed.seconds)[0]
             out["partial_sums"] = Cost(sums)
-            heads, group = self.heads(model)
+            (heads, group), requests = self.heads(model), self.requests(model, vectors)
             out["norms"] = Cost(vectors * self.norms_seconds(model))
             if model.family in ROTARY:
-                out["rotary"] = Cost(vectors * unit.rotary_seconds(heads * (group + 1) * model.head_dim))
+                out["rotary"] = Cost(requests * unit.rotary_seconds(heads * (group + 1) * model.head_dim))
             # The unit's table gives the activation function while results are read; the hub multiplies for a gated
             # one.
             if model.gated:
@@ -526,38 +580,71 @@ class LolPimSystem(System):
                    for size in self.micro_batches(batch) if size <= batch)
 
     def step_seconds(self, model: ModelShape, contexts: Any) -> float:
-        """Seconds of a decode step in which requests attend to ``contexts`` tokens each, in the order of the pipeline.
+        """Seconds of a decode step in which requests attend to ``contexts`` tokens each, in the order of the pipeline."""
+        return float(self.run_seconds(model, np.asarray(contexts), 1)[0])
+
+    def run_seconds(self, model: ModelShape, contexts: np.ndarray, steps: int) -> np.ndarray:
+        """Seconds of each of ``steps`` decode steps. In the first, requests attend to ``contexts`` tokens each, in the
+        order of the pipeline; contexts grow by one with each step.
 
         Layers are evaluated at multiples of :data:`GRID` tokens; times between them lie on straight lines. A step of
         the pipeline takes as long as the longest micro-batch in it.
         """
-        contexts = np.asarray(model.attended(np.asarray(contexts, np.int64)))
-        batch = len(contexts)
-        size = self.choose(model, batch, int(-(-contexts.mean() // GRID) * GRID))[1]
+        first, batch = np.asarray(contexts, np.int64), len(contexts)
+        out = np.empty(steps)
+        block = max(_BLOCK // batch, 1)
+        for begin in range(0, steps, block):
+            ahead = np.arange(begin, min(begin + block, steps))
+            attended = np.asarray(model.attended(first + ahead[:, None]))
+            around = (-(-attended.mean(axis=1) // GRID) * GRID).astype(np.int64)
+            sizes = np.array([self._size(model, batch, int(tokens)) for tokens in around.tolist()]) \
+                if around[0] != around[-1] else np.full(len(ahead), self._size(model, batch, int(around[0])))
+            for size in np.unique(sizes).tolist():
+                out[ahead[sizes == size]] = self._steps(model, attended[sizes == size], size)
+        return out
+
+    def _size(self, model: ModelShape, batch: int, tokens: int) -> int:
+        """Size of micro-batches, as :meth:`choose` has it."""
+        key = (model, batch, tokens)
+        if key not in self._chosen:
+            if len(self._chosen) > 1 << 16:
+                self._chosen.clear()
+            self._chosen[key] = self.choose(model, batch, tokens)[1]
+        return self._chosen[key]
+
+    def _steps(self, model: ModelShape, attended: np.ndarray, size: int) -> np.ndarray:
+        """Seconds of decode steps with micro-batches of ``size``; a row has the tokens that requests attend to in a
+        step."""
+        (steps, batch), sharing = attended.shape, self.sharing(model)
         _, layers, ends = self.slowest(model, size)
-        heads = self.heads(model)[0]
-        grid = np.arange(contexts.min() // GRID, contexts.max() // GRID + 2) * GRID
-        table = [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid]
-        one = np.interp(contexts, grid, table)
-        count = -(-batch // size)
-        padded = np.full(count * size, np.nan)
-        padded[:batch] = one
-        parts = padded.reshape(count, size)
+        grid = np.arange(int(attended.min()) // GRID, int(attended.max()) // GRID + 2) * GRID
+        one = np.interp(attended, grid, [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid])
+        count, requests = -(-batch // size), self.requests(model, size)
+        # Micro-batches; requests of a micro-batch are dealt to the modules that share a head.
+        padded = np.zeros((steps, count, requests * sharing))
+        places = np.arange(batch) // size, np.arange(batch) % size
+        padded[:, *places] = one
         # Heads of several requests share a round of channels, which takes as long as the longest; else times add up.
-        mixed = self.unit.partition == "head" and heads % self.module.channels
-        micro = np.nanmax(parts, axis=1) if mixed else np.nanmean(parts, axis=1)
-        slots = np.zeros(max(self.pp, count))
-        slots[:count] = layers * micro + ends
+        if self.unit.partition == "head" and self.heads(model)[0] % self.module.channels:
+            micro = padded.max(axis=2)
+        else:
+            held = np.zeros(padded.shape[1:])
+            held[places] = 1
+            shape = (count, requests, sharing)
+            micro = (padded.reshape(steps, *shape).sum(axis=2) / np.maximum(held.reshape(shape).sum(axis=1), 1)).max(axis=2)
+        slots = np.zeros((steps, max(self.pp, count)))
+        slots[:, :count] = layers * micro + ends
         if self.pp >= count:
-            return self.pp * float(slots.max())
-        return float(np.lib.stride_tricks.sliding_window_view(np.concatenate((slots, slots[:self.pp - 1])),
-                                                              self.pp).max(axis=1).sum())
+            return np.asarray(self.pp * slots.max(axis=1), float)
+        around = np.concatenate((slots, slots[:, :self.pp - 1]), axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(around, self.pp, axis=1)
+        return np.asarray(windows.max(axis=2).sum(axis=1), float)
 
     # Capacity --------------------------------------------------------------------------------------------------------
 
     def _fits(self, model: ModelShape, requests: int, tokens: int) -> bool:
-        heads = self.heads(model)[0]
-        return all(self.unit.fits(model, weights, layers, requests, heads, tokens)
+        heads, own = self.heads(model)[0], self.requests(model, requests)
+        return all(self.unit.fits(model, weights, layers, own, heads, tokens)
                    for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True))
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
@@ -565,9 +652,9 @@ class LolPimSystem(System):
         token."""
         last = context + output_tokens - 1
         weights, stages = self.weight_bytes(model), self.stages(model)
-        one = self.unit.kv_bytes(model, self.heads(model)[0], last)
-        full = max(range(self.pp), key=lambda s: weights[s] + batch * one * stages[s])
-        return Capacity(self.module.bytes, weights[full], batch * one * stages[full],
+        held = self.requests(model, batch) * self.unit.kv_bytes(model, self.heads(model)[0], last)
+        full = max(range(self.pp), key=lambda s: weights[s] + held * stages[s])
+        return Capacity(self.module.bytes, weights[full], held * stages[full],
                         largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
@@ -613,7 +700,12 @@ class LolPimSystem(System):
         size = cost.micro_batch
         heads, group = self.heads(model)
         timed = self.unit.attention(model, 1, heads, group, int(model.attended(context)))
-        notes = self.unit.notes(model, heads, size)
+        sharing, own = self.sharing(model), self.requests(model, size)
+        notes = self.unit.notes(model, heads, own)
+        if size % sharing:
+            notes.append(f"{size} request{'s' if size > 1 else ''} of a micro-batch on the {sharing} modules that share a "
+                         f"head: {sharing - size if size < sharing else own * sharing - size} of {sharing} modules "
+                         + ("have none" if size < sharing else "have one less"))
         micro, steps = -(-batch // size), self.pipeline_steps(batch, size)
         if steps > micro:
             notes.append(f"{micro} micro-batch{'es' if micro > 1 else ''} in {self.pp} stages: {steps - micro} of {steps} "
@@ -621,6 +713,7 @@ class LolPimSystem(System):
         return Details(
             attention={"memory": self.memory.name, "partition": self.unit.partition,
                        "ping_pong": self.spec.features.ping_pong, "kv_heads_per_module": heads, "queries_per_head": group,
+                       "modules_per_head": sharing,
                        "score_us_per_layer": timed.score * 1e6, "context_us_per_layer": timed.context * 1e6,
                        "softmax_us_per_layer": timed.softmax * 1e6, "sums_us_per_layer": timed.sums * 1e6,
                        "kv_append_us_per_layer": timed.append * 1e6}, notes=notes)
@@ -687,6 +780,9 @@ class LolPimServed:
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
         return self.system.step_seconds(self.model, contexts)
+
+    def decode_run(self, contexts: np.ndarray, steps: int) -> np.ndarray:
+        return self.system.run_seconds(self.model, contexts, steps)
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of a prefill. Tokens follow one after the other, each in a stage of its own."""

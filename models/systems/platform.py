@@ -18,6 +18,7 @@ from ...constraints.errors import ConfigError
 from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
+from .measured import MeasuredGpu
 from .overlap import NearMemory, Parts, feed_forward, pipelined
 from .results import Capacity, Cost
 from .roofline import Roofline
@@ -85,7 +86,9 @@ class GpuPlatform(System):
         network = spec.network if spec.nodes > 1 else None
         if spec.nodes > 1 and (network is None or not network.gb_s_per_gpu):
             raise ConfigError(f"{name}: {spec.nodes} nodes need a network with gb_s_per_gpu greater than 0")
-        self.roofline = Roofline(spec.gpu, spec.link, spec.energy, network, min(self.tp, spec.gpu.count))
+        device = (spec.gpu, spec.link, spec.energy, network, min(self.tp, spec.gpu.count))
+        self.roofline = Roofline(*device) if spec.gpu.rule != "measured" else \
+            MeasuredGpu(*device, description.kernels(spec.gpu.kernels or ""))
         self._linear: dict[tuple[str, int], np.ndarray] = {}
         overlaps = getattr(description.spec, "overlaps", None)
         #: Operators that run at the same time, where the system's file says so.
@@ -110,10 +113,26 @@ class GpuPlatform(System):
 
         ``contexts`` is an integer array; times are arrays of the same shape or scalars.
         """
-        ops = [op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention"]
-        if self.spec.gpu.attention == "per-head":
-            return {name: cost.scaled(1, self.tp) for name, cost in self.roofline.per_head(*ops).items()}
-        return {"attention": self.roofline.fused(*ops).scaled(1, self.tp)}
+        score, context = (op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention")
+        return {name: cost.scaled(1, self.tp)
+                for name, cost in self.roofline.attention(score, context, micro.size).items()}
+
+    @property
+    def sources(self) -> dict[str, dict[str, str]]:
+        if not isinstance(self.roofline, MeasuredGpu):
+            return super().sources
+        kernels = self.roofline.kernels
+        return {f"kernels {kernels.name}": {"gpu": kernels.file.gpu, "engine": kernels.file.engine,
+                                            "source": kernels.file.source}} | super().sources
+
+    @property
+    def gpu_rule(self) -> str | None:
+        return self.spec.gpu.rule
+
+    def longest_attention(self, model: ModelShape, batch: int) -> int:
+        """Largest context for which the GPUs have a time of attention of ``batch`` requests."""
+        score = next(op for op in layer_operators(model, batch, 1, self.tp) if op.kind == "attention")
+        return self.roofline.longest_context(batch, score)
 
     def units_bandwidth(self) -> NearMemory:
         """Bandwidth of the units at a GPU, for their share of the FFN.
@@ -138,24 +157,29 @@ class GpuPlatform(System):
         return batch * int(model.attended(tokens)) * layers * self.kv_token_bytes(model)
 
     def assumptions(self) -> dict[str, Assumption]:
-        gpu = self.spec.gpu
+        gpu, measured = self.spec.gpu, self.spec.gpu.rule == "measured"
         reached = {"compute_utilisation": gpu.compute_utilisation, "memory_utilisation": gpu.memory_utilisation}
-        traffic, quantised = ("least traffic", "no tile or wave quantisation") if gpu.rule == "least-traffic" else \
-            ("the traffic of the best tiles", "processors are idle in the last wave of tiles")
+        traffic, quantised = ("the traffic of the best tiles", "processors are idle in the last wave of tiles") \
+            if gpu.tiled else ("least traffic", "no tile or wave quantisation")
+        products = (
+            f"GEMMs, attention and all-reduces of the GPUs take times measured with {self.roofline.kernels.file.engine} on "
+            f"{self.roofline.kernels.file.gpu}; norms, activations and transfers take fitted times"
+            if isinstance(self.roofline, MeasuredGpu) else
+            f"GEMMs take the longer of compute at {gpu.compute_utilisation:g} of the peak and {traffic} at "
+            f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}")
         together = {"none": "operators of a layer run one after the other; nothing overlaps",
                     "transfers": "transfers of a head run beside the attention of others",
                     "heads": "projections and transfers of a head run beside the attention of others"}[self.pipelining]
         if self.near_memory is not None:
             together += "; the units take a share of the FFN"
         return {
-            "gemm": Assumption(
-                "GEMMs take the longer of compute at "
-                f"{gpu.compute_utilisation:g} of the peak and {traffic} at "
-                f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}", reached, gpu.source),
+            "gemm": Assumption(products, gpu.kernels if measured else reached,
+                               self.roofline.kernels.file.source if isinstance(self.roofline, MeasuredGpu) else gpu.source),
             "attention": Assumption(
-                "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip"
-                if gpu.attention == "fused" else
-                "GPU attention is three kernels; each key/value head of a request has one processor", gpu.attention),
+                "GPU attention is three kernels; each key/value head of a request has one processor"
+                if gpu.per_head else
+                "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip",
+                "per-head" if gpu.per_head else "fused"),
             "left_out": Assumption("decoding in steady state: prefill, sampling, scheduling and host time are not included",
                                    ("prefill", "sampling", "scheduling", "host time")),
             "overlap": Assumption(together, self._overlapped),

@@ -111,9 +111,11 @@ class Evaluation:
     energy_breakdown_mj : dict
         The same by component. A component that is not modelled has a text that says so instead of a number.
     records : list of :class:`str`
-        Names of the measurement records that the result rests on.
+        Names of the records that the result rests on: measurements of units, and kernel records of GPUs.
     utilisation_percent : :class:`float` or None
         For systems of AiM modules alone: operations of decoding over the modules' peak, output matrix not counted.
+    gpu_rule : :class:`str` or None
+        Rule by which GPUs take their times, in systems with GPUs.
     """
 
     system: str
@@ -136,6 +138,7 @@ class Evaluation:
     notes: list[str]
     assumptions: list[str]
     utilisation_percent: float | None = None
+    gpu_rule: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

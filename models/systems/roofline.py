@@ -1,14 +1,15 @@
 """A device as a roofline: time and energy of the operators of a decode step.
 
 A matrix product takes the longer of two times. The first is the time of its operations at ``compute_utilisation`` of the
-peak. The second is the time of its memory traffic at ``memory_utilisation`` of the bandwidth. The rule of the device says
+peak. The second is the time of its memory traffic at ``memory_utilisation`` of the bandwidth. The device says
 which traffic, and how many processors work:
 
 * ``least-traffic``: weights, inputs and outputs once each, all processors at work
 * ``tiled``: the traffic of the best tiles, and the processors that waves of tiles leave idle
   (:mod:`bankside.models.systems.tiles`)
 
-The constants are from the AttAcc simulator, and ``tiled`` is its rule.
+The constants are from the AttAcc simulator, and ``tiled`` is its rule. Devices with measured times are
+:class:`bankside.models.systems.measured.MeasuredGpu`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..llm.operators import SOFTMAX_FLOPS
 from .results import Cost
 from .tiles import Tiling, find_tiling, waves
 
-__all__ = ["Roofline"]
+__all__ = ["Roofline", "causal_pairs"]
 
 #: Component of energy that each level of a GPU belongs to.
 _COMPONENTS = {"memory": "gpu_dram", "l2": "gpu_caches", "l1": "gpu_caches", "arithmetic": "gpu_compute",
@@ -59,13 +60,25 @@ class Roofline:
             if self.gpu.quirks and self.gpu.tiles is not None:
                 time = np.maximum(time, op.flops * self.gpu.tiles.processors / (self.flops_per_s * _speed(op)))
             return _cost(time, self._levels(op))
-        if op.kind == "gemm" and self.gpu.rule == "tiled":
+        if op.kind == "gemm" and self.gpu.tiled:
             return self._tiled(op, split=True)
         compute, memory = op.flops / (self.flops_per_s * _speed(op)), op.bytes / self._bytes_per_s
         return _cost(np.maximum(compute, memory), self._levels(op), compute > memory)
 
-    def per_head(self, score: Operator, context: Operator) -> dict[str, Cost]:
-        """Costs of attention in three kernels. Each key/value head of a request has one processor."""
+    #: Whether the time of attention is the longer of two straight lines over the context.
+    @property
+    def straight(self) -> bool:
+        return not self.gpu.per_head
+
+    def longest_context(self, batch: int, score: Operator) -> int:
+        """Largest context with a time for attention of ``batch`` requests; ``score`` is its first product."""
+        return 1 << 62
+
+    def attention(self, score: Operator, context: Operator, batch: int) -> dict[str, Cost]:
+        """Costs of attention of ``batch`` requests by kernel: one kernel, or three where each key/value head of a request
+        has one processor."""
+        if not self.gpu.per_head:
+            return {"attention": self.fused(score, context)}
         return {score.name: self._tiled(score, split=False), "attention_softmax": self._softmax(score),
                 context.name: self._tiled(context, split=False)}
 
@@ -107,6 +120,45 @@ class Roofline:
         return _cost(np.maximum(compute, memory), {key: sum(levels[key] for levels in each) for key in each[0]},
                      compute > memory)
 
+    def prompt_attention(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
+                         past: np.ndarray, window: int | None) -> float:
+        """Seconds of :meth:`prompt_cost`."""
+        return float(self.prompt_cost(heads, kv_heads, head_dim, dtype_bytes, tokens, past, window).time_s)
+
+    def prompt_cost(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
+                    past: np.ndarray, window: int | None) -> Cost:
+        """Cost of causal attention of one layer for ``tokens[i]`` tokens of each of some prompts, after the ``past[i]``
+        tokens before them. A token attends to at most ``window`` tokens.
+
+        One kernel moves K, V, queries and outputs once and leaves masked pairs out. Three kernels multiply with all
+        keys of the prompt, and each key/value head of a prompt has one processor. Their time is a mean over the
+        prompts, each counted as if all had its length."""
+        whole = past + tokens
+
+        def products(m: Any, n: Any, count: int, pairs: Any) -> tuple[Operator, Operator]:
+            """Scores and outputs; ``pairs`` are the pairs of a query and a key that are multiplied."""
+            half: dict[str, Any] = {
+                "count": count, "dtype_bytes": dtype_bytes,
+                "kv_bytes": kv_heads * float(whole.sum()) * head_dim * dtype_bytes,
+                "activation_bytes": heads * float(tokens.sum()) * head_dim * dtype_bytes}
+            return (Operator("attention_score", "attention", m, n, head_dim,
+                             flops=(2 * head_dim + SOFTMAX_FLOPS) * pairs, **half),
+                    Operator("attention_context", "attention", m, head_dim, n, flops=2 * head_dim * pairs, **half))
+
+        if not self.gpu.per_head:
+            new, pairs = float(tokens.sum()), causal_pairs(tokens, past, window)
+            return self.fused(*products(new, pairs / new, heads, heads * pairs))
+        group, number = heads // kv_heads, len(tokens)
+        attended = whole if window is None else np.minimum(whole, tokens + window - 1)
+        kinds, counts = np.unique(np.stack((tokens, attended)), axis=1, return_counts=True)
+        seconds, energy = 0.0, dict[str, float]()
+        for (m, n), times in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+            for cost in self.attention(*products(group * m, n, kv_heads * number, heads * m * n), number).values():
+                seconds += float(cost.time_s) * times / number
+                for name, pj in cost.energy_pj.items():
+                    energy[name] = energy.get(name, 0.0) + float(pj) * times / number
+        return Cost(seconds, energy)
+
     def _network_time(self, count: float) -> float:
         """Seconds to send ``count`` bytes from a GPU to a GPU of another node."""
         assert self.network is not None
@@ -137,7 +189,7 @@ class Roofline:
         """All-reduce of ``count`` bytes over ``devices`` GPUs; the energy is for one device. Over several nodes each
         GPU's part goes round the nodes twice: once to be summed and once to be shared."""
         here = min(devices, self.gpu.count) if self.network is not None else devices
-        time = (here - 1) * self._link_time(count / here)
+        time = self._node_all_reduce(count, here)
         energy = {"links": count * self.energy.link_pj_per_byte}
         levels = dict(energy)
         if devices > here:
@@ -146,6 +198,10 @@ class Roofline:
             time += 2 * (nodes - 1) * self._network_time(count / here / nodes)
             energy["network"] = 2 * (nodes - 1) / nodes * count / here * self.network.pj_per_byte
         return Cost(time, energy, levels)
+
+    def _node_all_reduce(self, count: float, devices: int) -> float:
+        """Seconds of an all-reduce of ``count`` bytes over GPUs of one node."""
+        return (devices - 1) * self._link_time(count / devices)
 
     def _vector(self, fit: Overhead, count: Any) -> Any:
         return (fit.fixed_us + fit.us_per_byte * fit.reference_bandwidth_gb_s / self.gpu.bandwidth_gb_s * count) * 1e-6
@@ -167,6 +223,15 @@ class Roofline:
         e = self.energy
         return {"memory": count * e.dram_pj_per_byte, "l2": count * e.l2_pj_per_byte, "l1": count * e.l1_pj_per_byte,
                 "arithmetic": flops / 2 * e.mac_pj, "registers": count * e.register_pj_per_byte}
+
+
+def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:
+    """Number of pairs of a new token and a token that it attends to."""
+    n, p = tokens.astype(float), past.astype(float)
+    if window is None:
+        return float((n * p + n * (n + 1) / 2).sum())
+    growing = np.clip(window - p, 0, n)  # tokens that do not fill the window yet
+    return float((growing * p + growing * (growing + 1) / 2 + (n - growing) * window).sum())
 
 
 def _speed(op: Operator) -> int:

@@ -206,10 +206,11 @@ class System(ABC):
             if total % tensor or total // tensor > model.layers:
                 continue
             try:
-                layer_operators(model, 1, 1, tensor)
-                out.append(self.with_split(tensor, total // tensor))
+                split = self.with_split(tensor, total // tensor)
+                split.check_tensor(model)
             except ConfigError:
                 continue
+            out.append(split)
         return out
 
     def sized(self, gigabytes: int) -> Self:
@@ -231,8 +232,12 @@ class System(ABC):
 
     def check(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the model can be split as the system's files say."""
-        layer_operators(model, 1, 1, self.tp)
+        self.check_tensor(model)
         self.stages(model)
+
+    def check_tensor(self, model: ModelShape) -> None:
+        """Raise :exc:`ConfigError` unless tensor parallelism divides the model."""
+        layer_operators(model, 1, 1, self.tp)
 
     # Measurements --------------------------------------------------------------------------------------------------------
 
@@ -260,6 +265,11 @@ class System(ABC):
     def records(self) -> list[Record]:
         """Measurements on which figures rest, after :meth:`prepare`."""
         return []
+
+    @property
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Names of the records on which figures rest, with the tools that made each."""
+        return {record.name: dict(record.tools) for record in self.records}
 
     # Room ----------------------------------------------------------------------------------------------------------------
 
@@ -314,6 +324,11 @@ class System(ABC):
         """Operations of decoding over the peak of the devices, for kinds of system that have this figure."""
         return None
 
+    @property
+    def gpu_rule(self) -> str | None:
+        """Rule by which GPUs take their times; None for a system without GPUs."""
+        return None
+
     def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,
                  records: RecordSource, refresh: bool = False) -> Evaluation:
         """See :func:`bankside.models.systems.evaluate`."""
@@ -343,10 +358,11 @@ class System(ABC):
             breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
             energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED), capacity=capacity,
             parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": cost.micro_batch}, area=details.area,
-            unit=details.unit, attention=details.attention, records=[record.name for record in self.records],
-            tools={record.name: dict(record.tools) for record in self.records}, notes=notes,
+            unit=details.unit, attention=details.attention, records=list(self.sources),
+            tools=self.sources, notes=notes,
             assumptions=[one.meaning for one in self.assumptions().values()],
-            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())))
+            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
+            gpu_rule=self.gpu_rule)
 
 
 def largest(fits: Callable[[int], bool]) -> int:

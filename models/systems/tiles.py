@@ -9,6 +9,7 @@ This is the search of the AttAcc simulator (Park et al., ASPLOS 2024).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,24 @@ def find_tiling(spec: TileSpec, m: float, n: Any, k: Any, count: float, size: in
     ``n`` and ``k`` may be arrays. With ``split`` each tile has a processor to itself, without each product.
     """
     n, k = np.broadcast_arrays(np.asarray(n, float), np.asarray(k, float))
+    if split or n.size == 1:
+        return _found(spec, float(m), n, k, float(count), size, split)
+    # Products that are not split have the same tiles, however many there are.
+    one = _one_each(spec.model_dump_json(), float(m), n.tobytes(), k.tobytes(), size)
+    return Tiling(*((values * times).reshape(n.shape) for values, times in (
+        (one.memory_bytes, count), (one.shared_bytes, count), (np.ones(n.size), waves(spec, count)))))
+
+
+@lru_cache(maxsize=16)
+def _one_each(spec: str, m: float, n: bytes, k: bytes, size: int) -> Tiling:
+    """Tiles of one product of each shape, whole on its processor."""
+    return _found(TileSpec.model_validate_json(spec), m, np.frombuffer(n), np.frombuffer(k), 1.0, size, False)
+
+
+def _found(spec: TileSpec, m: float, n: np.ndarray, k: np.ndarray, count: float, size: int, split: bool) -> Tiling:
     pairs, where = np.unique(np.stack([n.ravel(), k.ravel()]), axis=1, return_inverse=True)
     block = max(_BLOCK // len(spec.sizes)**2, 1)
-    parts = [_search(spec, float(m), wide, deep, float(count), size, split)
+    parts = [_search(spec, m, wide, deep, count, size, split)
              for wide, deep in (pairs[:, begin:begin + block] for begin in range(0, pairs.shape[1], block))]
     return Tiling(*(np.concatenate(part)[where.ravel()].reshape(n.shape) for part in zip(*parts, strict=True)))
 

@@ -104,6 +104,8 @@ def test_a_file_of_a_model(tmp_path, capsys):
     (("opt-175b", "--set", "node.nodes=2", "--set", "parallelism.pipeline=2"), "the weights need"),
     (("llama-3.1-70b", "--tokens", "9000000"), "not even one request fits"),
     (("qwen1.5-7b", "--set", "parallelism.tensor=3"), "tensor 3 times pipeline 16 must be the 128 modules"),
+    (("qwen1.5-7b", "--set", "parallelism.tensor=64", "--set", "parallelism.pipeline=2"),
+     "programs are compiled for whole heads, and with tensor parallelism of 64 2 modules share a head; it has 32 heads"),
     (("qwen1.5-7b", "--set", "features.ping_pong"), "must be KEY=VALUE"),
     (("qwen1.5-7b", "--set", "hub.preset=lol"), "unknown preset of pim-hub 'lol'; did you mean 'lol-pim'?"),
 ])

@@ -64,11 +64,12 @@ def data():
     points = [{"context": context, "without_ms": 20.0, "without_attention_ms": 5.5, "with_ms": 20.0 / gain,
                "with_attention_ms": 1.5} for context, gain in ((1024, 0.9), (4096, 1.1), (16384, 1.3))]
     crossover = {"systems": ["gpu-only", "pam-hbm-only"], "batch": 16, "models": [
-        {"model": "llama-3-70b", "queries_per_kv_head": 8, "points": points},
-        {"model": "qwen1.5-72b", "queries_per_kv_head": 1, "points": points[1:]}]}
+        {"model": "llama-3-70b", "queries_per_kv_head": 8, "gpu_rule": "measured", "points": points},
+        {"model": "qwen1.5-72b", "queries_per_kv_head": 1, "gpu_rule": "roofline", "points": points[1:]}]}
+    by_rule: list = [[one | {"gpu_rule": rule} for one in (gpu, pim)] for rule in ("measured", "roofline")]
     return {"command": "demo", "tools": {"yosys": "0.70"}, "inputs": [], "notes": ["a & b"], "warnings": [],
-            "crossover": crossover, "evaluations": [gpu, pim], "sweeps": sweeps, "sim": sim, "synth": synth,
-            "commands": ["bankside demo"]}
+            "crossover": crossover, "evaluations": by_rule[0], "by_rule": by_rule, "sweeps": sweeps, "sim": sim,
+            "synth": synth, "commands": ["bankside demo"]}
 
 
 class Page(HTMLParser):
@@ -227,9 +228,10 @@ def test_demo_answers_first(data):
     """8 queries: from 0.9 to 1.1 over two doublings, so 1 lies in the middle; one query: from the first point on."""
     assert threshold(gains(data["crossover"]["models"][0]["points"])) == pytest.approx(2048)
     assert answer(data["crossover"]) == [
-        "llama-3-70b (8 queries per KV head): the units begin to win at about 2,000 tokens of context, and reach 1.30 "
-        "times at 16,384.",
-        "qwen1.5-72b (1 query per KV head): the units win from 4,096 tokens of context on, up to 1.30 times at 16,384."]
+        "llama-3-70b (8 queries per KV head), GPU measured: the units begin to win at about 2,000 tokens of context, "
+        "and reach 1.30 times at 16,384.",
+        "qwen1.5-72b (1 query per KV head), GPU at its roofline: the units win from 4,096 tokens of context on, up to 1.30 "
+        "times at 16,384."]
     text = page_of(data)
     assert text.index("begin to win at about") < text.index("<table")
     assert threshold({1: 0.5, 2: 0.9}) is None and threshold({1: 1.2, 2: 0.9, 4: 1.1}) == pytest.approx(2 * 2 ** 0.5)

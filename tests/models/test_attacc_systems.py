@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ def test_every_component_of_the_simulator():
 
 def test_the_default_rule_differs():
     """Without tiles and waves, projections are up to a half too fast; what is no product stays exact."""
-    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.rule": "least-traffic"})["worst_relative_error"]
+    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.gemm": "least-traffic"})["worst_relative_error"]
     assert 0.3 < worst["g_qkv_time"] < 0.6 and worst["g_ff_time"] > 0.1
     assert all(worst[column] < 1e-12 for column in ("pim_cycles", "g_matmul", "g2g_comm", "g_act", "g_lnorm"))
 
@@ -200,6 +201,60 @@ def test_attention_per_head_leaves_processors_idle():
     assert "attention_score" not in cost and cost["attention"].time_s[0] < 2 * times[1] / 8.9
 
 
+def test_tiles_of_whole_products_do_not_depend_on_their_number():
+    """An array of contexts is searched once; each value is the one of a search with this number."""
+    contexts = np.array([100, 1000, 5000])
+    for count in (7, 216, 1000):
+        together = find_tiling(TILES, 4, contexts, 128, count, 2, split=False)
+        alone = [find_tiling(TILES, 4, int(n), 128, count, 2, split=False) for n in contexts]
+        for name in ("memory_bytes", "shared_bytes", "busy"):
+            assert getattr(together, name).tolist() == [float(getattr(one, name)) for one in alone]
+
+
+# Prompts -----------------------------------------------------------------------------------------------------------------
+
+
+def prompt_s(system, tokens, past=(0,), window=None, heads=4, kv_heads=4):
+    return system.roofline.prompt_attention(heads, kv_heads, 128, 2, np.array(tokens), np.array(past), window)
+
+
+def test_prompts_per_head_are_those_of_the_simulator():
+    """LLaMA-7B with 8 GPUs, a prompt of 128 and of 512 tokens: columns s_matmul and s_softmax of the simulator, in ms of 32
+    layers."""
+    for tokens, matmul, softmax in ((128, 0.23848001123122284, 0.07949333707707426),
+                                    (512, 1.9078400898497827, 1.2718933932231882)):
+        assert 32e3 * prompt_s(load_system("dgx"), [tokens]) == pytest.approx(matmul + softmax)
+
+
+def test_prompts_per_head_by_hand():
+    """A softmax of 4 heads on 4 of 108 processors reads and writes 4 n^2 elements; products of long prompts are limited by
+    operations. Prompts of unequal length: the mean of two pairs of equal ones."""
+    system, n = load_system("gpu-gddr"), 4096
+    share = 4 / 108
+    softmax = 2 * 2 * 4 * n * n / (4096e9 * 0.85 * share)
+    products = 2 * 2 * n * n * 128 * 4 / (312e12 * 0.8 * share)
+    assert prompt_s(system, [n]) == pytest.approx(softmax + products, rel=0.02)
+    pairs = [prompt_s(system, [length, length], [0, 0]) for length in (n, n // 4)]
+    assert prompt_s(system, [n, n // 4], [0, 0]) == pytest.approx(np.mean(pairs))
+    assert pairs[0] == pytest.approx(prompt_s(system, [n]))                    # 8 heads: twice the processors
+    # A piece behind 3072 tokens multiplies with all 4096; a window of 1024 leaves at most 2047 of them.
+    piece, windowed = prompt_s(system, [1024], [3072]), prompt_s(system, [1024], [3072], 1024)
+    assert piece == pytest.approx(prompt_s(system, [n]) / 4, rel=0.05) and windowed == pytest.approx(piece / 2, rel=0.05)
+    # Four queries to a key/value head share its processor.
+    assert prompt_s(system, [n], heads=16) == pytest.approx(4 * prompt_s(system, [n]), rel=0.05)
+    fused = load_system("gpu-gddr", {"gpu.rule": "roofline"})
+    assert prompt_s(fused, [n]) < prompt_s(system, [n]) / 20
+
+
+def test_served_prompts_follow_the_rule_of_attention():
+    """Time and energy of a prefill: per head takes longer and moves scores through memory."""
+    model, prompts = load_model("qwen1.5-7b"), (np.array([4096, 1000]), np.array([0, 0]))
+    rules = [load_system("gpu-gddr", {"gpu.attention": kind}).served(model, None) for kind in ("per-head", "fused")]
+    times, energies = ([getattr(one, what)(*prompts) for one in rules] for what in ("prefill_seconds", "prefill_energy_pj"))
+    assert times[0] > 1.2 * times[1]
+    assert energies[0]["gpu_dram"] > energies[1]["gpu_dram"] and energies[0].keys() == energies[1].keys()
+
+
 # Overlaps ----------------------------------------------------------------------------------------------------------------
 
 
@@ -322,15 +377,28 @@ def test_a_processor_of_the_host_is_shared_without_quirks():
 # Bad input ---------------------------------------------------------------------------------------------------------------
 
 
+#: The lines of the group in its file.
+TILES_GROUP = re.search(r"  tiles:\n(?:    .*\n)+", FILES["gpu-hbm"].read_text())[0]
+
+
 @pytest.mark.parametrize("system, old, new, message", [
-    ("dgx", "  rule: tiled", "  rule: tilde",
-     r":12: gpu\.rule: input should be 'least-traffic' or 'tiled', not 'tilde'$"),
-    ("dgx", "  attention: per-head", "  attention: all",
-     r":13: gpu\.attention: input should be 'fused' or 'per-head', not"),
-    ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":14: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
-    ("dgx", "    sizes: [8,", "    sizes: [0,", r":14: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
-    ("gpu-only", "  compute_utilisation", "  rule: tiled\n  compute_utilisation",
-     r":3: gpu: rule tiled needs the group 'tiles'$"),
+    ("dgx", "  rule: attacc-simulator", "  rule: tiled",
+     r":12: gpu\.rule: input should be 'measured', 'roofline' or 'attacc-simulator', not 'tiled'$"),
+    ("dgx", "  rule: attacc-simulator", "  attention: all",
+     r":12: gpu\.attention: input should be 'fused' or 'per-head', not"),
+    ("dgx", "  rule: attacc-simulator", "  gemm: tilde",
+     r":12: gpu\.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'$"),
+    ("dgx", "  rule: attacc-simulator", "  rule: measured", r":3: gpu: rule measured needs the key 'kernels'$"),
+    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm-vllm\n  rule: measured\n  gemm: tiled",
+     r":3: gpu: gemm tiled: the rule measured has its own; leave it out$"),
+    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm\n  rule: measured",
+     r"unknown kernel records 'h100-sxm'; did you mean 'h100-sxm-"),
+    ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":13: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
+    ("dgx", "    sizes: [8,", "    sizes: [0,", r":13: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
+    ("gpu-hbm", TILES_GROUP, "",
+     r":3: gpu: tiled products need the group 'tiles' \(rule attacc-simulator\)$"),
+    ("gpu-hbm", "  rule: attacc-simulator\n" + TILES_GROUP, "  attention: per-head\n",
+     r":3: gpu: attention per head needs the group 'tiles' \(rule roofline\)$"),
     ("dgx-attacc", "  pipelining: heads", "  pipelining: head",
      r": overlaps\.pipelining: input should be 'none', 'transfers' or "),
     ("dgx-attacc", "command_energy:", "comand_energy:", r": unknown key 'comand_energy'; did you mean 'command_energy'"),
@@ -404,7 +472,7 @@ def test_a_wrong_reference_is_one_line(tmp_path, text, message, capsys):
     (["dgx", "--model", "llama-7b"], "--model goes without --reference"),
     (["dgx", "--tokens", "5"], "--tokens goes without --reference"),
     (["dgx", "--refresh"], "--refresh goes without --reference"),
-    (["dgx", "--set", "gpu.rule=tilde"], "gpu.rule: input should be 'least-traffic' or 'tiled', not 'tilde'"),
+    (["dgx", "--set", "gpu.gemm=tilde"], "gpu.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'"),
 ])
 def test_what_goes_without_a_reference(words, message, capsys):
     assert cli.main(["eval", *words, "--reference", str(REFERENCE)]) == 2

@@ -290,6 +290,114 @@ def test_a_step_of_the_pipeline_takes_its_longest_stage(module_records):
         assert system.step_seconds(model, contexts) == pytest.approx(sum(shifts))
 
 
+@pytest.mark.parametrize("name, split", [("lol-pim", (8, 16)), ("aimx-pim", (8, 16)), ("lol-pim", (128, 1))])
+def test_a_run_is_its_steps(name, split, module_records, monkeypatch):
+    """Steps at once take the times of each alone, also where the size of micro-batches changes: at a mean of 1024."""
+    model = load_model("qwen1.5-7b")
+    system = load_system(name).with_split(*split)
+    served = system.served(model, module_records)
+    contexts = np.random.default_rng(5).integers(900, 1000, 37)
+    for _ in range(2):
+        run = system.run_seconds(model, contexts, 200)
+        assert run.tolist() == pytest.approx([system.step_seconds(model, contexts + k) for k in range(200)])
+        assert served.decode_run(contexts, 3).tolist() == run[:3].tolist()
+        system.prepare(model, module_records, False)
+        monkeypatch.setattr(system, "choose", lambda model, batch, tokens: (0.0, 3 if tokens <= 1024 else 5))
+    assert abs(run[100] / run[0] - 1) > 0.01
+
+
+# More modules than heads -------------------------------------------------------------------------------------------------
+
+
+#: Four modules for each of 32 heads.
+SHARED = {"parallelism.tensor": 128, "parallelism.pipeline": 1}
+
+
+def shared(module_records, name="lol-pim", **changes):
+    system, model = load_system(name, SHARED | changes), load_model("qwen1.5-7b")
+    system.prepare(model, module_records, False)
+    return system, model
+
+
+def test_modules_that_share_a_head_split_its_matrices(module_records):
+    """128 dimensions on four modules: 32 columns each of queries, keys and values, and 32 rows of the projection."""
+    system, model = shared(module_records)
+    assert system.sharing(model) == 4 and system.heads(model) == (1, 1)
+    assert {name: (gemv.inputs, gemv.outputs) for name, gemv in system.gemvs(model)} == {
+        "qkv": (4096, 96), "out_projection": (32, 4096), "ffn_gate": (4096, 86), "ffn_up": (4096, 86),
+        "ffn_down": (86, 4096)}
+    one = load_system("lol-pim", {"parallelism.tensor": 32, "parallelism.pipeline": 4})
+    assert one.sharing(model) == 1 and dict(one.gemvs(model))["qkv"].outputs == 384
+    assert system.sharing(load_model("llama-3.1-70b")) == 2 and system.heads(load_model("llama-3.1-70b")) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["lol-pim", "aimx-pim"])
+def test_requests_are_dealt_to_the_modules_of_a_head(name, module_records):
+    """Six requests on four modules: two on the fullest. Attention and positions are of these two. Each brings in three
+    quarters of 3 x 128 numbers of 2 bytes. It sends three quarters of 128 back, at 64 GB/s."""
+    system, model = shared(module_records, name)
+    layer = system.layer(model, 6, 9000)
+    own = system.unit.attention(model, 2, 1, 1, 9000)
+    assert float(layer["attention_score"].time_s) == own.score and float(layer["kv_append"].time_s) == own.append
+    assert float(layer["head_exchange"].time_s) == pytest.approx(2 * 0.75 * 4 * 128 * 2 / 64e9)
+    assert float(layer["rotary"].time_s) == pytest.approx(2 * system.unit.rotary_seconds(2 * 128))
+    assert float(layer["norms"].time_s) == pytest.approx(6 * system.norms_seconds(model))
+    alone = load_system(name, {"parallelism.tensor": 32, "parallelism.pipeline": 4})
+    alone.prepare(model, module_records, False)
+    assert "head_exchange" not in alone.layer(model, 6, 9000)
+    if name == "lol-pim":  # one head after the other: the work of six requests, wherever it is
+        for component, pj in alone.layer(model, 6, 9000)["attention_context"].energy_pj.items():
+            assert layer["attention_context"].energy_pj[component] == pytest.approx(pj)
+    assert system.layer_seconds(model, 5, 9000) < system.layer_seconds(model, 9, 9000)
+
+
+def test_a_head_on_several_nodes_uses_their_links(module_records):
+    """Four modules for a head on nodes of two: half of what the two modules of a node exchange leaves it, at 10 GB/s."""
+    system, model = shared(module_records, **{"node.modules": 2, "node.nodes": 64})
+    each = 3 * 4 * 128 * 2
+    assert system.exchange_seconds(model, 3) == pytest.approx(0.75 * each / 64e9 + 2 * 0.5 * each / 10e9)
+
+
+def test_the_fullest_module_of_a_head_decides_the_room(module_records):
+    system, model = shared(module_records)
+    one = 16384 * 2 * 128 * 2 * 32                                   # K and V of a head, all layers
+    assert [system.capacity(model, 16384, batch, 1).kv_bytes_per_device for batch in (4, 5, 8)] == [one, 2 * one, 2 * one]
+    largest = system.capacity(model, 16384, 1, 1).largest_batch
+    assert largest % 4 == 0 and largest == 4 * (
+        ((8 << 30) - system.capacity(model, 16384, 1, 1).weight_bytes_per_device) // one)
+
+
+def test_the_slowest_module_of_a_head_decides_the_step(module_records):
+    """Eight requests on the grid, dealt in turn to four modules: 0 and 4, 1 and 5, ... A module takes the mean of its
+    two."""
+    system, model = shared(module_records, **{"parallelism.micro_batch": 8})
+    contexts = 1024 * np.array([4, 4, 4, 9, 4, 4, 4, 7])
+    each = [system.stage_seconds(model, 8, int(tokens)) for tokens in contexts]
+    assert system.step_seconds(model, contexts) == pytest.approx((each[3] + each[7]) / 2)
+    # A head in a channel: both requests of a module are worked on at once, and the longer one decides.
+    system, model = shared(module_records, "aimx-pim", **{"parallelism.micro_batch": 8})
+    assert system.step_seconds(model, contexts) == pytest.approx(system.stage_seconds(model, 8, 9 * 1024))
+
+
+def test_idle_modules_are_told(module_records):
+    model = load_model("qwen1.5-7b")
+    for batch, note in ((2, "2 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have none"),
+                        (6, "6 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have one "
+                            "less")):
+        result = evaluate("lol-pim", model, context=4096, batch=batch, records=module_records,
+                          overrides=SHARED | {"parallelism.micro_batch": batch})
+        assert note in result.notes and result.attention["modules_per_head"] == 4
+    full = evaluate("lol-pim", model, context=4096, batch=8, records=module_records, overrides=SHARED)
+    assert not any("share a head" in note for note in full.notes)
+
+
+def test_splits_go_beyond_the_heads():
+    system = load_system("aimx-pim").sized(1024)
+    assert [one.tp for one in system.splits(load_model("qwen1.5-7b"))] == [4, 8, 16, 32, 64, 128]
+    assert [one.tp for one in system.splits(load_model("qwen1.5-14b"))] == [4, 8]     # 40 heads
+    assert [one.tp for one in system.splits(load_model("llama-3.1-70b"))] == [2, 4, 8, 16, 32, 64, 128]
+
+
 # Room --------------------------------------------------------------------------------------------------------------------
 
 
@@ -377,8 +485,18 @@ def test_what_does_not_fit_is_told(tmp_path, module_records):
          r"^lol-pim: tensor 3 times pipeline 16 must be the 128 modules$"),
         ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 2, "parallelism.pipeline": 64},
          r"^pipeline parallelism of 64 exceeds the model's 32 layers$"),
-        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 128, "parallelism.pipeline": 1},
-         r"^tensor parallelism of 128 does not divide the model's 32 attention heads$"),
+        ("lol-pim", load_model("qwen1.5-14b"), {"context": 16384, "batch": 1},
+         {"parallelism.tensor": 128, "parallelism.pipeline": 1},
+         r"^tensor parallelism of 128 is no multiple of the model's 40 attention heads$"),
+        ("lol-pim", load_model("longchat-13b"), {"context": 16384, "batch": 1},
+         {"node.nodes": 10, "parallelism.tensor": 80, "parallelism.pipeline": 1},
+         r"^tensor parallelism of 80 does not divide the model's 13824 FFN columns$"),
+        ("lol-pim", small, {"context": 16384, "batch": 1},
+         {"node.nodes": 12, "parallelism.tensor": 96, "parallelism.pipeline": 1},
+         r"^tensor parallelism of 96 gives a head 3 modules, neither a part nor a multiple of a node's 8$"),
+        ("lol-pim", small, {"context": 16384, "batch": 1},
+         {"node.modules": 6, "parallelism.tensor": 96, "parallelism.pipeline": 1},
+         r"^tensor parallelism of 96 gives a head 3 modules, which do not divide its 128 dimensions$"),
         ("lol-pim", small, {"context": 0, "batch": 1}, {}, r"^context must be a whole number in 1\.\."),
         ("gpu-aimx-pim", big, {"context": 16384, "batch": 100}, {}, r"does not fit the modules \(room for 32768 tokens"),
     ]

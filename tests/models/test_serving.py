@@ -427,7 +427,7 @@ def test_gpu_prefill_by_hand():
     attention = shape.layers * 4 * shape.heads * shape.head_dim * 8000 * 8001 / 2 / (4 * 989.4e12 * 0.8)
     assert gemm + attention < seconds < 1.5 * (gemm + attention)  # all-reduces, norms and activations
     # Pieces attend to what was before: the pairs are the same
-    from bankside.models.systems.gpu_serving import causal_pairs
+    from bankside.models.systems.roofline import causal_pairs
 
     for window in (None, 3000):
         whole = causal_pairs(np.array([8000]), np.array([0]), window)

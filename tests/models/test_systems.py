@@ -395,7 +395,7 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["aimx-pim", "attacc", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx", "gpu-aimx-pim",
+    assert system_names() == ["aimx-pim", "attacc", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx", "gpu-a100", "gpu-aimx-pim",
                               "gpu-gddr-8", "gpu-gddr", "gpu-hbm", "gpu-lol-pim", "gpu-only", "l-pim", "lol-pim", "ls-pim",
                               "pam-hbm-only", "pam", "vllm-offload"]
     for name in system_names():
@@ -412,7 +412,7 @@ def test_built_in_systems():
     ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
     ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),
     ("  tensor: 4", "  tensor: 5", r"^mine: tensor 5 times pipeline 2 must be the 8 GPUs$"),
-    ("  stack_gib: 16", "  stack_gib: 16\n  stack_gib: 16", r":19: key 'stack_gib' appears twice$"),
+    ("  stack_gib: 16", "  stack_gib: 16\n  stack_gib: 16", r":29: key 'stack_gib' appears twice$"),
     ("kind: gpu", "kind: [", r": not valid YAML: "),
 ])
 def test_wrong_files_are_told_with_line(tmp_path, old, new, message):

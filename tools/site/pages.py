@@ -52,6 +52,7 @@ SECTIONS = {
     },
     "Systems": {
         "docs/systems.md": "Systems",
+        "docs/gpu.md": "GPUs",
         "docs/pam-system.md": "PAM as a system",
         "docs/lol-pim-system.md": "LoL-PIM as a system",
     },

@@ -10,7 +10,7 @@ from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "decoded", "splits", "system_of", "techniques"]
+__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "decoded", "most_tensor", "sized_splits", "splits", "system_of", "techniques"]
 
 CHECKS = Checks()
 
@@ -43,15 +43,28 @@ def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str =
     return evidence.once(("lol-pim", model, nodes, on, workload), run)
 
 
-def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Decoding:
-    """The fastest split of a built-in system of this size, on Musique."""
-    def run() -> Decoding:
-        evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB")
-        return search(load_system(system).sized(gigabytes), load_model(model), "musique", records=evidence.records)[0]
+def sized_splits(evidence: Evidence, system: str, gigabytes: int, model: str, changes: Any = None) -> list[Decoding]:
+    """Decoding on a built-in system of this size for each legal split, on Musique, fastest first."""
+    told = ", ".join(f"{key} {value}" for key, value in (changes or {}).items())
+
+    def run() -> list[Decoding]:
+        evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB" + (f" with {told}" if told else ""))
+        return search(load_system(system, changes).sized(gigabytes), load_model(model), "musique",
+                      records=evidence.records)
 
     try:
-        return evidence.once(("lol-pim", system, gigabytes, model), run)
+        return evidence.once(("lol-pim", system, gigabytes, model, told), run)
     except MissingRecord:
         raise
     except ConfigError as error:
         raise NotCheckable(str(error)) from None
+
+
+def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Decoding:
+    """The fastest of :func:`sized_splits`."""
+    return sized_splits(evidence, system, gigabytes, model)[0]
+
+
+def most_tensor(found: list[Decoding], most: int | None = None) -> Decoding:
+    """The split with the most tensor parallelism, at most ``most``."""
+    return max((one for one in found if most is None or one.parallelism[0] <= most), key=lambda one: one.parallelism[0])

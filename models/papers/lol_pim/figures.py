@@ -19,7 +19,7 @@ FIGURES = {
             for label, key in (("none", "pim"), ("without\ntwo sets", "arch_dpa"), ("all", "arch_dpa_io"))))
         for place, title, axis in ((0, "throughput", "tokens/s"), (1, "utilisation", "%")))),
     **{number: Figure(f"LoL-PIM, Figure {number}: throughput by memory, Qwen1.5-{size}, Musique", (
-        SeriesPanel("ours, best split of each", "tokens/s", f"throughput-{size.lower()}", "GB", 8.0),
+        SeriesPanel("ours, best split unless stated", "tokens/s", f"throughput-{size.lower()}", "GB", 8.0),
         Panel(f"{where}: speed-up", "times as fast", (
             Bar("GPUs with\nGDDR", claim, "vs_gpu_gddr"), Bar("PIM", claim, "vs_pim")), False, 1.0)))
        for number, size, claim, where in (("9", "7B", "lolpim-thr-7b", "1024 GB"),

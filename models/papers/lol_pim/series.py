@@ -8,7 +8,7 @@ from ...lolpim.partition import Gemv, Module
 from ..evidence import Evidence, NotCheckable
 from ..package import Series
 from .buffers import SHAPES, timers
-from .common import TECHNIQUES, decoded, splits
+from .common import TECHNIQUES, most_tensor, sized_splits, splits
 
 __all__ = ["SERIES"]
 
@@ -16,17 +16,23 @@ __all__ = ["SERIES"]
 SYSTEMS = ("gpu-hbm", "gpu-gddr", "gpu-aimx-pim", "gpu-lol-pim", "aimx-pim", "lol-pim")
 SIZES = (128, 256, 512, 1024)
 
+#: Baselines whose split with the most tensor parallelism is a series of its own.
+BASELINES = ("gpu-gddr", "aimx-pim")
 
-def _rate(evidence: Evidence, system: str, size: int, model: str) -> float | None:
+
+def _rate(evidence: Evidence, system: str, size: int, model: str, tensor: bool = False) -> float | None:
     try:
-        return decoded(evidence, system, size, model).tokens_per_s
+        found = sized_splits(evidence, system, size, model)
     except NotCheckable:  # no room
         return None
+    return (most_tensor(found) if tensor else found[0]).tokens_per_s
 
 
 def throughput(evidence: Evidence, model: str) -> Series:
-    """Tokens per second of the best split, on Musique."""
-    return {system: {str(size): _rate(evidence, system, size, model) for size in SIZES} for system in SYSTEMS}
+    """Tokens per second on Musique: of the best split, and of baselines with the most tensor parallelism."""
+    each = {system: {str(size): _rate(evidence, system, size, model) for size in SIZES} for system in SYSTEMS}
+    return each | {f"{system}, most tensor": {str(size): _rate(evidence, system, size, model, True) for size in SIZES}
+                   for system in BASELINES}
 
 
 def latency(evidence: Evidence) -> Series:

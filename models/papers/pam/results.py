@@ -238,7 +238,8 @@ def energy_of(evidence: Evidence, system: str, model: str, workload: str, batch:
     return steady(evidence, system, model, workload, batch, energy=True).energy_j
 
 
-@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory", by=Source.RECORD)
+@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory",
+           by=Source.RECORD)
 def energy(evidence: Evidence, claim: str) -> Finding:
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
     memory = claim.endswith("-memory")
