@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 #: What a category says.
 SAYS = {"result": "Numbers that the paper measured, computed from our measurements.",
-        "behaviour": "Our RTL or algorithm does what the paper says, as a simulation or run shows.",
+        "behaviour": "A simulation or run of ours shows whether our RTL or algorithm does what the paper says.",
         "configuration": "We use what the paper uses. Equal values here are no evidence for its results."}
 
 
