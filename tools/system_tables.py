@@ -120,7 +120,8 @@ def what_comes_out() -> str:
 def mapping() -> str:
     rows = []
     for count in (1, 16, 32):
-        for what, on, unmapped in (("by activation", True, "turn"), ("in turn", False, "turn"), ("in blocks", False, "blocks")):
+        for what, on, unmapped in (("by activation", True, "turn"), ("in turn", False, "turn"),
+                                   ("in blocks", False, "blocks")):
             found = [run("pam", of, placement__run_tokens=count, features__kv_mapping=on, placement__unmapped=unmapped)
                      for of in LOADS]
             rows.append([count, what, *(f"{figure(attention_ms(one))} ({', '.join(_imbalance(one))})" for one in found)])

@@ -19,6 +19,7 @@ import numpy as np
 from ...constraints.document import load
 from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
+from ...constraints.memory import available
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
 from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
@@ -40,6 +41,9 @@ from .system import GIB, Assumption, Details, StepCost
 from .units import InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
+
+#: Memory with which units are measured by default.
+_MEASURED = pam_pu.UNIT.workload.model_fields["memory"].default
 
 #: Contexts of a long output that are evaluated; times between them are interpolated.
 SAMPLES = 5
@@ -273,12 +277,14 @@ class TieredPimSystem(GpuPlatform):
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         missing = []
-        for unit in self.units:
+        for tier, unit in zip(self.pim.tiers, self.units, strict=True):
             io = FORMATS[unit.config.format].width // 8
             if model.dtype_bytes != io:
                 raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
                                   f"{model.dtype} ({model.dtype_bytes} bytes)")
-            missing += unit.look_up(records, head_dim=model.head_dim)
+            # The unit beside a bank is measured with its bank's memory, the unit of an SSD's controller with the default.
+            own = tier.layout != "ssd" and tier.memory in set(available()) - {_MEASURED}
+            missing += unit.look_up(records, head_dim=model.head_dim, **({"memory": tier.memory} if own else {}))
         for reducer in self.reducers:
             missing += reducer.look_up(records, head_dim=model.head_dim)
         for interface in self.interfaces.values():
@@ -509,6 +515,8 @@ class TieredPimSystem(GpuPlatform):
         if tier.peak_gflops_cap is not None:
             floor_s = 4 * dim * work.tokens * passes / (tier.peak_gflops_cap * 1e9 * devices)
         drain_s = unit.figures.drain_s(unit.config)
+        stretch = unit.figures.stretch if isinstance(part, NearBank) else 1.0
+        key_s, value_s = key_s * stretch, value_s * stretch
         local_s = max(key_s + value_s, floor_s) + drain_s
 
         reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
@@ -555,15 +563,14 @@ class TieredPimSystem(GpuPlatform):
             return latency + max(count / link, count / self._program_rate(number))
         per_channel = int(np.bincount(group // layout.groups).max()) * heads
         # A rank's chips take their 8 bytes each in one write; here the write is of one chip.
-        cycles = append_cycles(memory, *self._rows(number, model))
+        cycles = sum(append_cycles(memory, *part) for part in self._rows(number, model))
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
-    def _rows(self, number: int, model: ModelShape) -> tuple[int, int]:
-        """Number of rows of a DRAM tier in which a token of a head lies, and of its columns in each row."""
+    def _rows(self, number: int, model: ModelShape) -> list[tuple[int, int]]:
+        """Of K and V of a token of a head: rows of a DRAM tier in which it lies, and its columns in each row."""
         tier, size = self.pim.tiers[number], self.head_token_bytes(model)
         parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
-        rows = sum(visits for _, visits, _ in parts)
-        return rows, size // self.memories[number].column_bytes // max(rows, 1)
+        return [(visits, columns) for _, visits, columns in parts]
 
     def _program_rate(self, number: int) -> float:
         """Bytes per second that a share's flash channels write when all dies program pages at the same time."""
@@ -610,7 +617,7 @@ class TieredPimSystem(GpuPlatform):
                 programs = memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
                 cycles = pages * (page_cycles(memory, 1) + programs)
             else:
-                cycles = heads * exchange_cycles(memory, *self._rows(number, model))
+                cycles = heads * sum(exchange_cycles(memory, *part) for part in self._rows(number, model))
             out.append(cycles * layers * memory.clock_ps * 1e-12 / shape.all_groups)
         return out
 

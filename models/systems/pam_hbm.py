@@ -182,7 +182,8 @@ class PamHbmSystem(GpuPlatform):
         share = place.instances * place.spread * self.tp
         per_instance = share / place.per_channel
 
-        program_s = gather([p.cycles for p in passes]) * clock_s + self.measured.figures.drain_s(self.unit)
+        figures = self.measured.figures
+        program_s = gather([p.cycles for p in passes]) * clock_s * figures.stretch + figures.drain_s(self.unit)
         # The program's energy has the memory file's reads; all of the boundary's count instead.
         more_pj = memory.banks * read_pj(memory, self.pim.energy.boundary) - sum(memory.command(MAC).energy_pj.values())
         reads_pj = gather([p.energy_pj + p.reads * more_pj for p in passes]) * per_instance

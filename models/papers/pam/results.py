@@ -302,8 +302,8 @@ def ablation(evidence: Evidence, batch: int) -> dict[str, float]:
 
 
 ABLATION_WHY = ("The paper does not state its batches, model or workload. Here a small batch fits HBM, where nothing needs "
-                "scheduling. Without mapping, the tokens of a request lie in contiguous blocks of groups. LS-PIM has AttAcc's "
-                "lockstep and layout.")
+                "scheduling. Without mapping, the tokens of a request lie in contiguous blocks of groups. LS-PIM has "
+                "AttAcc's lockstep and layout.")
 
 
 @CHECKS.of("pam-abl-small", "pam-abl-large", by=Source.RECORD)
