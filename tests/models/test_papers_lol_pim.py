@@ -8,6 +8,7 @@ from bankside.constraints.records import config_hash as channel_hash
 from bankside.constraints.units.aim_channel import PRESETS as CHANNELS
 from bankside.models.cost import buffer_cost
 from bankside.models.papers import Evidence, check_claims, checks_of, load_paper
+from bankside.models.serving.splits import Decoding
 
 #: Claims about rules of the paper that a model of ours shows.
 BEHAVIOUR = {"lolpim-hw-epu", "lolpim-dpa-row", "lolpim-dpa-example", "lolpim-dpa-example1", "lolpim-itpp-k", "lolpim-hfa",
@@ -91,3 +92,21 @@ def test_areas_from_records():
     macro = buffer_cost(1 << 19, 256, 2, "32nm").mm2
     assert disp.ours["mm2"] == pytest.approx(macro + 50_000 * 1.525e-6 / 0.7**0.5)
     assert [row.verdict for row in check_claims(paper, Evidence(NoRecords()), wanted)] == ["within"] + 2 * ["not-measured"]
+
+
+def test_baselines_have_the_most_tensor_parallelism():
+    """LoL-PIM's best split over splits of the baselines with most tensor parallelism; the reason has the other readings."""
+    def found(**rates):
+        return sorted((Decoding(rate, 1.0, 1.0, 1, 1, 0, tuple(int(part) for part in split[1:].split("x")))
+                       for split, rate in rates.items()), key=lambda one: -one.tokens_per_s)
+
+    paper, evidence = load_paper("lolpim"), Evidence(NoRecords())
+    for system, changes, rates in (("lol-pim", "", {"s8x16": 1200.0, "s128x1": 100.0}),
+                                   ("gpu-gddr", "", {"s4x4": 600.0, "s16x1": 400.0}),
+                                   ("gpu-gddr", "gpu.rule roofline", {"s4x4": 800.0, "s16x1": 700.0}),
+                                   ("aimx-pim", "", {"s4x32": 1000.0, "s32x4": 500.0, "s64x2": 320.0, "s128x1": 240.0})):
+        evidence.once(("lol-pim", system, 1024, "qwen1.5-7b", changes), lambda rates=rates: found(**rates))
+    row, = check_claims(paper, evidence, [paper.claim("lolpim-thr-7b")])
+    assert row.ours == {"vs_gpu_gddr": pytest.approx(3.0), "vs_pim": pytest.approx(5.0)}
+    assert "at 1024 GB 2.00, 1.50, 2.40, 1.20." in row.why
+    assert "gpu-gddr 400 (16 x 1), aimx-pim 240 (128 x 1)" in row.basis
