@@ -10,6 +10,7 @@ from bankside.constraints.contract import SimResult, Unit, Workload
 from bankside.constraints.document import validate
 from bankside.constraints.errors import CheckFailed, ConfigError
 from bankside.constraints.records import Kind, Measurement, Record
+from bankside.models.cost import process_clock
 
 from . import generate, registry
 from .records import RecordFolder, completed, made_from, note_origin
@@ -176,7 +177,9 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     synthesis.pop("unit", None)
     target = selection.config.clock_mhz
     record = _keep(folder, measurement, origin, text, synthesis, tools)
-    return {**_header(selection), **synthesis, "target_clock_mhz": target, "record": record, "tools": tools}
+    own = process_clock(selection.unit.name, selection.preset, synthesis, target)
+    return {**_header(selection), **synthesis, "target_clock_mhz": target, "process": own.as_dict() if own else None,
+            "record": record, "tools": tools}
 
 
 def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, queries: int, refresh: bool,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from bankside.constraints.errors import ConfigError, nearest
+from bankside.models.cost import ProcessClock
 from bankside.models.papers.category import CATEGORIES
 from bankside.models.papers.claims import Claim
 from bankside.models.papers.difference import Difference as Cause
@@ -180,6 +181,7 @@ class Synth(_Selected):
     critical_path_ns: float
     fmax_mhz: float | None
     target_clock_mhz: float | None
+    process: ProcessClock | None = _key("estimate of the clock in the unit's own process", default=None)
     cells: dict[str, int]
     record: str
 

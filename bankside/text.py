@@ -7,6 +7,7 @@ from typing import Any
 
 from bankside.constraints.contract import SimResult
 from bankside.constraints.errors import ConfigError
+from bankside.models.cost import second_opinion
 
 from .registry import unit
 from .terminal import FittingTable
@@ -46,12 +47,23 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("logic", f"{r['combinational_ge'] / 1e3:.1f} kGE"),
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
+        *_second_opinion(r["memories"]),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
+        *([("own process", r["process"]["sentence"])] if r.get("process") else []),
         *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
         ("cells", ", ".join(f"{count} {name}" for name, count in kinds[:8]) + (", ..." if len(kinds) > 8 else "")),
         ("record", r["record"]),
     ]
     return _title(r) + "\n" + _block(rows)
+
+
+def _second_opinion(memories: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """CACTI on the macros that its table has."""
+    found = second_opinion(memories)
+    if found is None:
+        return []
+    count, model, cacti = found
+    return [("  CACTI", f"{cacti:.3f} mm2 at 45 nm for {count} of {len(memories)} macros; the model {model:.3f} mm2")]
 
 
 def synthesis_table(results: list[dict[str, Any]]) -> str:
@@ -135,7 +147,8 @@ def _area(area: dict[str, Any]) -> str:
     low, high = area["with_other_percent"]
     return (f"{area['units_per_die']} units {area['units_mm2'][0]:.1f} to {area['units_mm2'][1]:.1f} mm2; with "
             f"{area['other']}: {low:.1f} to {high:.1f} % of a {area['die_mm2']:g} mm2 die, published "
-            f"{area['budget_percent']:g} %")
+            f"{area['budget_percent']:g} %; {area['placed_percent'][0]:.1f} to {area['placed_percent'][1]:.1f} % if cells "
+            "fill as much of the placed area at both ends")
 
 
 def _tier(tier: dict[str, Any]) -> str:

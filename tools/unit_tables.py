@@ -41,7 +41,8 @@ from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
-from bankside.models.cost import load_nodes
+from bankside.models.cost import load_nodes, process_clock
+from bankside.models.cost.memories import banked
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
@@ -50,18 +51,19 @@ from bankside.selection import Selection, select
 from bankside.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md")
+PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md", "docs/synthesis.md")
 
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
 QUERIES = 8
 STEPS_PER_FIGURE = 64
-#: Logic process of the generation of each DRAM process, density penalty of the DRAM process, published area of one unit
-#: (PAM section 5.2, Table 2; for the SSD only 64 PUs, 8 RUs and a buffer together are published, 8.16 mm2).
-PROCESSES = {"pam-hbm": ("14nm", 10, 0.13, "0.13"), "pam-ddr": ("28nm", 10, 0.46, "0.46"),
-             "pam-ssd": ("14nm", 1, 8.16 / 64, "below 0.128")}
+#: Density penalty of the DRAM process, published area of one unit (PAM section 5.2, Table 2; for the SSD only 64 PUs, 8 RUs
+#: and a buffer together are published, 8.16 mm2).
+PROCESSES = {"pam-hbm": (10, 0.13, "0.13"), "pam-ddr": (10, 0.46, "0.46"), "pam-ssd": (1, 8.16 / 64, "below 0.128")}
 #: The same for one reduction unit.
-RU_PROCESSES = {"pam-hbm": ("14nm", 10, 0.18, "0.18"), "pam-ddr": ("28nm", 10, 0.68, "0.68")}
+RU_PROCESSES = {"pam-hbm": (10, 0.18, "0.18"), "pam-ddr": (10, 0.68, "0.68")}
+#: Banks of the hub's registers that the page compares.
+HUB_BANKS = (8, 16)
 
 
 def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
@@ -201,12 +203,13 @@ def area() -> str:
     return _processes({name: _synthesised(preset(name)) for name in PROCESSES}, PROCESSES)
 
 
-def _processes(results: dict[str, dict[str, Any]], processes: dict[str, tuple[str, int, float, str]]) -> str:
+def _processes(results: dict[str, dict[str, Any]], processes: dict[str, tuple[int, float, str]]) -> str:
     """One unit in the paper's processes: gate equivalents times NAND2, over placement, times the DRAM penalty."""
     nodes = load_nodes()
     fill = nodes.placement_utilisation
     rows = []
-    for name, (node, penalty, published, text) in processes.items():
+    for name, (penalty, published, text) in processes.items():
+        node = nodes.processes[nodes.units["pam-pu"][name]].logic_node
         ge = results[name]["area_ge"]
         nand2 = nodes.nodes[node].nand2_um2
         low, high = (ge * um2 * penalty * 1e-6 for um2 in (nand2.low / fill.high, nand2.high / fill.low))
@@ -639,6 +642,29 @@ def hub_parts() -> str:
     return _parts_of("pim-hub", ("lol-pim",))
 
 
+def hub_banks() -> str:
+    """The registers as one macro and as banks, at the process of the library."""
+    config = HUBS["lol-pim"]
+    return banked(8 * config.gpr_bytes, config.word_bits, "45nm", HUB_BANKS)
+
+
+def process_clocks() -> str:
+    """The clock of every unit with a process: in the library, and estimated in the process."""
+    rows = []
+    for unit, presets in load_nodes().units.items():
+        for name in presets:
+            selection = select(unit, preset=name)
+            r = _measured(selection, "synth")
+            own = process_clock(unit, name, r, selection.config.clock_mhz)
+            assert own is not None
+            rows.append([f"`{unit}` {name}", f"{own.clock_mhz:g}", f"{r['fmax_mhz']:.0f}",
+                         own.delay_node + (" x DRAM" if own.dram else ""), f"{own.delay_factor:.2f}",
+                         *(f"{mhz:.0f}" for mhz in own.fmax_mhz),
+                         "wires decide" if own.verdict == "undecided" else own.verdict])
+    return table(["unit, preset", "target, MHz", "45 nm class library, MHz", "process", "delay factor",
+                  "in the process, MHz", "with wires, MHz", "verdict"], rows)
+
+
 def hub_cycles() -> str:
     commands = _simulated("pim-hub")["commands"]
     return table(["command", "words through the EPU", "clocks", "utilisation"],
@@ -670,7 +696,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo, operators,
     operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
-    hub_errors, hub_synthesis, hub_parts, interface_memories, interface_rates, interface_quoted,
+    hub_errors, hub_synthesis, hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "band",
     "bars",
     "clock",
+    "clock_state",
     "grouped_bars",
     "number",
     "plain",
@@ -287,6 +288,14 @@ def clock(synth: Mapping[str, Any]) -> str:
     reached = f"{synth['fmax_mhz']:.0f} MHz" if synth.get("fmax_mhz") else "no path"
     target = synth.get("target_clock_mhz")
     return f"{reached} (target {target:g} MHz)" if target else reached
+
+
+def clock_state(synth: Mapping[str, Any]) -> str:
+    """State of a card on a synthesis: whether the target is met, in the unit's own process if it has one."""
+    if own := synth.get("process"):
+        return {"meets": "good", "misses": "bad", "undecided": ""}[own["verdict"]]
+    target = synth.get("target_clock_mhz")
+    return "" if target is None else "good" if (synth["fmax_mhz"] or 0) >= target else "bad"
 
 
 def short(value: float) -> str:

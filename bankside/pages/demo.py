@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, legend, table
+from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, table
 from .systems import area, assumptions, cosimulation, energy, grouped_ms, latency, throughput, unit
 
 __all__ = ["answer", "gains", "story", "threshold"]
@@ -86,15 +86,14 @@ def story(result: Result) -> Page:
                 "good" if begins is not None else "bad",
             )
         )
-    target = synth.get("target_clock_mhz")
-    meets = target is None or (synth["fmax_mhz"] or 0) >= target
     good = not sim["mismatches"]
     cards += [
         Card(
             f"{synth['unit']} {synth.get('preset') or ''}",
             f"{synth['area_ge'] / 1e3:.1f} kGE",
-            f"{clock(synth)} in {synth['library']}",
-            "" if meets else "bad",
+            f"{clock(synth)} in {synth['library']}"
+            + (f"; {synth['process']['sentence']}" if synth.get("process") else ""),
+            "bad" if clock_state(synth) == "bad" else "",
         ),
         Card(
             "co-simulation",

@@ -475,6 +475,7 @@ def area(results: Sequence[Result]) -> Part | None:
         (f"{found['units_per_die']} units", band(found["units_mm2"], "mm²"), f"{published:.2f} mm²"),
         ("share of the die", band(found["die_percent"], "%"), f"{found['published_units_percent']:.2f} %"),
         (f"with {other}", band(found["with_other_percent"], "%"), f"{found['budget_percent']:g} %"),
+        ("  both ends at the customary utilisation", band(found["placed_percent"], "%"), ""),
         ("logic process taken as the same generation", found["logic_node"], ""),
         ("DRAM over logic area", f"{found['density_penalty']:g} times", ""),
     ]
@@ -514,6 +515,7 @@ def unit(results: Sequence[Result], synth: Result | None) -> Part | None:
             ),
             ("critical path", f"{synth['critical_path_ns']:.3f} ns" if synth.get("critical_path_ns") else "none"),
             ("highest clock", clock(synth)),
+            *([("in its own process", synth["process"]["sentence"])] if synth.get("process") else []),
             *([("most frequent cells", ", ".join(f"{count:,} {name}" for name, count in kinds))] if kinds else []),
         ]
     else:
@@ -521,6 +523,7 @@ def unit(results: Sequence[Result], synth: Result | None) -> Part | None:
             ("area", f"{source['area_ge'] / 1e3:.1f} kGE"),
             *([("library", str(source["library"]))] if source.get("library") else []),
             ("highest clock", f"{source['fmax_mhz']:.0f} MHz (target {source['clock_mhz']:g} MHz)"),
+            *([("in its own process", source["process"]["sentence"])] if source.get("process") else []),
         ]
     config = source.get("config") or source.get("settings") or {}
     tables = [table(("synthesis", ""), rows)]

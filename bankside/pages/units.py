@@ -13,6 +13,7 @@ from .components import (
     Row,
     bars,
     clock,
+    clock_state,
     number,
     plain,
     stacked,
@@ -150,11 +151,12 @@ def synthesis(result: Result) -> Page:
     if "results" in result:
         return _several(result["results"])
     target = result.get("target_clock_mhz")
-    meets = target is None or (result["fmax_mhz"] or 0) >= target
     lead = (
         f"{_name(result)} takes {result['area_ge'] / 1e3:,.1f} kGE and reaches {clock(result)} in the library "
         f"{result['library']}."
     )
+    if result.get("process"):
+        lead += f" Clock in its own process: {result['process']['sentence']}."
     if result.get("critical_path_sentence"):
         lead += f" Its longest path leads {result['critical_path_sentence']}."
     cards = (
@@ -163,7 +165,7 @@ def synthesis(result: Result) -> Page:
             "highest clock",
             f"{result['fmax_mhz']:.0f} MHz" if result["fmax_mhz"] else "no path",
             f"target {target:g} MHz" if target else "",
-            "" if target is None else "good" if meets else "bad",
+            clock_state(result),
         ),
         Card("flip-flops", f"{result['flip_flops']:,}", f"{result['sequential_ge'] / 1e3:,.1f} kGE"),
         Card(

@@ -16,7 +16,7 @@ __all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", 
            "DieBudget", "Features", "GpuCpuSystemSpec", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "HostLinks",
            "HostSpec", "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes", "OffloadSystemSpec",
            "OffloadTier", "Overhead", "Overlaps", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
-           "Placement", "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec",
+           "Placement", "Process", "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec",
            "TieredSystemSpec", "TileSpec", "UnitBandwidth", "UnitChoice", "UnitLink"]
 
 _HERE = Path(__file__).parent
@@ -213,19 +213,61 @@ class Band(Strict):
 
 
 class LogicNode(Strict):
-    """Area of the two-input NAND gate of a logic process, and its switching energy relative to 45 nm."""
+    """Area of the two-input NAND gate of a logic process, and its switching energy and delay relative to 45 nm."""
 
     nand2_um2: Band
     energy_factor: float = _positive("energy of the same switching over that at 45 nm")
+    delay_factor: float | None = Field(gt=0, strict=False, description="delay of the same gate over that at 45 nm; null if "
+                                                                       "no source has it")
+    delay_source: str = Field(description="source of the delay factor, or why there is none")
+    delay_stand_in: str | None = Field(default=None, description="an older node whose delay factor stands in")
+    source: str
+
+    @model_validator(mode="after")
+    def _one_delay(self) -> LogicNode:
+        if (self.delay_factor is None) == (self.delay_stand_in is None):
+            raise ValueError("a node has either a delay_factor or a delay_stand_in")
+        return self
+
+
+class Process(Strict):
+    """The process of a unit."""
+
+    logic_node: str = Field(description="logic process of the same generation, a key of nodes")
+    dram: bool = Field(description="whether the unit is on a DRAM die, with the transistors of a DRAM process")
     source: str
 
 
 class Nodes(Strict):
-    """NAND2 areas by logic node, and the share of placed area that cells fill."""
+    """Logic processes: areas of NAND2, delays, the share of placed area that cells fill. Processes of units."""
 
     nodes: dict[str, LogicNode]
     placement_utilisation: Band
     placement_source: str
+    reference_fo4_ps: float = _positive("delay of an inverter with a fan-out of four at 45 nm")
+    reference_fo4_source: str
+    dram_delay_penalty: float = Field(ge=1, le=100, strict=False, description="delay in a DRAM process over that in the "
+                                                                              "logic process of its generation")
+    dram_delay_source: str
+    wire_margin: Band = Field(description="share that wires add to the delay of a path")
+    wire_margin_source: str
+    processes: dict[str, Process]
+    units: dict[str, dict[str, str]] = Field(description="process of a unit by preset")
+
+    @model_validator(mode="after")
+    def _known(self) -> Nodes:
+        for name, node in self.nodes.items():
+            other = node.delay_stand_in
+            if other is not None and (other not in self.nodes or self.nodes[other].delay_factor is None):
+                raise ValueError(f"delay_stand_in of node '{name}' must be a node with a delay_factor, not '{other}'")
+        for name, process in self.processes.items():
+            if process.logic_node not in self.nodes:
+                raise ValueError(f"logic_node of process '{name}' must be a key of nodes, not '{process.logic_node}'")
+        for unit, presets in self.units.items():
+            for preset, chosen in presets.items():
+                if chosen not in self.processes:
+                    raise ValueError(f"process of {unit} {preset} must be a key of processes, not '{chosen}'")
+        return self
 
 
 class DieBudget(Strict):

@@ -33,6 +33,8 @@ class DieArea:
     with_other_percent : pair of :class:`float`
         The same with ``other`` added, for comparison with ``budget_percent``. ``other`` is the measured reduction units
         of the die if there are any, else the published area.
+    placed_percent : pair of :class:`float`
+        ``with_other_percent`` with both ends at the customary placement utilisation: only the NAND2 differs.
     reduction_mm2 : pair of :class:`float` or None
         The die's reduction units, measured, in the DRAM process.
     published_unit_mm2, published_units_percent, budget_percent, budget_mm2, die_mm2 : :class:`float`
@@ -45,6 +47,7 @@ class DieArea:
     units_mm2: tuple[float, float]
     die_percent: tuple[float, float]
     with_other_percent: tuple[float, float]
+    placed_percent: tuple[float, float]
     other: str
     other_mm2: float
     published_unit_mm2: float
@@ -99,6 +102,10 @@ def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, redu
     def pair(ge: float, scale: float = 1.0) -> tuple[float, float]:
         return ge * low * scale, ge * high * scale
 
+    def placed(band: tuple[float, float]) -> float:
+        """The low end at the utilisation of the high end."""
+        return band[0] * nodes.placement_utilisation.high / nodes.placement_utilisation.low
+
     units = pair(unit_ge * count)
     reduction = None if reduction_ge is None else pair(reduction_ge * budget.reduction_units)
     other = (budget.other_mm2, budget.other_mm2) if reduction is None else reduction
@@ -106,6 +113,8 @@ def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, redu
         unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(unit_ge), units_mm2=units,
         die_percent=(100 * units[0] / die, 100 * units[1] / die),
         with_other_percent=(100 * (units[0] + other[0]) / die, 100 * (units[1] + other[1]) / die),
+        placed_percent=(100 * (placed(units) + (other[0] if reduction is None else placed(reduction))) / die,
+                        100 * (units[1] + other[1]) / die),
         other=budget.other if reduction is None else f"{budget.reduction_units} reduction units, measured",
         other_mm2=budget.other_mm2, published_unit_mm2=budget.reference_unit_mm2,
         published_units_percent=100 * count * budget.reference_unit_mm2 / die, die_mm2=die,

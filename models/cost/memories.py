@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.libraries import macro_family
+from ...constraints.libraries.cacti import load_cacti
 from .area import load_nodes
 
-__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "buffer_cost"]
+__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "banked", "buffer_cost", "opinions", "second_opinion", "table"]
 
 #: Smallest buffer: below it flip-flops are smaller than a macro (docs/synthesis.md).
 LEAST_BITS = 512
@@ -35,9 +38,10 @@ class BufferCost:
     write_pj: float
 
 
-def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0) -> BufferCost:
+def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0, *, banks: int = 1
+                ) -> BufferCost:
     """Cost of a buffer of ``bits`` with words of ``width`` bits and ``ports`` ports, in a logic process of
-    ``nodes.yaml``.
+    ``nodes.yaml``. With ``banks`` it is so many equal macros with ``ports`` ports each, and an access works in one.
 
     The macros are the ones that synthesis takes for libraries without macros. Area is scaled by the area of the NAND2,
     as in synthesis. Energy is scaled by the ``energy_factor`` of the process. ``density_penalty`` is the area in a DRAM
@@ -46,16 +50,20 @@ def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: f
     Raises
     ------
     :exc:`ConfigError`
-        For an unknown process, less than 512 bits, no port, or words that are wider than the buffer.
+        For an unknown process, banks that do not divide the buffer or have less than 512 bits, no port, or words wider
+        than a bank.
     """
     nodes = load_nodes().nodes
     if node not in nodes:
         raise ConfigError(nearest("logic node", node, nodes))
+    if banks < 1 or bits % banks:
+        raise ConfigError(f"banks must divide the {bits} bits of a buffer, not {banks}")
+    bits //= banks
     if bits < LEAST_BITS or ports < 1 or not 1 <= width <= bits:
-        raise ConfigError(f"a buffer has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, "
+        raise ConfigError(f"a buffer or bank has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, "
                           f"{ports} ports and words of {width}")
     _, family, _ = macro_family("generic")
-    area = family.area_um2(bits, ports) * density_penalty * 1e-6 / (family.nand2_um2 or 1.0)
+    area = banks * family.area_um2(bits, ports) * density_penalty * 1e-6 / (family.nand2_um2 or 1.0)
     nand2 = nodes[node].nand2_um2
     energy = family.access_pj(bits, width) * nodes[node].energy_factor
     return BufferCost(area * math.sqrt(nand2.low * nand2.high), (area * nand2.low, area * nand2.high), energy, energy)
@@ -91,6 +99,12 @@ class PublishedBuffer:
         return buffer_cost(self.bits, self.width, self.ports, self.node, self.density_penalty)
 
     @property
+    def cacti_mm2(self) -> float | None:
+        """CACTI's area of the buffer in the same process, with the same penalty; None if it has none."""
+        point = load_cacti().find(self.bits, self.width, self.ports, self.node)
+        return None if point is None else point.mm2 * self.density_penalty
+
+    @property
     def error(self) -> float:
         """The model's area over the paper's, less one."""
         return self.cost.mm2 / self.mm2 - 1
@@ -112,13 +126,51 @@ PUBLISHED = (
 
 
 def table() -> str:
-    """The published buffers beside the model, in Markdown."""
-    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to "
+    """The published buffers beside the model and CACTI, in Markdown."""
+    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to | CACTI, mm² | error "
             "| read or write, pJ | note |",
-            "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---|"]
+            "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|"]
     for one in PUBLISHED:
-        cost, held = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %"
+        cost, held, cacti = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %", one.cacti_mm2
+        other = "- | -" if cacti is None else f"{cacti:.3g} | {100 * (cacti / one.mm2 - 1):+.0f} %"
         rows.append(f"| {one.name} | {one.mm2:.3g} | {one.source} | {one.node} | {one.density_penalty:g} | {one.ports} | "
                     f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | "
-                    f"{held} | {cost.read_pj:.3g} | {one.note} |")
+                    f"{held} | {other} | {cost.read_pj:.3g} | {one.note} |")
+    return "\n".join(rows)
+
+
+def second_opinion(memories: Iterable[Mapping[str, Any]]) -> tuple[int, float, float] | None:
+    """Macros of a synthesis that CACTI's table has: their number, and their mm2 at 45 nm by the model and by CACTI. None if
+    it has none."""
+    found = [(buffer_cost(m["bits"], m["width"], ports, "45nm").mm2, point.mm2) for m in memories
+             for ports in [m["read_ports"] + m["write_ports"]]
+             if (point := load_cacti().find(m["bits"], m["width"], ports, "45nm")) is not None]
+    return (len(found), sum(a for a, _ in found), sum(b for _, b in found)) if found else None
+
+
+def opinions() -> str:
+    """Every array of CACTI's table beside the model in the same process, in Markdown."""
+    rows = ["| bits | word, bits | ports | process | transistors | model, mm² | CACTI, mm² | model / CACTI "
+            "| CACTI, access in ns |",
+            "|---:|---:|---:|---|---|---:|---:|---:|---:|"]
+    for p in load_cacti().points:
+        mm2 = buffer_cost(p.bits, p.width, p.ports, p.node).mm2
+        rows.append(f"| {p.bits:,} | {p.width} | {p.ports} | {p.node} | {p.cells} | {mm2:.3g} | {p.mm2:.3g} | "
+                    f"{mm2 / p.mm2:.2f} | {p.access_ns:.3g} |")
+    return "\n".join(rows)
+
+
+def banked(bits: int, width: int, node: str, counts: tuple[int, ...]) -> str:
+    """A memory of two ports beside the same memory of so many single-ported banks, in Markdown."""
+    two = buffer_cost(bits, width, 2, node).mm2
+    rows = ["| memory | model, mm² | share | CACTI, mm² | share |", "|---|---:|---:|---:|---:|"]
+    cacti = load_cacti()
+    whole = cacti.find(bits, width, 2, node)
+    for count in (0, *counts):
+        mm2 = buffer_cost(bits, width, 1, node, banks=count).mm2 if count else two
+        point = cacti.find(bits // count, width, 1, node) if count else whole
+        other = "- | -" if point is None or whole is None else \
+            f"{max(count, 1) * point.mm2:.2f} | {100 * max(count, 1) * point.mm2 / whole.mm2:.0f} %"
+        name = f"{count} single-ported bank{'s' if count > 1 else ''}" if count else "one macro, a read and a write port"
+        rows.append(f"| {name} | {mm2:.2f} | {100 * mm2 / two:.0f} % | {other} |")
     return "\n".join(rows)

@@ -818,9 +818,7 @@ class TieredPimSystem(GpuPlatform):
         for number, tier in enumerate(self.pim.tiers):
             reached: list[tuple[str, MeasuredUnit[PamPuConfig, Any] | MeasuredUnit[PamRuConfig, Any]]] = [
                 ("unit", self.units[number]), *(("reduction unit", one) for one in self.reducers[number:number + 1])]
-            notes += [f"the {what} of tier '{tier.name}' reaches {one.synth.fmax_mhz:.0f} MHz, below its target of "
-                      f"{one.config.clock_mhz:g} MHz; results take the target for granted"
-                      for what, one in reached if one.synth is not None and one.synth.fmax_mhz < one.config.clock_mhz]
+            notes += [f"the {what} of tier '{tier.name}' {one.below_target}" for what, one in reached if one.below_target]
         beside: list[MeasuredUnit[Any, Any]] = [*self.reducers, *self.interfaces.values()]
         notes += [f"area not measured: run `{need.command}`" for one in beside for need in one.unmeasured]
         tokens = sum(step.tokens)
@@ -839,7 +837,8 @@ class TieredPimSystem(GpuPlatform):
             area=areas[self.pim.tiers[0].name],
             unit={"unit": hbm.unit.name, "preset": hbm.preset, "settings": dict(hbm.changes),
                   "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": synthesis.fmax_mhz,
-                  "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz, "area_ge": synthesis.area_ge},
+                  "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz, "area_ge": synthesis.area_ge,
+                  "process": hbm.process.as_dict() if hbm.process else None},
             attention=attention, notes=notes)
 
     def assumptions(self) -> dict[str, Assumption]:

@@ -236,14 +236,13 @@ class PamHbmSystem(GpuPlatform):
         done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
                           self.burst_cycles, self._refresh)
         interval = mac_interval(memory)
-        library = SYNTH["library"]
-        meets = synthesis.fmax_mhz >= self.unit.clock_mhz
+        library, own = SYNTH["library"], self.measured.process
         notes = []
-        if not meets:
-            at_reached = figures.burst_cycles(self.unit, memory, synthesis.fmax_mhz * 1e6)
-            notes.append(f"the unit reaches {synthesis.fmax_mhz:.0f} MHz in {library}, below its target of "
-                         f"{self.unit.clock_mhz:g} MHz; results take the target for granted (at {synthesis.fmax_mhz:.0f} "
-                         f"MHz a burst would take {at_reached} memory cycles, the memory gives one every {interval})")
+        if self.measured.below_target:
+            slowest = min(synthesis.fmax_mhz, *(own.fmax_mhz if own else ()), self.unit.clock_mhz)
+            at_reached = figures.burst_cycles(self.unit, memory, slowest * 1e6)
+            notes.append(f"the unit {self.measured.below_target} (at {slowest:.0f} MHz a burst would take {at_reached} "
+                         f"memory cycles, the memory gives one every {interval})")
         if self.burst_cycles > interval:
             notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
                          f"against {interval}")
@@ -269,7 +268,8 @@ class PamHbmSystem(GpuPlatform):
             unit={"unit": self.measured.unit.name, "preset": self.measured.preset, "settings": dict(self.measured.changes),
                      "config": self.unit.model_dump(mode="json"), "config_hash": self.measured.hash,
                      "clock_mhz": self.unit.clock_mhz, "fmax_mhz": synthesis.fmax_mhz, "library": library,
-                     "meets_clock": meets, "area_ge": synthesis.area_ge, "beats_per_clock": figures.beats_per_clock,
+                     "meets_clock": synthesis.fmax_mhz >= self.unit.clock_mhz, "process": own.as_dict() if own else None,
+                     "area_ge": synthesis.area_ge, "beats_per_clock": figures.beats_per_clock,
                      "softmax_gap_cycles": figures.softmax_gap_cycles, "drain_cycles": figures.drain_cycles},
             attention={"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
                           "channels": self.channels, "banks": memory.banks, "instances": place.instances,

@@ -29,6 +29,7 @@ from ...constraints.units.pam_partials import PartialUnitConfig
 from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
 from ...constraints.units.pam_ru import PamRuConfig, PamRuResult
 from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResult
+from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
 __all__ = ["DispatcherFigures", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing", "ProcessingFigures",
@@ -116,6 +117,24 @@ class MeasuredUnit(Generic[Config, Figures]):
         self.sim = None if sim is None or self._figures is None else sim.typed(self._figures)
         self.synth = None if synth is None else synth.typed(Synthesis)
         return [need for need in self.unmeasured if self._required[need.kind]]
+
+    @property
+    def process(self) -> ProcessClock | None:
+        """Estimate of the clock in the unit's own process, once its synthesis is known."""
+        return None if self.synth is None else process_clock(self.unit.name, self.preset, self.synth.model_dump(),
+                                                             self.config.clock_mhz)
+
+    @property
+    def below_target(self) -> str | None:
+        """A note for the reader, if the unit misses its target clock in the measured library or in its own process."""
+        if self.synth is None:
+            return None
+        target, own = self.config.clock_mhz, self.process
+        missed = self.synth.fmax_mhz < target
+        if not missed and (own is None or own.verdict == "meets"):
+            return None
+        return (f"reaches {self.synth.fmax_mhz:.0f} MHz as synthesised, {'below' if missed else 'above'} its target of "
+                f"{target:g} MHz" + (f"; {own.sentence}" if own else "") + "; results take the target for granted")
 
     @property
     def hash(self) -> str:

@@ -6,8 +6,9 @@ import pytest
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import macro_family
-from bankside.models.cost import PUBLISHED, buffer_cost
-from bankside.models.cost.memories import table
+from bankside.constraints.libraries.cacti import load_cacti
+from bankside.models.cost import PUBLISHED, buffer_cost, load_nodes, second_opinion
+from bankside.models.cost.memories import opinions, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "synthesis.md"
 
@@ -20,7 +21,47 @@ def test_published_areas(published):
 
 
 def test_the_page_shows_every_error():
-    assert table() in PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    assert table() in text and opinions() in text
+
+
+def test_cacti_says_what_the_papers_say():
+    """2 MB and 64 KB against CENT's 3.33 and 0.11 mm2; 2 KB is a tenth of LoL-PIM's 0.053, so that one has a penalty."""
+    cacti = {bits: load_cacti().find(bits, 256, 1, "32nm").mm2 for bits in (2 << 23, 64 << 13, 2048 << 3)}
+    assert list(cacti.values()) == [3.44, 0.1006, 0.006832]
+    assert load_cacti().find(2 << 23, 256, 1, "14nm") is None
+    lol = next(one for one in PUBLISHED if one.name.startswith("LoL"))
+    assert lol.cacti_mm2 == pytest.approx(0.06832)
+
+
+def test_every_array_names_a_process_and_is_there_once():
+    points = load_cacti().points
+    inputs = [(p.bits, p.width, p.ports, p.node, p.cells) for p in points]
+    assert len(set(inputs)) == len(inputs) and all(p.node in load_nodes().nodes for p in points)
+
+
+def test_banks_by_hand():
+    """512 KB at 45 nm: the periphery of a macro is 1285.2 um2 and a bit 0.4614 um2; two ports cost 1.95 times one."""
+    family = macro_family("generic")[1]
+    slope = (16406.082 - 5065.704) / (32768 - 8192)
+    for banks in (1, 8, 16):
+        by_hand = banks * (5065.704 + slope * ((4 << 20) // banks - 8192)) * 1e-6
+        assert buffer_cost(4 << 20, 256, 1, "45nm", banks=banks).mm2 == pytest.approx(by_hand)
+    both = buffer_cost(4 << 20, 256, 2, "45nm").mm2
+    assert 0.5 < buffer_cost(4 << 20, 256, 1, "45nm", banks=16).mm2 / both < 0.53
+    assert both == pytest.approx(family.area_um2(4 << 20, 2) * 1e-6)
+    # An access works in one bank.
+    assert buffer_cost(4 << 20, 256, 1, "45nm", banks=8).read_pj == buffer_cost(1 << 19, 256, 1, "45nm").read_pj
+    for banks in (0, 3, 1 << 14):
+        with pytest.raises(ConfigError):
+            buffer_cost(4 << 20, 256, 1, "45nm", banks=banks)
+
+
+def test_second_opinion_on_the_macros_of_a_synthesis():
+    macro = {"bits": 4 << 20, "width": 256, "read_ports": 1, "write_ports": 1}
+    count, model, cacti = second_opinion([macro, macro, {**macro, "bits": 544}])
+    assert (count, cacti) == (2, 2 * 3.607) and model == pytest.approx(2 * buffer_cost(4 << 20, 256, 2, "45nm").mm2)
+    assert second_opinion([{**macro, "bits": 544}]) is None
 
 
 def test_area_is_that_of_synthesis():

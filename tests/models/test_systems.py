@@ -354,8 +354,20 @@ def test_records_must_make_sense(key, value):
 def test_clock_that_is_not_met_is_told_not_scaled():
     result = run(records=Records(fmax_mhz=500.0))
     assert not result.unit["meets_clock"] and result.tpot_ms == run().tpot_ms
-    assert ("the unit reaches 500 MHz in generic, below its target of 666 MHz; results take the target for granted (at 500 "
-            "MHz a burst would take 3 memory cycles, the memory gives one every 6)") in result.notes
+    assert ("the unit reaches 500 MHz as synthesised, below its target of 666 MHz; results take the target for granted (at "
+            "500 MHz a burst would take 3 memory cycles, the memory gives one every 6)") in result.notes
+
+
+def test_clock_that_is_not_met_in_its_own_process_is_told():
+    """1.4 ns with FO4 of 25 ps are 1.512 ns in a 14 nm DRAM process: 661 MHz, below 666, where the library's are above."""
+    records = Records()
+    records.synth["fo4_ps"] = 25.0
+    result = run(records=records)
+    own = result.unit["process"]
+    assert result.unit["meets_clock"] and own["verdict"] == "misses"
+    note = next(note for note in result.notes if note.startswith("the unit reaches 700 MHz as synthesised, above its"))
+    assert own["sentence"] in note and own["fmax_mhz"][0] == pytest.approx(1e3 / 1.512)
+    assert run().unit["process"] is None        # a record without FO4
 
 
 def test_reduction_units_have_their_measured_area():
@@ -381,6 +393,8 @@ def test_die_area_by_hand():
     assert area.unit_mm2 == pytest.approx((70e3 * 0.136e-6 * 10, 70e3 * 0.21e-6 / 0.7 * 10), rel=1e-12)
     assert area.die_percent == pytest.approx((64 * 0.0952 / 1.21, 64 * 0.21 / 1.21), rel=1e-12)
     assert np.subtract(area.with_other_percent, area.die_percent) == pytest.approx(288 / 121)
+    # Both ends at 70 %: the measured units grow at the low end, the published reduction units do not.
+    assert area.placed_percent == pytest.approx((64 * 0.136 / 1.21 + 288 / 121, area.with_other_percent[1]), rel=1e-12)
     assert area.verdict == "undecided"
     # The paper's own unit: 0.13 mm2, 11.2 mm2 with the reduction units, which is 9.25 % and some rounding
     assert area.published_units_percent + 100 * area.other_mm2 / 121 == pytest.approx(9.25, abs=0.02)

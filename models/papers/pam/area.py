@@ -8,15 +8,18 @@ from ....constraints.systems import DieBudget
 from ....constraints.units.pam_interface import PRESETS as INTERFACE_PRESETS
 from ....constraints.units.pam_ru import PRESETS as RU_PRESETS
 from ....constraints.units.pam_ru import PamRuConfig
-from ...cost import load_nodes
+from ...cost import load_nodes, process_of
 from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MEMORY, PU, config_of, system_of
 from .platform import tier as tier_of
 
-#: Logic process that stands for each of the paper's: 1z-nm and 2x-nm DRAM processes pair with 14 and 28 nm logic by this
-#: project's choice (docs/systems.md); an older node of DRAM is taken as the 2x-nm one.
-NODE = {"hbm": "14nm", "ddr": "28nm", "ssd": "14nm", "older": "28nm"}
+#: Process of the units of each tier (nodes.yaml); an older node of DRAM is taken as DDR's.
+PROCESS = {tier: process_of("pam-pu", PU[tier]) or "" for tier in ("hbm", "ddr", "ssd")}
+PROCESS["older"] = PROCESS["ddr"]
+
+#: Logic process that stands for each of them.
+NODE = {place: load_nodes().processes[process].logic_node for place, process in PROCESS.items()}
 
 #: Largest difference of an area that counts as ``within``. The range of gate areas of a process is wider.
 AREA = 0.25

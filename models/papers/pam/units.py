@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...cost import process_clock
 from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .area import INTERFACE, INTERFACE_PRESETS, reducer
@@ -48,10 +49,13 @@ def clock(evidence: Evidence, claim: str) -> Finding:
     """The preset's clock if the measured netlist reaches it, else the clock that the netlist reaches."""
     tier = claim.split("-")[3]
     config = config_of(tier)
-    reached = float(evidence.record(UNIT, PU[tier], config, "synth").results["fmax_mhz"])
+    results = evidence.record(UNIT, PU[tier], config, "synth").results
+    reached, own = float(results["fmax_mhz"]), process_clock(UNIT, PU[tier], results, config.clock_mhz)
     why = "" if reached >= config.clock_mhz else \
         ("The critical path is measured in a generic 45 nm class library. Whether "
          f"the unit reaches {config.clock_mhz:g} MHz in the paper's process is not measured.")
+    if own is not None:
+        why += f"{' ' if why else ''}Estimate: {own.sentence}."
     return Finding(min(config.clock_mhz, reached),
                    f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why)
 
