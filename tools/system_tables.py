@@ -104,7 +104,7 @@ def areas() -> str:
 def what_comes_out() -> str:
     variants: list[tuple[str, str, dict[str, Any]]] = [
         *((name, name, {}) for name in ("pam", "ls-pim", "l-pim", "attacc", "vllm-offload")),
-        ("vllm-offload, `keeps=batch`", "vllm-offload", {"keeps": "batch"}),
+        *((f"vllm-offload, `keeps={keeps}`", "vllm-offload", {"keeps": keeps}) for keeps in ("batch", "nothing")),
         ("pam without its attention", "pam", {"features__pam_attention": False}),
         ("pam without the mapping", "pam", {"features__kv_mapping": False}),
         ("pam without scheduling", "pam", {"features__kv_scheduling": False}),
@@ -120,8 +120,10 @@ def what_comes_out() -> str:
 def mapping() -> str:
     rows = []
     for count in (1, 16, 32):
-        for what, on in (("by activation", True), ("in turn", False)):
-            found = [run("pam", of, placement__run_tokens=count, features__kv_mapping=on) for of in LOADS]
+        for what, on, unmapped in (("by activation", True, "turn"), ("in turn", False, "turn"),
+                                   ("in blocks", False, "blocks")):
+            found = [run("pam", of, placement__run_tokens=count, features__kv_mapping=on, placement__unmapped=unmapped)
+                     for of in LOADS]
             rows.append([count, what, *(f"{figure(attention_ms(one))} ({', '.join(_imbalance(one))})" for one in found)])
     return table(["tokens of a run", "groups", *(named(of) for of in LOADS)], rows)
 

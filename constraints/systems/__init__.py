@@ -302,6 +302,9 @@ class InterfaceBudget(Strict):
 class PimEnergy(Strict):
     """Energy beside the banks. The energy of reading them is in the memory file."""
 
+    boundary: Literal["cells", "access"] = Field(
+        default="cells", description="part of a read that a near-bank read is charged for, in every memory: cells, which "
+                                     "it needs; access, a whole read to the pins")
     unit_power_ratio: float = _positive("power of a unit at work over that of a standard read of its bank")
     source: str
 
@@ -354,7 +357,8 @@ class PimTier(Strict):
     channels_per_device: int = _count("channels of a device")
     run_bytes: int | None = Field(default=None, ge=32, le=1 << 20,
                                   description="bytes of a K or V that lie together; the layout's own if not given")
-    lockstep: int = Field(default=1, ge=1, le=1024, description="groups that open rows together when they attend")
+    lockstep: int = Field(default=1, ge=1, le=1024,
+                          description="bank groups that share rows and tokens when they attend, as one group")
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
     unit: UnitChoice
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
@@ -379,7 +383,7 @@ class Features(Strict):
 
     pam_attention: bool = Field(description="partial softmax in every tier, reduction in the arrays; else scores go to the "
                                             "GPU and probabilities come back")
-    kv_mapping: bool = Field(description="tokens go to groups by activation frequency; else to groups in turn")
+    kv_mapping: bool = Field(description="tokens go to groups by activation frequency; else as placement.unmapped says")
     kv_scheduling: bool = Field(description="tokens move between tiers by importance")
     source: str
 
@@ -389,6 +393,9 @@ class Placement(Strict):
 
     window: int = _count("decode steps over which activations are counted")
     run_tokens: int = _count("consecutive tokens of a request that are placed together, reserved as decoding adds them")
+    unmapped: Literal["blocks", "turn"] = Field(
+        default="blocks", description="groups without kv_mapping: blocks, consecutive tokens in one group after the other; "
+                                      "turn, runs of tokens to groups in turn")
     reserve_percent: float = Field(ge=0, lt=100, strict=False,
                                    description="of the first tier, left by prompts to tokens that decoding adds")
     source: str
@@ -463,9 +470,9 @@ class OffloadSystemSpec(Strict):
     description: str
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
-    keeps: Literal["nothing", "batch", "part"] = Field(
-        description="KV in the GPU's own memory: nothing: none; batch: all KV of a batch that fits as a whole; part: as "
-                    "much as fits")
+    keeps: Literal["part", "batch", "nothing"] = Field(
+        default="part", description="KV in the GPU's own memory: part, as much as fits; batch, all of a batch that fits as "
+                                    "a whole, else none; nothing")
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: HostLinks
 

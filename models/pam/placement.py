@@ -14,9 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 
-__all__ = ["ABSENT", "KvTable", "Moves", "TierShape", "fill_lowest", "plan_swaps"]
+__all__ = ["ABSENT", "MAPPINGS", "KvTable", "Moves", "TierShape", "fill_lowest", "plan_swaps"]
+
+#: Ways to choose the group of a token.
+MAPPINGS = ("activation", "blocks", "turn")
 
 #: Tier of a storage place that holds no token.
 ABSENT = -1
@@ -177,6 +180,13 @@ def _smallest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
     return among[chosen[np.argsort(own[chosen], kind="stable")]]
 
 
+def _order(keys: np.ndarray) -> np.ndarray:
+    """Stable order of whole numbers. NumPy sorts numbers of 16 bits by radix, several times as fast as longer ones."""
+    if len(keys) and 0 <= int(keys.min()) and int(keys.max()) < 1 << 16:
+        keys = keys.astype(np.uint16)
+    return np.argsort(keys, kind="stable")
+
+
 class KvTable:
     """The block table of one node.
 
@@ -193,8 +203,9 @@ class KvTable:
         Consecutive tokens of a request that go to one group together, in consecutive slots. One row over all banks of
         the group holds them there. Unused slots of a request's last run are kept for tokens that decoding adds, as long
         as nothing else needs these slots. With 1, each token is placed by itself.
-    by_activation : :class:`bool`
-        Whether groups are chosen by activation frequency. Otherwise groups take turns.
+    mapping : ``activation``, ``blocks`` or ``turn``
+        Choice of groups: by activation frequency; in contiguous blocks, an equal number of tokens to each group of a
+        device; or run by run in turn.
 
     Attributes
     ----------
@@ -210,14 +221,16 @@ class KvTable:
     """
 
     def __init__(self, tiers: Sequence[TierShape], *, window: int = 10, run_tokens: int = 128,
-                 by_activation: bool = True) -> None:
+                 mapping: str = "activation") -> None:
         self.tiers = tuple(tiers)
         for what, value in (("window", window), ("run_tokens", run_tokens)):
             if value < 1:
                 raise ConfigError(f"{what} must be at least 1, not {value}")
         if any(shape.all_groups > 1 << 15 for shape in self.tiers):
             raise ConfigError(f"a tier has at most {1 << 15} groups")
-        self.run_tokens, self.by_activation = run_tokens, by_activation
+        if mapping not in MAPPINGS:
+            raise ConfigError(nearest("mapping", mapping, MAPPINGS))
+        self.run_tokens, self.mapping = run_tokens, mapping
         self.tier = np.empty(0, np.int8)
         self.group = np.empty(0, np.int16)
         self.slot = np.empty(0, np.int32)
@@ -525,8 +538,12 @@ class KvTable:
             return
         shape, free = self.tiers[tier], self.free(tier)[here] // run
         weight = run * (max(1, min(self._step, len(self.windows[tier]))) if decoded else 1)
-        chosen = fill_lowest(self.load(tier)[here], free, len(sizes), weight) if self.by_activation else \
-            self._in_turn(tier, free, len(sizes))
+        if self.mapping == "activation":
+            chosen = fill_lowest(self.load(tier)[here], free, len(sizes), weight)
+        else:
+            chosen = self._in_turn(tier, free, len(sizes))
+            if self.mapping == "blocks":
+                chosen.sort()
         chosen = chosen + here.start
         group = np.repeat(chosen, run)
         slot = self._take(tier, group)
@@ -548,17 +565,22 @@ class KvTable:
                                             minlength=shape.all_groups).astype(np.int64)
 
     def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
-        """Groups one after the other, each as long as it has space."""
-        start = self._turn[tier] % len(free)
+        """Groups one after the other, each as long as it has space. Every round begins one group later than the round
+        before, so that no group always serves the same requests of a batch that is itself dealt out in turn."""
+        groups, begin = len(free), self._turn[tier]
         self._turn[tier] += count
-        turned = np.roll(free, -start)
-        return (fill_lowest(np.zeros(len(free), np.int64), turned, count) + start) % len(free)
+        turn = np.arange(begin, begin + count)
+        chosen = (turn + turn // groups) % groups
+        if (np.bincount(chosen, minlength=groups) <= free).all():
+            return chosen
+        start = begin % groups
+        return (fill_lowest(np.zeros(groups, np.int64), np.roll(free, -start), count) + start) % groups
 
     def _take(self, tier: int, group: np.ndarray) -> np.ndarray:
         """Take the next slots of groups, in the given order: first slots that were given back, then new slots."""
         shape = self.tiers[tier]
         need = np.bincount(group, minlength=shape.all_groups)
-        order = np.argsort(group, kind="stable")
+        order = _order(group)
         rank = np.empty(len(group), np.int64)
         rank[order] = np.arange(len(group)) - (np.cumsum(need) - need)[group[order]]
         holes = self._hole_counts[tier]
@@ -623,9 +645,9 @@ class KvTable:
         shape, owners = self.tiers[tier], self.owners()
         # Tokens of a request in the order of their positions; its places in the order in which they lie.
         movers = np.sort(movers)
-        movers = movers[np.argsort(owners[movers], kind="stable")]
+        movers = movers[_order(owners[movers])]
         leavers = leavers[np.argsort(self.group[leavers].astype(np.int64) * shape.slots + self.slot[leavers])]
-        by_owner = leavers[np.argsort(owners[leavers], kind="stable")]
+        by_owner = leavers[_order(owners[leavers])]
         size = len(self.start)
         have, want = (np.bincount(owners[part], minlength=size) for part in (by_owner, movers))
         both = np.minimum(have, want)

@@ -1,7 +1,7 @@
 """Time of one layer's attention in each tier, from the places of the active tokens.
 
-DRAM tiers (HBM, DDR). A bank group works through the requests one after the other. Groups that share commands and rows
-(``TierFormat.lockstep``) do so together. For each request they read K of every tile with an active token, then V. The
+DRAM tiers (HBM, DDR). A bank group works through the requests one after the other. Groups that share commands, rows and
+tokens count as one (:func:`together`). For each request they read K of every tile with an active token, then V. The
 layout determines the rows that this opens. The timing engine measures a long sequence of visits to rows, each with
 ``n`` column reads. This gives the cost of one visit. Costs of visits add up because a visit ends with its precharge.
 Within an open row every bank reads its own columns, so the bank with the most active tokens decides.
@@ -26,7 +26,8 @@ from ..memory import time_program
 from ..program import Program
 from .program import MAC, mac_interval
 
-__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "visit_cycles"]
+__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "together",
+           "visit_cycles"]
 
 _MANY = 24
 
@@ -142,8 +143,8 @@ class TierWork:
         Partial results that leave the banks: one for each tile of a request with an active token.
     bank_pairs, group_pairs, channel_pairs, device_pairs : :class:`int`
         Combinations of a request with a bank, group, channel or device that holds an active token of the request.
-    busiest_bank_pairs, busiest_group_pairs, busiest_channel_pairs : :class:`int`
-        Pairs with banks of the busiest channel, pairs with its groups, and its requests.
+    busiest_group_pairs, busiest_channel_pairs : :class:`int`
+        Pairs with groups of the busiest channel, and its requests.
     busiest_channel_tokens : :class:`int`
         Active tokens of the busiest channel.
     requests : :class:`int`
@@ -163,7 +164,6 @@ class TierWork:
     group_pairs: int = 0
     channel_pairs: int = 0
     device_pairs: int = 0
-    busiest_bank_pairs: int = 0
     busiest_group_pairs: int = 0
     busiest_channel_pairs: int = 0
     busiest_channel_tokens: int = 0
@@ -200,6 +200,12 @@ def _largest_of(keys: np.ndarray, inner: int) -> tuple[np.ndarray, np.ndarray, n
     return outer[starts], np.maximum.reduceat(counts, starts), np.add.reduceat(counts, starts)
 
 
+def together(layout: TierFormat, groups: int) -> TierFormat:
+    """The layout with ``groups`` neighbouring groups as one. Their banks open rows together and share out the tokens."""
+    return layout.model_copy(update={"levels": {"set": layout.groups // groups}, "banks": layout.banks * groups,
+                                     "lockstep": 1})
+
+
 class NearBank:
     """A DRAM tier whose banks have a unit each.
 
@@ -217,15 +223,17 @@ class NearBank:
         Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
     partial_s, step_s : :class:`float`
         Seconds of a bank group's reduction unit for one partial result, and for one query of a request in addition.
+    read_pj : :class:`float` or None
+        Energy of a column read of one bank; the memory file's if None.
     """
 
     def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
                  gap_cycles: int = 0, hides_gap: bool = True, partial_s: float = 0.0, step_s: float = 0.0,
-                 refresh: bool = False) -> None:
+                 refresh: bool = False, read_pj: float | None = None) -> None:
         layout.check_token(token_bytes)
         self.layout, self.memory, self.devices, self.token_bytes = layout, memory, devices, token_bytes
         self.burst_cycles, self.gap_cycles, self.hides_gap = burst_cycles, gap_cycles, hides_gap
-        self.partial_s, self.step_s, self.refresh = partial_s, step_s, refresh
+        self.partial_s, self.step_s, self.refresh, self.read_pj = partial_s, step_s, refresh, read_pj
         self.clock_s = memory.clock_ps * 1e-12
         self.groups = devices * layout.channels * layout.groups
         #: For K and V: rows that the tokens of a tile are divided over, visits to each, column reads per visit and
@@ -245,7 +253,7 @@ class NearBank:
     def _cost(self, most: np.ndarray, reads: int) -> np.ndarray:
         """Cycles of visits, from the number of active tokens in the fullest bank of each visit."""
         cost = np.zeros(int(most.max()) + 1)
-        for n in np.unique(most).tolist():
+        for n in np.flatnonzero(np.bincount(most)).tolist():
             cost[n] = visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
         return cost[most]
 
@@ -253,14 +261,12 @@ class NearBank:
         """Attention over the active tokens with these requests, groups (over all devices) and slots."""
         if not len(request):
             return TierWork()
-        layout, banks = self.layout, self.layout.banks * self.layout.lockstep
+        layout, banks, sets = self.layout, self.layout.banks, self.groups
         place = layout.place(slot)
-        sets = self.groups // layout.lockstep
-        lockset, member = np.divmod(group.astype(np.int64), layout.lockstep)
-        bank = member * layout.banks + place.bank
+        bank = place.bank
         tile, within = np.divmod(place.index, layout.tile_tokens)
         tiles = int(tile.max()) + 1
-        front = (request.astype(np.int64) * sets + lockset) * tiles + tile
+        front = (request.astype(np.int64) * sets + group) * tiles + tile
         cycles, rows, reads = [], 0.0, 0.0
         seen: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         for divided, visits, columns in self.parts:
@@ -278,8 +284,7 @@ class NearBank:
         phases = np.bincount(outer // (divided * tiles) % sets, minlength=sets)
         sub = within // (layout.tile_tokens // divided)
         partials = _distinct(np.sort((front * divided + sub) * banks + bank))
-        in_group = partials // (banks * divided * tiles) % sets * layout.lockstep + partials % banks // layout.banks
-        per_group = np.bincount(in_group, minlength=self.groups)
+        per_group = np.bincount(partials // (banks * divided * tiles) % sets, minlength=sets)
         # The K of the next tile and the V of the tile before, where they exist, hide a tile's softmax.
         mean = (cycles[0] + cycles[1]) / np.maximum(phases, 1)
         waits = np.maximum(self.gap_cycles - (mean if self.hides_gap else 0), 0) * phases
@@ -301,17 +306,16 @@ class NearBank:
             reduce_s=float(merged.max()), tokens=len(request), rows=rows, reads=reads, partials=len(partials),
             bank_pairs=len(pairs), group_pairs=len(group_pairs), channel_pairs=len(channel_pairs),
             device_pairs=len(_distinct(channel_pairs // layout.channels)),
-            busiest_bank_pairs=int(by_group.reshape(channels, -1).sum(axis=1).max()),
             busiest_group_pairs=int(groups_per_channel.max()), busiest_channel_pairs=int(per_channel.max()),
             busiest_channel_tokens=int(np.bincount(group // channel_groups, minlength=channels).max()),
             requests=len(_distinct(channel_pairs // channels)),
             imbalance=float(busy[worst] / busy.mean()))
 
     def energy_pj(self, work: TierWork) -> float:
-        """Energy of the rows opened and columns read, from the memory file."""
+        """Energy of the rows opened and columns read."""
         mac = self.memory.command(MAC)
         activate = self.memory.command(mac.activate) if mac.activate else None
-        per_read = sum(mac.energy_pj.values()) / self.memory.banks
+        per_read = sum(mac.energy_pj.values()) / self.memory.banks if self.read_pj is None else self.read_pj
         per_row = sum(activate.energy_pj.values()) / self.memory.banks if activate else 0.0
         return work.rows * per_row + work.reads * per_read
 
@@ -350,7 +354,7 @@ class Flash:
         starts = _starts(pages)
         counts = np.diff(np.append(starts, len(pages)))
         cost = np.zeros(int(counts.max()) + 1)
-        for n in np.unique(counts).tolist():
+        for n in np.flatnonzero(np.bincount(counts)).tolist():
             cost[n] = page_cycles(self.memory, min(n * self.reads_of_token, layout.columns))
         channel = pages[starts] // (layout.rows * layout.banks)
         busy = np.bincount(channel, weights=cost[counts], minlength=self.channels)

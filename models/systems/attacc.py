@@ -18,6 +18,7 @@ from .description import Description
 from .gpu_serving import GridServed
 from .overlap import NearMemory
 from .platform import GpuPlatform, MicroBatch
+from .reads import access_pj
 from .results import Cost, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 
@@ -131,14 +132,17 @@ class AttAccSystem(GpuPlatform):
                 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Energy of the units at all GPUs, by component and by level."""
         stacks, constants = self.tp * self.stacks_per_gpu, self.pim.command_energy
+        size, levels, place = self.memory.column_bytes, self.memory.levels, self.pim.placement
+        banks = self.memory.banks // {"bank": 1, "bank-group": levels["bank"],
+                                      "buffer": self.memory.banks // levels["pseudo_channel"]}[place]
         if constants is None:
             assert self.pim.energy is not None
             read = work.read_pj * stacks
+            if self.pim.energy.boundary == "access":  # all of a read in place of its way to the units
+                command = self.memory.command(dict(zip(("bank", "bank-group", "buffer"), _MACS, strict=True))[place])
+                read = read + work.reads * (banks * access_pj(self.memory) - sum(command.energy_pj.values())) * stacks
             return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio}, {}
-        size, levels = self.memory.column_bytes, self.memory.levels
-        banks = self.memory.banks // {"bank": 1, "bank-group": levels["bank"],
-                                      "buffer": self.memory.banks // levels["pseudo_channel"]}[self.pim.placement]
-        cells = work.reads * size * banks * constants.cell_pj_per_byte.at(self.pim.placement) * stacks
+        cells = work.reads * size * banks * constants.cell_pj_per_byte.at(place) * stacks
         inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
         moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks
         # The simulator counts the arithmetic of scores and forgets that of outputs.

@@ -1,7 +1,8 @@
 """KV offload: a system with which PAM is compared and that has no near-memory units.
 
-``gpu-offload``: GPUs alone. Their own memory keeps part of the KV, as ``keeps`` says: nothing, a batch that fits, or as
-much as fits. Other KV is in other memories and is fetched at every step, beside the computation if ``overlap``.
+``gpu-offload``: GPUs alone. Their own memory keeps as much of the KV as fits. As sensitivities, ``keeps`` can be a
+batch that fits as a whole, or nothing. Other KV is in other memories and is fetched at every step, beside the
+computation if ``overlap``.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import numpy as np
 from ...constraints.document import load
 from ...constraints.errors import ConfigError
 from ...constraints.formats import FORMATS
+from ...constraints.memory import available
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
 from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
@@ -30,15 +31,19 @@ from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
 from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
-from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles
+from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles, together
 from .description import Description
 from .gpu_serving import GridServed
 from .platform import GpuPlatform, MicroBatch
+from .reads import read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 from .units import InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
+
+#: Memory with which units are measured by default.
+_MEASURED = pam_pu.UNIT.workload.model_fields["memory"].default
 
 #: Contexts of a long output that are evaluated; times between them are interpolated.
 SAMPLES = 5
@@ -120,7 +125,7 @@ class Node:
         self.system, self.model = system, model
         place, features = system.pim.placement, system.pim.features
         self.table = KvTable(system.tier_shapes(model), window=place.window, run_tokens=place.run_tokens,
-                             by_activation=features.kv_mapping)
+                             mapping="activation" if features.kv_mapping else place.unmapped)
         self.source = source or system.source()
         attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
         # New tokens find room in the first tier, as they would with requests that come and go.
@@ -195,10 +200,10 @@ class TieredPimSystem(GpuPlatform):
             if tier.link_gb_s is None and tier is not spec.tiers[0]:
                 raise ConfigError(f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link_gb_s")
             layout = TIERS[tier.layout]
-            if layout.groups * tier.channels_per_device % tier.lockstep:
+            if layout.groups % tier.lockstep:
                 raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
                                   f"{layout.groups} groups of a channel")
-            layout = layout.model_copy(update={"channels": tier.channels_per_device, "lockstep": tier.lockstep})
+            layout = together(layout, tier.lockstep).model_copy(update={"channels": tier.channels_per_device})
             if tier.run_bytes is not None:
                 layout = layout.model_copy(update={"key_run": tier.run_bytes, "value_run": tier.run_bytes})
             if (layout.row_bytes, layout.rows, layout.access_bytes) != \
@@ -272,12 +277,14 @@ class TieredPimSystem(GpuPlatform):
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         missing = []
-        for unit in self.units:
+        for tier, unit in zip(self.pim.tiers, self.units, strict=True):
             io = FORMATS[unit.config.format].width // 8
             if model.dtype_bytes != io:
                 raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
                                   f"{model.dtype} ({model.dtype_bytes} bytes)")
-            missing += unit.look_up(records, head_dim=model.head_dim)
+            # The unit beside a bank is measured with its bank's memory, the unit of an SSD's controller with the default.
+            own = tier.layout != "ssd" and tier.memory in set(available()) - {_MEASURED}
+            missing += unit.look_up(records, head_dim=model.head_dim, **({"memory": tier.memory} if own else {}))
         for reducer in self.reducers:
             missing += reducer.look_up(records, head_dim=model.head_dim)
         for interface in self.interfaces.values():
@@ -400,6 +407,7 @@ class TieredPimSystem(GpuPlatform):
                                 burst_cycles=unit.figures.burst_cycles(unit.config, memory),
                                 gap_cycles=unit.figures.gap_cycles(unit.config, memory),
                                 hides_gap=unit.config.score_tiles == 2, partial_s=partial_s, step_s=step_s,
+                                read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
                                 refresh=self._refresh and memory.refresh is not None))
         return out
 
@@ -452,7 +460,7 @@ class TieredPimSystem(GpuPlatform):
         else:
             attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
             tokens = sum(t.work.tokens for t in times.values()) * self._passes(model)
-            outputs = sum(t.work.bank_pairs for t in times.values()) * self._passes(model)
+            outputs = sum(t.work.group_pairs for t in times.values()) * self._passes(model)
             gather_s = self.roofline.memory_time(2 * tokens * model.dtype_bytes)
             merge_s = self.roofline.memory_time(outputs * model.head_dim * model.dtype_bytes)
         return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
@@ -507,13 +515,15 @@ class TieredPimSystem(GpuPlatform):
         if tier.peak_gflops_cap is not None:
             floor_s = 4 * dim * work.tokens * passes / (tier.peak_gflops_cap * 1e9 * devices)
         drain_s = unit.figures.drain_s(unit.config)
+        stretch = unit.figures.stretch if isinstance(part, NearBank) else 1.0
+        key_s, value_s = key_s * stretch, value_s * stretch
         local_s = max(key_s + value_s, floor_s) + drain_s
 
-        read_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
+        reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
             work.rows * scale * (tier.page_pj or 0.0)
-        beside = self.pim.energy.unit_power_ratio * read_pj if isinstance(part, NearBank) else \
+        beside = self.pim.energy.unit_power_ratio * reads_pj if isinstance(part, NearBank) else \
             self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * passes * self.spec.energy.mac_pj
-        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": read_pj, "pu_compute": beside}
+        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": reads_pj, "pu_compute": beside}
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
             inside = work.busiest_group_pairs * passes * partial / channel
@@ -526,17 +536,18 @@ class TieredPimSystem(GpuPlatform):
             energy["transfers"] = moved * per_byte
             energy["reduction"] = work.bank_pairs * passes * dim * self.spec.energy.mac_pj
             return TierTimes(query_s, local_s, reduce_s, return_s, 0.0, total, 0.0, total, energy, work)
-        # Scores leave, probabilities come back, and the units' own results leave: no softmax and no merge in the tier.
+        # Scores leave, probabilities come back, and each group's sum of outputs leaves: no softmax and no merge in the
+        # tier. As in AttAcc, the banks of a group add up on the way.
         scores_s = latency + passes * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
-        return_s = latency + passes * dim * size * max(work.busiest_bank_pairs / channel, work.bank_pairs / link)
+        return_s = latency + passes * dim * size * max(work.busiest_group_pairs / channel, work.group_pairs / link)
         again_s = value_s if isinstance(part, NearBank) else key_s   # a page is read anew for V
         spare = max(0.0, floor_s - key_s - again_s) / 2
         first = query_s + key_s + spare + scores_s
         second = scores_s + again_s + spare + drain_s + return_s
-        moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.bank_pairs)
+        moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
-            energy["flash_reads"] = 2 * read_pj
+            energy["flash_reads"] = 2 * reads_pj
         return TierTimes(query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second,
                          energy, work)
 
@@ -552,15 +563,14 @@ class TieredPimSystem(GpuPlatform):
             return latency + max(count / link, count / self._program_rate(number))
         per_channel = int(np.bincount(group // layout.groups).max()) * heads
         # A rank's chips take their 8 bytes each in one write; here the write is of one chip.
-        cycles = append_cycles(memory, *self._rows(number, model))
+        cycles = sum(append_cycles(memory, *part) for part in self._rows(number, model))
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
-    def _rows(self, number: int, model: ModelShape) -> tuple[int, int]:
-        """Number of rows of a DRAM tier in which a token of a head lies, and of its columns in each row."""
+    def _rows(self, number: int, model: ModelShape) -> list[tuple[int, int]]:
+        """Of K and V of a token of a head: rows of a DRAM tier in which it lies, and its columns in each row."""
         tier, size = self.pim.tiers[number], self.head_token_bytes(model)
         parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
-        rows = sum(visits for _, visits, _ in parts)
-        return rows, size // self.memories[number].column_bytes // max(rows, 1)
+        return [(visits, columns) for _, visits, columns in parts]
 
     def _program_rate(self, number: int) -> float:
         """Bytes per second that a share's flash channels write when all dies program pages at the same time."""
@@ -607,7 +617,7 @@ class TieredPimSystem(GpuPlatform):
                 programs = memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
                 cycles = pages * (page_cycles(memory, 1) + programs)
             else:
-                cycles = heads * exchange_cycles(memory, *self._rows(number, model))
+                cycles = heads * sum(exchange_cycles(memory, *part) for part in self._rows(number, model))
             out.append(cycles * layers * memory.clock_ps * 1e-12 / shape.all_groups)
         return out
 

@@ -33,6 +33,7 @@ from ..program import Program
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
+from .reads import read_pj
 from .results import Cost, MissingRecord, RecordSource
 from .system import Assumption, Details, StepCost
 from .units import MeasuredUnit, ProcessingFigures, ReductionFigures, partial_bytes
@@ -181,8 +182,11 @@ class PamHbmSystem(GpuPlatform):
         share = place.instances * place.spread * self.tp
         per_instance = share / place.per_channel
 
-        program_s = gather([p.cycles for p in passes]) * clock_s + self.measured.figures.drain_s(self.unit)
-        read_pj = gather([p.energy_pj for p in passes]) * per_instance
+        figures = self.measured.figures
+        program_s = gather([p.cycles for p in passes]) * clock_s * figures.stretch + figures.drain_s(self.unit)
+        # The program's energy has the memory file's reads; all of the boundary's count instead.
+        more_pj = memory.banks * read_pj(memory, self.pim.energy.boundary) - sum(memory.command(MAC).energy_pj.values())
+        reads_pj = gather([p.energy_pj + p.reads * more_pj for p in passes]) * per_instance
         partials = -(-depth // self.unit.tile_tokens) * memory.banks * queries
         merged_bytes = gather(partials.tolist()) * partial_bytes(self.unit, dim)
         query_bytes = queries * dim * model.dtype_bytes
@@ -191,8 +195,8 @@ class PamHbmSystem(GpuPlatform):
                                           {"gpu_dram": share * query_bytes * pj_per_byte}),
             "attention_kv_append": Cost(gather([p.cycles for p in appends]) * clock_s, {
                 "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
-            "attention": Cost(program_s, {"pim_cell_reads": read_pj,
-                                          "pu_compute": read_pj * self.pim.energy.unit_power_ratio}),
+            "attention": Cost(program_s, {"pim_cell_reads": reads_pj,
+                                          "pu_compute": reads_pj * self.pim.energy.unit_power_ratio}),
             "attention_merge": Cost(place.per_channel * merged_bytes / external, {
                 "gpu_dram": share * merged_bytes * pj_per_byte,
                 # One multiply-accumulate per element of O.

@@ -200,6 +200,12 @@ class ProcessingFigures(PamPuResult):
         seconds = beats / (self.beats_per_clock * (at_hz or clock_hz(config)))
         return math.ceil(seconds / (memory.clock_ps * 1e-12) - 1e-9)
 
+    @property
+    def stretch(self) -> float:
+        """Time of the measured step, with data at the cycles of the memory, over the time of its memory program."""
+        timing = self.memory_timing
+        return max(timing.time_ns / timing.memory_time_ns, 1.0) if timing.memory_time_ns else 1.0
+
     def drain_s(self, config: PamPuConfig) -> float:
         """Seconds from the last beat to the last result."""
         return self.drain_cycles / clock_hz(config)

@@ -97,7 +97,7 @@ def test_list_of_papers(capsys):
     assert re.search(r"^starc +38 claims, +0 with a check \(result 14, behaviour 0, configuration 24\)  Sparse", out, re.M)
     listed = json.loads(run(capsys, "--list", "--json")[1])["papers"]
     assert [one["paper"] for one in listed] == ["cent", "inf2", "lol-pim", "pam", "starc"]
-    assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (126, 126, 6)
+    assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (134, 134, 6)
 
 
 def test_a_paper_that_has_no_checks(capsys):
@@ -110,7 +110,7 @@ def test_a_paper_that_has_no_checks(capsys):
 @pytest.mark.parametrize("arguments, message", [
     (["pan"], "unknown paper 'pan'; did you mean 'pam'? (valid: cent, inf2, lol-pim, pam, starc)"),
     (["pam", "--claims", "pam-slu"],
-     "unknown claim of pam 'pam-slu'; did you mean 'pam-slo'? (valid: 126 ids, see bankside repro pam --list)"),
+     "unknown claim of pam 'pam-slu'; did you mean 'pam-slo'? (valid: 134 ids, see bankside repro pam --list)"),
     (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
     (["pam", "--figure", "table3"],
      "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)"),
@@ -447,7 +447,7 @@ def test_a_paper_of_another_package_is_listed_and_broken_ones_are_named(toy):
     done = with_toy(toy, "--list")
     assert (done.returncode, [line.split()[0] for line in done.stdout.splitlines()]) == (
         0, ["cent", "inf2", "lol-pim", "pam", "starc", "toy"])
-    assert "126 claims" in done.stdout
+    assert "134 claims" in done.stdout
     assert "3 claims,   2 with a check (result 1, behaviour 1, configuration 1)  A toy" in done.stdout
     assert done.stderr == TAKEN + SKIPPED + (
         f"bankside: skipped paper 'other': {toy}/toy_paper/claims.yaml: name must be 'other' as in the entry point, not "

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankside.constraints.errors import ConfigError
-from bankside.models.pam.placement import ABSENT, KvTable, Moves, TierShape, fill_lowest
+from bankside.models.pam.placement import ABSENT, MAPPINGS, KvTable, Moves, TierShape, fill_lowest
 
 TIERS = (TierShape("hbm", 2, 4, 6), TierShape("ddr", 2, 2, 20), TierShape("ssd", 1, 3, 60))
 
@@ -121,10 +121,10 @@ def check(table):
 
 
 @settings(max_examples=40)
-@given(st.data(), st.integers(1, 8), st.booleans())
-def test_tokens_keep_places_of_their_own(data, run, by_activation):
+@given(st.data(), st.integers(1, 8), st.sampled_from(MAPPINGS))
+def test_tokens_keep_places_of_their_own(data, run, mapping):
     """Requests come, grow, move and leave in any order; no two tokens ever share a place, no place is lost."""
-    table = KvTable(TIERS, window=3, run_tokens=run, by_activation=by_activation)
+    table = KvTable(TIERS, window=3, run_tokens=run, mapping=mapping)
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     for _ in range(data.draw(st.integers(1, 8))):
         live = np.flatnonzero(table.room > 0)

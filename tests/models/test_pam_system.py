@@ -13,16 +13,23 @@ from hypothesis import strategies as st
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.pam_layout import TIERS
-from bankside.constraints.records import Record
+from bankside.constraints.records import Measurement, Record
 from bankside.constraints.systems import FILES, RATIOS, RatioTable
+from bankside.constraints.units.pam_pu import PRESETS as PU_PRESETS
+from bankside.constraints.units.pam_pu import Step
 from bankside.models.llm import load_model
 from bankside.models.memory import time_program
-from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, visit_cycles
+from bankside.models.pam.placement import KvTable, TierShape
+from bankside.models.pam.program import attention_program
+from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, together, visit_cycles
 from bankside.models.program import Program
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
 from bankside.models.systems.pam import Node
+from bankside.models.systems.reads import read_pj
+from bankside.models.systems.units import ProcessingFigures
+from bankside.records import RecordFolder
 from tests.made_up import SIM, SYNTHESIS
 
 HBM, DDR, NAND = (load_memory(name) for name in ("hbm3-5.2", "ddr4-3200", "flash-nand"))
@@ -90,9 +97,8 @@ def test_pages_by_hand():
 @given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([None, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
 def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
     """Visits, reads and pairs against loops over tokens that ask the layout for every single access."""
-    layout = TIERS[name].model_copy(update={"lockstep": lockstep} | (
-        {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}))
-    layout = layout.model_copy(update={"channels": 2})
+    runs = {"key_run": run_bytes, "value_run": run_bytes} if run_bytes else {}
+    layout = together(TIERS[name], lockstep).model_copy(update={"channels": 2} | runs)
     part = NearBank(layout, HBM if name == "hbm" else DDR, 1, 512, gap_cycles=0, partial_s=1.0, step_s=100.0)
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 40))
@@ -108,16 +114,15 @@ def test_near_bank_work_is_the_literal_count(name, run_bytes, lockstep, seed):
         for access in range(layout.accesses_of_token(512)):
             row, _ = layout.position(layout.place(s).index, access, 512)
             # K and V of a token in DDR's own layout come back to a row for every slice that lies there
-            key = (r, g // lockstep, int(row))
-            visits.setdefault(key, {}).setdefault((g % lockstep, bank), 0)
-            visits[key][g % lockstep, bank] += 1
+            key = (r, g, int(row))
+            visits.setdefault(key, {}).setdefault(bank, 0)
+            visits[key][bank] += 1
             rows[key] = True
-    sets = part.groups // lockstep
-    busy = np.zeros(sets)
+    busy = np.zeros(part.groups)
     for (_, where, _), banks in visits.items():
         busy[where] += visit_cycles(part.memory, max(banks.values()))
     assert work.local_s == pytest.approx(busy.max() * part.memory.clock_ps * 1e-12, rel=1e-9)
-    assert work.rows == len(visits) * layout.banks * lockstep
+    assert work.rows == len(visits) * layout.banks
     assert work.reads == len(request) * layout.accesses_of_token(512)
     # A run of V that fills a row in one piece divides the tile into parts, each with a partial result of its own.
     divided = part.parts[1][0]
@@ -206,23 +211,32 @@ def test_who_is_faster_when_the_kv_fills_three_tiers():
         assert attention_ms(run(batch=256, overrides={f"features.{feature}": False})) > 1.3 * times["pam"]
     with pytest.raises(ConfigError, match="largest batch that fits is 34$"):
         run("attacc", batch=256)
-    fetched = run("vllm-offload", batch=256).attention["fetched_bytes_per_gpu_and_step"]
-    assert sum(fetched.values()) == pytest.approx(2304 * 2**30 / 8)
-    keeps = run("vllm-offload", batch=256, overrides={"keeps": "part"}).attention["fetched_bytes_per_gpu_and_step"]
+
+
+def test_what_does_not_fit_is_fetched():
+    """Of the 2304 GiB of 256 requests, HBM keeps its free room by default. A small batch stays there as a whole."""
     own = load_system("vllm-offload").kv_tiers(OPT)[0]
-    assert sum(keeps.values()) + own == pytest.approx(2304 * 2**30 / 8)
-    for keeps_, share in (("nothing", 1), ("batch", 0)):
-        small = run("vllm-offload", batch=16, overrides={"keeps": keeps_}).attention["fetched_bytes_per_gpu_and_step"]
-        assert sum(small.values()) == pytest.approx(share * 2304 * 2**30 / 8 / 16)
+
+    def fetched(batch, **overrides):
+        result = run("vllm-offload", batch=batch, overrides=overrides)
+        return sum(result.attention["fetched_bytes_per_gpu_and_step"].values())
+
+    whole = 2304 * 2**30 / 8
+    assert load_system("vllm-offload").offload.keeps == "part"
+    assert fetched(256) + own == pytest.approx(whole)
+    assert fetched(256, keeps="nothing") == fetched(256, keeps="batch") == pytest.approx(whole)
+    for keeps, share in (("part", 0), ("batch", 0), ("nothing", 1)):
+        assert fetched(16, keeps=keeps) == pytest.approx(share * whole / 16)
 
 
 def test_what_is_fetched_is_hidden_behind_a_whole_stage():
     """A stage takes the longer of its computation and its fetches, or both one after the other."""
-    beside, after = (run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap}) for overlap in (True, False))
+    beside, after = (run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap, "keeps": "nothing"})
+                     for overlap in (True, False))
     fetch, compute = after.breakdown_ms["kv_fetch"], beside.tpot_ms - beside.breakdown_ms["kv_fetch"]
     assert fetch > compute and beside.tpot_ms == pytest.approx(fetch)
     assert after.tpot_ms == pytest.approx(fetch + compute, rel=0.01)  # the stages differ by the last matrix
-    short = run("vllm-offload", LLAMA, 8, 256)
+    short = run("vllm-offload", LLAMA, 8, 256, overrides={"keeps": "nothing"})
     assert short.breakdown_ms["kv_fetch"] == 0 and sum(short.attention["fetched_bytes_per_gpu_and_step"].values()) > 0
 
 
@@ -325,12 +339,12 @@ def test_areas_are_measured_or_unknown():
 
 
 def test_moves_fit_beside_a_step():
-    """A swap reads and writes a token in a bank of each DRAM tier (40 layers, 2 heads, a row of K and one of V), reads a
-    page a layer of flash and programs a 16th of one. What a step may move leaves every tier time for its attention."""
+    """A swap reads and writes a token in a bank of each DRAM tier (40 layers, 2 heads, a row of K and eight of V), reads
+    a page a layer of flash and programs a 16th of one. What a step may move leaves every tier time for its attention."""
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
     hbm, _, ssd = system._move_seconds(LLAMA)
-    read, write = 2 * (19 + 7 * 4 + 8 + 19), 2 * (19 + 7 * 4 + 6 + 2 + 21 + 19)
+    read, write = 19 + 7 * 4 + 8 + 19 + 8 * 64, 19 + 7 * 4 + 6 + 2 + 21 + 19 + 8 * (19 + 6 + 2 + 21 + 19)
     assert hbm == pytest.approx(80 * (read + write) * 0.769e-9 / 1280, rel=0.05)
     assert ssd == pytest.approx(40 * (7.5e-6 + 200e-6 / 4 / 16) / 8, rel=1e-6)
     node = Node(system, OPT, np.full(256, 2048), 3)
@@ -373,7 +387,8 @@ def test_a_full_node_takes_a_step(batch, left):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_too_large_a_batch_says_what_is_missing(system):
     pattern = {"attacc": r"the largest batch that fits is \d+$",
-               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold ddr .*, 'ssd' lacks [\d.]+ GiB$"}
+               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks "
+                               r"[\d.]+ GiB$"}
     with pytest.raises(ConfigError, match=pattern.get(
             system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
                     r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
@@ -385,10 +400,10 @@ def test_missing_records_name_all_units():
     with pytest.raises(MissingRecord) as error:
         run(records=NoRecords())
     units = [f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
-             for what, more in (("sim", " --head-dim 128"), ("synth", ""))]
+             for what, more in (("sim", " --head-dim 128" + " --memory ddr4-3200" * (preset == "pam-ddr")), ("synth", ""))]
     pairs = [f"bankside sim pam-interface --preset {pair}" for pair in ("hbm-ddr", "ddr-hbm", "ddr-ssd", "ssd-ddr")]
     # Of reduction units and interfaces the area alone would come from synthesis
-    beside = [command.replace("pam-pu", "pam-ru") for command in units if command.startswith("bankside sim")]
+    beside = [command.replace("pam-pu", "pam-ru").split(" --memory")[0] for command in units if "bankside sim" in command]
     assert error.value.commands == (*units, *beside, *pairs)
     with pytest.raises(MissingRecord) as error:     # its scores are merged on the GPU, and nothing moves
         run("ls-pim", records=NoRecords())
@@ -577,3 +592,73 @@ def test_speed_and_memory_of_a_large_step(least_s):
     assert sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values())) \
         < 1.2e8
     assert sum(step.moves.values()) <= 0.007 * table.tokens and math.isfinite(step.attention_s)
+
+
+@pytest.mark.parametrize("boundary, hbm, ddr", [("cells", 32 * 3.52, 8 * 43.5 * 3.52 / 27.84),
+                                                ("access", 32 * 27.84, 8 * 43.5)])
+def test_one_boundary_for_the_reads_of_all_memories(boundary, hbm, ddr):
+    """HBM: 32 bytes at 3.52 pJ a byte in the cells and 27.84 in all; DDR: 8 bytes of a whole read of 43.5 pJ a byte."""
+    assert (read_pj(HBM, boundary), read_pj(DDR, boundary, HBM)) == pytest.approx((hbm, ddr), rel=1e-9)
+    if boundary == "cells":
+        with pytest.raises(ConfigError, match="no file tells the energy of cells apart; energy.boundary must be access$"):
+            read_pj(DDR, boundary)
+
+
+@pytest.mark.parametrize("name", ["pam", "l-pim", "attacc", "pam-hbm-only"])
+def test_a_boundary_holds_in_every_system(name):
+    """Between the two boundaries lie 24.32 pJ for each byte that HBM's units read; a small batch is in HBM alone."""
+    cells, access = (run(name, OPT, 512, 8, overrides={"energy.boundary": what}).energy_breakdown_mj
+                     for what in ("cells", "access"))
+    assert access["pim_cell_reads"] > 1.2 * cells["pim_cell_reads"]
+    assert access["pu_compute"] == pytest.approx(3 * access["pim_cell_reads"], rel=1e-9)
+
+
+def test_banks_of_groups_in_lockstep_share_the_tokens():
+    """All groups of an HBM channel as one: 64 banks, of which consecutive slots fill one after the other."""
+    channel = together(TIERS["hbm"], 16)
+    assert (channel.groups, channel.banks, channel.lockstep) == (1, 64, 1)
+    assert channel.place(np.arange(66)).bank.tolist() == [*range(64), 0, 1]
+
+
+def test_l_pim_in_hbm_takes_the_time_of_attacc():
+    """L-PIM works like AttAcc. Where all KV fits HBM, attention of the two differs by less than a sixth."""
+    ours, attacc = (attention_ms(run(name, LLAMA, 738, 1024)) for name in ("l-pim", "attacc"))
+    assert ours == pytest.approx(attacc, rel=1 / 6)
+
+
+def test_blocks_leave_groups_to_few_requests():
+    """Without mapping, consecutive tokens of a request lie in one group. Each group has as many tokens as with turns."""
+    groups = {}
+    for mapping in ("blocks", "turn"):
+        table = KvTable([TierShape("hbm", 1, 8, 4096)], run_tokens=16, mapping=mapping)
+        table.add([512] * 4)
+        groups[mapping] = table.group[table.places()].reshape(4, 512)
+        assert np.bincount(groups[mapping].ravel()).tolist() == [256] * 8
+    assert [len(np.unique(one)) for one in groups["blocks"]] == [2] * 4
+    assert [len(np.unique(one)) for one in groups["turn"]] == [8] * 4
+    with pytest.raises(ConfigError, match="^unknown mapping 'block'; did you mean 'blocks'"):
+        KvTable([TierShape("hbm", 1, 8, 4096)], mapping="block")
+
+
+@pytest.mark.parametrize("tier, memory, width", [("hbm", HBM, 128), ("ddr", DDR, 128), ("hbm", HBM, 64)])
+def test_the_simulated_layout_is_the_one_evaluated(tier, memory, width):
+    """A bank full of one request: the program of ``sim pam-pu`` has the cycles of the shipped record of that simulation,
+    and the visits of the system have its commands and its cycles within 0.2 %."""
+    config = PU_PRESETS[f"pam-{tier}"]
+    record = RecordFolder(None).find(Measurement.of("sim", "pam-pu", config, preset=f"pam-{tier}", memory=memory.name,
+                                                    head_dim=width))
+    timing, workload = record.results["memory_timing"], record.workload
+    assert (workload["tokens"], workload["head_dim"], timing["memory"]) == (512, width, memory.name)
+    figures = record.typed(ProcessingFigures)
+    layout = load_system("pam").layouts[("hbm", "ddr").index(tier)]
+    part = NearBank(layout, memory, 1, 4 * width, burst_cycles=figures.burst_cycles(config, memory),
+                    gap_cycles=figures.gap_cycles(config, memory), hides_gap=config.score_tiles == 2)
+    slots = np.arange(512 * layout.banks)
+    work = part.work(np.zeros(len(slots), int), np.zeros(len(slots), int), slots)
+    program = attention_program(config, memory, [Step(512, width)], gap_cycles=part.gap_cycles,
+                                burst_cycles=part.burst_cycles)
+    assert time_program(program, memory).cycles == timing["memory_cycles"]
+    assert work.local_s / part.clock_s == pytest.approx(timing["memory_cycles"], rel=0.002)
+    assert work.reads == timing["commands"]["MAC_AB"] * layout.banks
+    assert work.rows == timing["commands"]["ACTAB"] * layout.banks
+    assert 1 <= figures.stretch < 1.001

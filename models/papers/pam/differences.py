@@ -13,7 +13,7 @@ from .area import composed, counts, gate_equivalents, interface_mm2, um2_per_ge
 from .common import CHECKS, PU, config_of
 from .memory import media_rate
 from .placement import KvTable, hbm_of_a_gpu
-from .results import ATTENTION_ENERGY, LIMITS_MS, energy_of, energy_runs
+from .results import ATTENTION_ENERGY, LIMITS_MS, MEMORY_ENERGY, energy_of, energy_runs, served
 from .runs import BATCHES, ENERGY_BATCHES, LONGEST, ONLINE, online, run, steady
 from .settings import MODELS
 
@@ -31,25 +31,26 @@ def inverse(judged: Judgement) -> float | None:
 # Throughput ------------------------------------------------------------------------------------------------------------
 
 
-@CHECKS.off("pam-thr-online", "pam-thr-online-avg", "pam-thr-wild", "pam-thr-lspim")
+@CHECKS.off(*(f"pam-thr-{name}{row}" for name in ("online", "online-avg", "wild", "lspim") for row in ("", "-decode")))
 def conversations(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """A gain is our rate over the baseline's, whose batches the paper does not give."""
-    base = "ls-pim" if claim == "pam-thr-lspim" else "vllm-offload"
+    base = "ls-pim" if claim.startswith("pam-thr-lspim") else "vllm-offload"
     model = judged.part if judged.part in MODELS else "llama3-70b"
     workload = judged.part if judged.part in ONLINE else "wildchat"
-    found = online(evidence, base, model, workload)
+    found = online(evidence, base, model, workload, prefill=served(claim))
     limit, state = next((limit, state) for limit in reversed(LIMITS_MS) if (state := found[limit]))
     return scaled("unpublished-input", f"rate of `{base}` with {model} on {workload} within {limit} ms per token, which "
                   "its batches decide", state.tokens_per_s, judged.ratio, "tokens/s")
 
 
-@CHECKS.off("pam-thr-off", "pam-thr-off-avg")
+@CHECKS.off("pam-thr-off", "pam-thr-off-avg", "pam-thr-off-decode", "pam-thr-off-avg-decode")
 def long_contexts(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     model, workload = judged.part.split(".") if judged.part else ("llama3-70b", "arxiv_sum")
     batch = BATCHES[model][-1]
     return scaled("unpublished-input", f"rate of `vllm-offload` with {batch} requests of {model} on {workload}; the "
                   "paper does not say whether prefill is in it",
-                  steady(evidence, "vllm-offload", model, workload, batch).tokens_per_s, judged.ratio, "tokens/s")
+                  steady(evidence, "vllm-offload", model, workload, batch, prefill=served(claim)).tokens_per_s,
+                  judged.ratio, "tokens/s")
 
 
 @CHECKS.off("pam-lpim-ssd")
@@ -71,14 +72,15 @@ def configurations(evidence: Evidence, claim: str, ours: Any, judged: Judgement)
 # Energy ----------------------------------------------------------------------------------------------------------------
 
 
-@CHECKS.off("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim")
+@CHECKS.off("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory")
 def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """A token of the baseline, for the load at the end of the interval that is farther off."""
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
+    counted = ATTENTION_ENERGY if base == "ls-pim" else MEMORY_ENERGY if claim.endswith("-memory") else None
 
     def joules(system: str, load: tuple[str, str, int]) -> float:
         return sum(value for name, value in energy_of(evidence, system, *load).items()
-                   if base != "ls-pim" or name in ATTENTION_ENERGY)
+                   if counted is None or name in counted)
 
     end = int(judged.part.strip("[]"))
     saved = {load: 100 * (1 - joules("pam", load) / joules(base, load)) for load in energy_runs()}

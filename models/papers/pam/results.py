@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ def named(function: Any, *names: str) -> dict[str, float]:
 
 CONVERSATION = ("serving with continuous batching, prefill first and the workload's lengths; the batch with the most "
                 "tokens per second within 100, 150 and 200 ms per token")
+DECODING = "decode steps alone, with all keys and values of prompts in place; otherwise as in the row of served requests"
 LONG = "serving with continuous batching, prefill first and the workload's lengths; the paper's batches, always full"
 
 
@@ -55,16 +56,17 @@ def shares(state: SteadyState) -> str:
             f"{100 * state.prefill_share:.0f} % of the time in prefill")
 
 
-#: The baseline with offload that leaves a batch in HBM that fits there.
-KEEPING = {"keeps": "batch"}
+#: Other readings of the KV that the baseline with offload keeps in HBM.
+KEEPING = {"all of a batch or none": {"keeps": "batch"}, "none": {"keeps": "nothing"}}
 
 
-def online_gains(evidence: Evidence, base: str, overrides: Mapping[str, Any] | None = None) -> dict[tuple[str, str], float]:
+def online_gains(evidence: Evidence, base: str, overrides: Mapping[str, Any] | None = None, *,
+                 prefill: bool = True) -> dict[tuple[str, str], float]:
     def made() -> dict[tuple[str, str], float]:
-        return {(model, workload): gain(evidence, base, model, workload, overrides)
+        return {(model, workload): gain(evidence, base, model, workload, overrides, prefill=prefill)
                 for model in MODELS for workload in ONLINE}
 
-    return evidence.once(("online gains", base, bool(overrides)), made)
+    return evidence.once(("online gains", base, str(overrides), prefill), made)
 
 
 def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
@@ -72,52 +74,63 @@ def means(gains: dict[tuple[str, str], float]) -> dict[str, float]:
     return {model: float(np.mean([gains[model, workload] for workload in ONLINE])) for model in MODELS}
 
 
-def conversation_why(evidence: Evidence, base: str) -> str:
-    """Reason for a difference: the time of both systems, with prefill and in decode steps alone."""
+def conversation_why(evidence: Evidence, base: str, prefill: bool) -> str:
+    """Reason for a difference: the state of both systems at a limit, and other readings of the baseline."""
     limit = LIMITS_MS[-1]
-    ours, theirs = (online(evidence, name, "llama3-70b", "wildchat")[limit] for name in ("pam", base))
+    ours, theirs = (online(evidence, name, "llama3-70b", "wildchat", prefill=prefill)[limit] for name in ("pam", base))
     assert ours and theirs
-    alone = []
-    for model, batch in (("llama3-70b", 1024), ("opt-175b", 256)):
-        steps = [1e3 * steady(evidence, name, model, "wildchat", batch).step_s for name in ("pam", base)]
-        alone.append(f"Without prefill, a decode step of {batch} requests of {model} takes {steps[0]:.0f} ms on `pam` and "
-                     f"{steps[1]:.0f} ms on `{base}`.")
+    at = f"LLaMA3-70B, WildChat, limit {limit} ms: `pam` {shares(ours)}. `{base}` {shares(theirs)}. "
+    if not prefill:
+        return f"The paper does not say whether its measured time includes prefill. {at}"
     if base == "vllm-offload":
-        kept = ", ".join(f"{model} {value:.2f}" for model, value in means(online_gains(evidence, base, KEEPING)).items())
-        told = ("The baseline's offload is a switch, as in DeepSpeed-Inference, so no KV stays in HBM. If a batch that "
-                f"fits HBM stayed there, the gains would be only {kept}. Most batches within the limits fit. The paper "
-                "does not give its baseline's batches.")
+        others = " ".join(
+            f"With {kept} in HBM the gains would be "
+            + ", ".join(f"{model} {value:.2f}" for model, value in
+                        means(online_gains(evidence, base, change)).items()) + "."
+            for kept, change in KEEPING.items())
+        told = ("The baseline keeps as much KV in HBM as fits, because the paper says that it loses nothing where all KV "
+                f"fits. {others} The paper does not give its baseline's batches.")
     else:
         told = ("Most batches within the limits fit HBM. Nothing needs scheduling there, and attention is the smaller part "
                 "of a step. The paper does not give its batches.")
-    return (f"Prefill runs on the same GPUs in both systems. LLaMA3-70B, WildChat, limit {limit} ms: `pam` {shares(ours)}. "
-            f"`{base}` {shares(theirs)}. {' '.join(alone)} {told}")
+    return f"Prefill runs on the same GPUs in both systems. {at}{told}"
 
 
-@CHECKS.of("pam-thr-online", by=Source.RECORD)
+def served(claim: str) -> bool:
+    """Whether a row is about served requests. The other rows are about decode steps alone."""
+    return not claim.endswith("-decode")
+
+
+def conversation(evidence: Evidence, claim: str, base: str,
+                 value: Callable[[dict[tuple[str, str], float]], Any]) -> Finding:
+    prefill = served(claim)
+    return Finding(value(online_gains(evidence, base, prefill=prefill)), CONVERSATION if prefill else DECODING,
+                   conversation_why(evidence, base, prefill), MODEL)
+
+
+def mean(gains: dict[tuple[str, str], float]) -> float:
+    return float(np.mean(list(gains.values())))
+
+
+@CHECKS.of("pam-thr-online", "pam-thr-online-decode", by=Source.RECORD)
 def by_model(evidence: Evidence, claim: str) -> Finding:
-    return Finding(means(online_gains(evidence, "vllm-offload")), CONVERSATION, conversation_why(evidence, "vllm-offload"),
-                   MODEL)
+    return conversation(evidence, claim, "vllm-offload", means)
 
 
-@CHECKS.of("pam-thr-online-avg", by=Source.RECORD)
+@CHECKS.of("pam-thr-online-avg", "pam-thr-online-avg-decode", by=Source.RECORD)
 def by_model_mean(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean(list(online_gains(evidence, "vllm-offload").values()))), CONVERSATION,
-                   conversation_why(evidence, "vllm-offload"), MODEL)
+    return conversation(evidence, claim, "vllm-offload", mean)
 
 
-@CHECKS.of("pam-thr-wild", by=Source.RECORD)
+@CHECKS.of("pam-thr-wild", "pam-thr-wild-decode", by=Source.RECORD)
 def by_workload(evidence: Evidence, claim: str) -> Finding:
-    gains = online_gains(evidence, "vllm-offload")
-    return Finding({workload: float(np.mean([gains[model, workload] for model in MODELS]))
-                    for workload in ("wildchat", "sharegpt")}, CONVERSATION,
-                   conversation_why(evidence, "vllm-offload"), MODEL)
+    return conversation(evidence, claim, "vllm-offload", lambda gains: {
+        workload: float(np.mean([gains[model, workload] for model in MODELS])) for workload in ("wildchat", "sharegpt")})
 
 
-@CHECKS.of("pam-thr-lspim", by=Source.RECORD)
+@CHECKS.of("pam-thr-lspim", "pam-thr-lspim-decode", by=Source.RECORD)
 def over_ls_pim(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean(list(online_gains(evidence, "ls-pim").values()))), CONVERSATION,
-                   conversation_why(evidence, "ls-pim"), MODEL)
+    return conversation(evidence, claim, "ls-pim", mean)
 
 
 def offline_gain(evidence: Evidence, model: str, workload: str, prefill: bool,
@@ -139,28 +152,33 @@ def listed(gains: dict[str, dict[str, float]]) -> str:
                      for workload, value in some.items())
 
 
-def offline_why(evidence: Evidence) -> str:
+def offline_why(evidence: Evidence, prefill: bool) -> str:
     each = []
     for model, workload in (("llama3-70b", "arxiv_sum"), ("opt-175b", "write_doc")):
         batch = BATCHES[model][-1]
         each.append(f"`{model} {workload}`: "
-                    + " ".join(f"`{name}` {shares(steady(evidence, name, model, workload, batch))}."
+                    + " ".join(f"`{name}` {shares(steady(evidence, name, model, workload, batch, prefill=prefill))}."
                                for name in ("pam", "vllm-offload")))
-    return (" ".join(each) + " If prompts cost nothing, the gains would be "
-            f"{listed(offline_gains(evidence, prefill=False))}. The prompts of arxiv_sum are long and its outputs short, "
-            "so prefill takes most of PAM's time. If a batch that fits HBM stayed there in the baseline, the gains would "
-            f"be {listed(offline_gains(evidence, overrides=KEEPING))}.")
+    if not prefill:
+        return " ".join(["The paper does not say whether its measured time includes prefill.", *each])
+    return (" ".join(each) + " The prompts of arxiv_sum are long and its outputs short, so prefill takes most of PAM's "
+            "time. " + " ".join(f"With {kept} of the baseline's KV in HBM, the gains would be "
+                       f"{listed(offline_gains(evidence, overrides=change))}." for kept, change in KEEPING.items()))
 
 
-@CHECKS.of("pam-thr-off", by=Source.RECORD)
+@CHECKS.of("pam-thr-off", "pam-thr-off-decode", by=Source.RECORD)
 def long_contexts(evidence: Evidence, claim: str) -> Finding:
-    return Finding(offline_gains(evidence), LONG, offline_why(evidence), MODEL)
+    prefill = served(claim)
+    return Finding(offline_gains(evidence, prefill=prefill), LONG if prefill else DECODING, offline_why(evidence, prefill),
+                   MODEL)
 
 
-@CHECKS.of("pam-thr-off-avg", by=Source.RECORD)
+@CHECKS.of("pam-thr-off-avg", "pam-thr-off-avg-decode", by=Source.RECORD)
 def long_contexts_mean(evidence: Evidence, claim: str) -> Finding:
-    return Finding(float(np.mean([value for some in offline_gains(evidence).values() for value in some.values()])),
-                   LONG, offline_why(evidence), MODEL)
+    prefill = served(claim)
+    gains = offline_gains(evidence, prefill=prefill)
+    return Finding(float(np.mean([value for some in gains.values() for value in some.values()])),
+                   LONG if prefill else DECODING, offline_why(evidence, prefill), MODEL)
 
 
 @CHECKS.of("pam-lpim-ssd", by=Source.RECORD)
@@ -208,6 +226,10 @@ def energy_loads(evidence: Evidence) -> list[tuple[str, int, int]]:
             for model, batch in ENERGY_BATCHES[kind].items()]
 
 
+#: Components of memories, of units and of transfers to and from memories.
+MEMORY_ENERGY = ("gpu_dram", "kv_transfers", "pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction",
+                 "migration")
+
 ATTENTION_ENERGY = ("pim_cell_reads", "flash_reads", "pu_compute", "transfers", "reduction", "migration")
 
 
@@ -216,24 +238,28 @@ def energy_of(evidence: Evidence, system: str, model: str, workload: str, batch:
     return steady(evidence, system, model, workload, batch, energy=True).energy_j
 
 
-@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", by=Source.RECORD)
+@CHECKS.of("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory",
+           by=Source.RECORD)
 def energy(evidence: Evidence, claim: str) -> Finding:
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
-    attention = base == "ls-pim"
+    memory = claim.endswith("-memory")
+    counted = ATTENTION_ENERGY if base == "ls-pim" else MEMORY_ENERGY if memory else None
     saved, told = [], []
     for model, workload, batch in energy_runs():
         ours, theirs = ({name: joules for name, joules in energy_of(evidence, name_, model, workload, batch).items()
-                         if not attention or name in ATTENTION_ENERGY} for name_ in ("pam", base))
+                         if counted is None or name in counted} for name_ in ("pam", base))
         saved.append(100 * (1 - sum(ours.values()) / sum(theirs.values())))
         most = {name: max(parts, key=lambda key: parts[key]) for name, parts in (("pam", ours), (base, theirs))}
         told.append(f"`{model} {workload} {batch}`: PAM saves {saved[-1]:.1f} % of {sum(theirs.values()):.3g} J per token. "
                     f"The largest component is `{most[base]}` ({100 * theirs[most[base]] / sum(theirs.values()):.0f} %) in "
                     f"`{base}` and `{most['pam']}` ({100 * ours[most['pam']] / sum(ours.values()):.0f} %) in `pam`.")
-    return Finding([min(saved), max(saved)], "modelled energy per token of served runs"
-                   + (", components that only attention has" if attention else ", prefill included")
-                   + "; WildChat and arxiv_sum at the batches of the paper's energy runs",
-                   " ".join(told) + " Static power of the GPUs is not modelled, so taking longer costs a system no energy.",
-                   MODEL)
+    what = "; components that only attention has" if base == "ls-pim" else \
+        "; memories, units and transfers alone, without the GPUs' arithmetic and caches" if memory else ", prefill included"
+    static = "The paper names no source of the GPUs' power." if memory else \
+        "Static power of the GPUs is not modelled, so taking longer costs a system no energy."
+    return Finding([min(saved), max(saved)], f"modelled energy per token of served runs{what}; WildChat and arxiv_sum at "
+                   "the batches of the paper's energy runs; a near-bank read of any memory is charged for its cells",
+                   " ".join(told) + " " + static, MODEL)
 
 
 @CHECKS.of("pam-energy-kv", by=Source.RUN)
@@ -276,8 +302,8 @@ def ablation(evidence: Evidence, batch: int) -> dict[str, float]:
 
 
 ABLATION_WHY = ("The paper does not state its batches, model or workload. Here a small batch fits HBM, where nothing needs "
-                "scheduling. The synthetic activations are spread so evenly over the groups that choosing groups by "
-                "activation gains nothing. Traces of real models may differ.")
+                "scheduling. Without mapping, the tokens of a request lie in contiguous blocks of groups. LS-PIM has "
+                "AttAcc's lockstep and layout.")
 
 
 @CHECKS.of("pam-abl-small", "pam-abl-large", by=Source.RECORD)

@@ -96,26 +96,29 @@ def steady(evidence: Evidence, system: str, model: str, workload: str, batch: in
     return evidence.once(("steady", system, model, workload, batch, chosen, prefill, energy), made)
 
 
-def online(evidence: Evidence, system: str, model: str, workload: str,
-           overrides: Mapping[str, Any] | None = None) -> dict[int, SteadyState | None]:
-    """By limit in ms, the state with the most tokens per second within the limit.
+def online(evidence: Evidence, system: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None, *,
+           prefill: bool = True) -> dict[int, SteadyState | None]:
+    """By limit in ms, the state with the most tokens per second within the limit. Without ``prefill`` only decode steps
+    take time.
 
     Batches are doubled. Where fetching from other memories makes the time jump, they are searched instead.
     """
     def made() -> dict[int, SteadyState | None]:
-        found = best_within(lambda batch: steady(evidence, system, model, workload, batch, overrides),
+        found = best_within(lambda batch: steady(evidence, system, model, workload, batch, overrides, prefill=prefill),
                             [limit * 1e-3 for limit in LIMITS_MS], precision=0.03 if system == "vllm-offload" else None)
         return {limit: found[limit * 1e-3] for limit in LIMITS_MS}
 
-    return evidence.once(("online", system, model, workload, tuple(sorted((overrides or {}).items()))), made)
+    return evidence.once(("online", system, model, workload, tuple(sorted((overrides or {}).items())), prefill), made)
 
 
-def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None) -> float:
+def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None, *,
+         prefill: bool = True) -> float:
     """PAM's tokens per second divided by the tokens per second of ``base`` with ``overrides``.
 
     The gain is the mean over the limits that both systems keep to.
     """
-    ours, theirs = online(evidence, "pam", model, workload), online(evidence, base, model, workload, overrides)
+    ours = online(evidence, "pam", model, workload, prefill=prefill)
+    theirs = online(evidence, base, model, workload, overrides, prefill=prefill)
     ratios = [a.tokens_per_s / b.tokens_per_s for limit in LIMITS_MS if (a := ours[limit]) and (b := theirs[limit])]
     if not ratios:
         raise NotCheckable(f"no batch of {model} on {base} keeps to a limit of {', '.join(map(str, LIMITS_MS))} ms")
