@@ -146,31 +146,38 @@ def controller(evidence: Evidence, claim: str) -> Finding:
                    um2_per_ge("ssd")[1])
 
 
+#: Interface by the device that has it, and the device's channels: a measured interface serves one channel.
+INTERFACES = {"hbm": ("hbm-ddr", 16), "ssd": ("ssd-ddr", 8)}
+
 #: Pair of tiers whose interface stands for all: the paper gives one area.
-INTERFACE = "hbm-ddr"
+INTERFACE = INTERFACES["hbm"][0]
 
 
-def interface_mm2(evidence: Evidence) -> float:
-    config = INTERFACE_PRESETS[INTERFACE]
-    record = evidence.record("pam-interface", INTERFACE, config, "synth")
-    return mm2(evidence, float(record.results["area_ge"]), "ssd")
+def interface_mm2(evidence: Evidence, device: str) -> float:
+    """mm2 of the interfaces of all channels of a device."""
+    preset, channels = INTERFACES[device]
+    record = evidence.record("pam-interface", preset, INTERFACE_PRESETS[preset], "synth")
+    return channels * mm2(evidence, float(record.results["area_ge"]), "ssd")
 
 
-INTERFACE_WHY = ("Ours is the interface for one direction, from HBM to DDR, with the buffer and queues of the preset. The "
-                 f"paper states neither the size of its buffer nor its queues. {BAND}")
+INTERFACE_WHY = ("Ours has an interface for each channel of the device, for one direction, with the buffer and queues of "
+                 f"the preset. The paper states neither the size of its buffer nor its queues. {BAND}")
 
 
 @CHECKS.of("pam-if-area")
 def interface(evidence: Evidence, claim: str) -> Finding:
-    return Finding(interface_mm2(evidence), basis("ssd", False), INTERFACE_WHY, um2_per_ge("ssd")[1])
+    return Finding(interface_mm2(evidence, "hbm"), basis("ssd", False) + ", the 16 channels of a stack", INTERFACE_WHY,
+                   um2_per_ge("ssd")[1])
 
 
 @CHECKS.of("pam-area-if-hbm", "pam-area-if-ssd")
 def interface_share(evidence: Evidence, claim: str) -> Finding:
-    die = DIE_MM2[claim.rsplit("-", 1)[1]]
+    device = claim.rsplit("-", 1)[1]
+    die = DIE_MM2[device]
     told = "We use the controller area that the paper's units imply, 107.5 mm2; the paper's interface implies 147. " \
         if claim.endswith("ssd") else "The logic die is assumed to be as large as the DRAM die. "
-    return Finding(100 * interface_mm2(evidence) / die, basis("ssd", False) + f", divided by {die:.1f} mm2",
+    return Finding(100 * interface_mm2(evidence, device) / die,
+                   basis("ssd", False) + f", {INTERFACES[device][1]} channels, divided by {die:.1f} mm2",
                    told + INTERFACE_WHY, um2_per_ge("ssd")[1])
 
 
