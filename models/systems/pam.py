@@ -566,7 +566,7 @@ class TieredPimSystem(GpuPlatform):
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
     def _rows(self, number: int, model: ModelShape) -> list[tuple[int, int]]:
-        """Of K and V of a token of a head: rows of a DRAM tier in which it lies, and its columns in each row."""
+        """Rows of a DRAM tier in which K of a head's token lies, and its columns in each row; then the same of V."""
         tier, size = self.pim.tiers[number], self.head_token_bytes(model)
         parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
         return [(visits, columns) for _, visits, columns in parts]

@@ -161,7 +161,8 @@ def hbm_flops(evidence: Evidence, claim: str) -> Finding:
                    f"{memory.channels} channels of a stack x the lower of their units' rate and of the rate of their banks "
                    "at one FLOP per byte, under the power limit of the memory file",
                    f"The 64 units of a die have {units / 1e12:.2f} TFLOPS, and its banks feed them {banks / 1e12:.2f}. So "
-                   "the paper's 1.6 TFLOPS fit a die better than a stack. `rate: paper` evaluates the systems with them.", 0.05)
+                   "the paper's 1.6 TFLOPS fit a die better than a stack. `rate: paper` evaluates the systems with them.",
+                   0.05)
 
 
 @CHECKS.of("pam-cap-ddr")
