@@ -570,6 +570,7 @@ class Calibrate(Envelope):
     tier_us: dict[str, float] = _key("time of a layer's attention by tier, with these ratios")
     rounds: int = _key("number of the round whose ratios these are, counted from 1")
     equal: bool = _key("whether the slowest tier takes at most a tenth longer than the fastest")
+    sorted: bool = _key("whether the tokens are sorted by importance, so that no higher ratios make a tier faster")
     conditions: str
     file: str | None = _key("table of ratios that was written")
 

@@ -366,8 +366,8 @@ class PimTier(Strict):
         default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share")
     units_per_device: int | None = Field(default=None, ge=1, description="units of a device, if banks do not have one each")
     device_reduction_units: int = _count("reduction units where the results of a device come together")
-    peak_gflops_cap: float | None = Field(default=None, gt=0, strict=False,
-                                          description="most GFLOPS of a device under its power limit")
+    paper_gflops: float | None = Field(default=None, gt=0, strict=False,
+                                       description="GFLOPS of a device that the paper states, for rate: paper")
     link_gb_s: float | None = Field(default=None, ge=0, strict=False,
                                     description="link between a share and its GPU, one direction; the memory's own "
                                                 "interface if not given")
@@ -442,6 +442,9 @@ class TieredSystemSpec(Strict):
     description: str
     base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
     power_limit: bool = Field(default=True, description="whether the memories' power limits hold")
+    rate: Literal["timing", "paper"] = Field(
+        default="timing", description="rate of attention in every tier: timing, the timing engine and the units; paper, "
+                                      "the devices' paper_gflops")
     tiers: list[PimTier] = Field(min_length=3, max_length=3)
     features: Features
     placement: Placement
@@ -450,6 +453,13 @@ class TieredSystemSpec(Strict):
     links: HostLinks
     energy: PimEnergy
     overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
+
+    @model_validator(mode="after")
+    def _check(self) -> TieredSystemSpec:
+        lacking = [tier.name for tier in self.tiers if tier.paper_gflops is None]
+        if self.rate == "paper" and lacking:
+            raise ValueError(f"rate: paper needs paper_gflops in every tier; {', '.join(lacking)} has none")
+        return self
 
 
 class OffloadTier(Strict):

@@ -204,8 +204,8 @@ class KvTable:
         the group holds them there. Unused slots of a request's last run are kept for tokens that decoding adds, as long
         as nothing else needs these slots. With 1, each token is placed by itself.
     mapping : ``activation``, ``blocks`` or ``turn``
-        Choice of groups: by activation frequency; in contiguous blocks, an equal number of tokens to each group of a
-        device; or run by run in turn.
+        Choice of groups: by activation frequency, in contiguous blocks, or run by run in turn. Blocks give each group
+        of a device an equal number of tokens.
 
     Attributes
     ----------
@@ -566,7 +566,7 @@ class KvTable:
 
     def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
         """Groups one after the other, each as long as it has space. Every round begins one group later than the round
-        before, so that no group always serves the same requests of a batch that is itself dealt out in turn."""
+        before. Otherwise a group could always serve the requests of one micro-batch, which are dealt out in turn too."""
         groups, begin = len(free), self._turn[tier]
         self._turn[tier] += count
         turn = np.arange(begin, begin + count)

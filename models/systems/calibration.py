@@ -9,9 +9,11 @@ The first loop of Algorithm 2 aims at ``x + y`` and decides between SSD and the 
 others, and lowers it if the SSD takes less. It raises the quotient if DDR takes longer than HBM. It repeats this until
 the times agree or nothing changes any more.
 
-The scheduler only moves important tokens up, and stops when no swap improves anything. The calibration keeps a target
-beyond the scheduler's reach, because the reach of a batch depends on the share of each tier. Such a target costs a
-batch nothing but further moves. Each of these moves improves something, and the time of a step limits their number.
+The scheduler only moves important tokens up, and stops when no swap improves anything. The tokens are then sorted by
+importance, and a higher target changes nothing. Swaps do not change the number of tokens in a tier. So if the SSD is the
+slowest tier of sorted tokens, no ratios make the tiers equal. The calibration keeps a target beyond the reach,
+because batches with fewer tokens in the SSD reach further. Such a target costs a batch nothing but further
+moves. Each of these moves improves something, and the time of a step limits their number.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ class Calibration:
         Number of the round whose ratios these are, counted from 1.
     equal : :class:`bool`
         Whether the slowest tier takes at most a tenth longer than the fastest.
+    sorted : :class:`bool`
+        Whether the tokens are sorted by importance at these ratios, so that no higher ratios make a tier faster.
     conditions : :class:`str`
     """
 
@@ -57,6 +61,7 @@ class Calibration:
     rounds: int
     equal: bool
     conditions: str
+    sorted: bool = False
 
 
 def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource, *, context: int = 738,
@@ -82,28 +87,40 @@ def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource,
     # Starting values from the bandwidth of the units, as if every tier were full.
     whole, quotient = 110.0, 10.0
     times: dict[str, float] = {}
-    best = None
+    best: tuple[float, float, dict[str, float], int, bool] | None = None
     for number in range(1, rounds + 1):
         x, y = whole * quotient / (1 + quotient), whole / (1 + quotient)
         node = Node(system, model, np.full(batch, context, np.int64), 1)
         node.table.schedule(x, y, node.table.tokens)
+        reached = _reached(node)
+        beyond = sum(reached) < 0.999 * (x + y), reached[0] * y < 0.999 * reached[1] * x
         step = node.time_only()
         before, times = times, {name: step[name].total_s * 1e6 for name in names}
         progress(f"round {number}: x {x:.4g}, y {y:.4g}; " + ", ".join(f"{n} {t:.1f} us" for n, t in times.items()))
         if best is None or max(times.values()) <= 1.01 * max(best[2].values()):
-            best = x, y, times, number
+            best = x, y, times, number, all(beyond)
         slow, fast = max(times.values()), max(min(times.values()), 1e-3)
-        if slow <= 1.1 * fast or before and all(abs(times[n] - before[n]) <= 0.01 * max(times[n], 1e-9) for n in names):
+        same = before and all(abs(times[n] - before[n]) <= 0.01 * max(times[n], 1e-9) for n in names)
+        if slow <= 1.1 * fast or same:
             break
-        first, second, last = (max(times[name], 1e-3) for name in names)
-        whole = float(np.clip(whole * (last / max(first, second)) ** 0.7, LOW, HIGH))
+        first, second, third = (max(times[name], 1e-3) for name in names)
+        whole = float(np.clip(whole * (third / max(first, second)) ** 0.7, LOW, HIGH))
         quotient = float(np.clip(quotient * (second / first) ** 0.7, 1 / HIGH, HIGH))
     assert best is not None
-    x, y, times, number = best
+    x, y, times, number, ordered = best
     slow, fast = max(times.values()), max(min(times.values()), 1e-3)
     return Calibration(round(x, 4), round(y, 4), times, number, slow <= 1.1 * fast,
                        f"{system.name}, {batch} requests of {context} tokens, round {number}: "
-                       + ", ".join(f"{name} {us:.1f} us a layer" for name, us in times.items()))
+                       + ", ".join(f"{name} {us:.1f} us a layer" for name, us in times.items())
+                       + ("; tokens sorted by importance" if ordered else ""), ordered)
+
+
+def _reached(node: Node) -> tuple[float, float]:
+    """Mean importance of a token in the first two tiers over a token in the last one."""
+    table = node.table
+    tier, importance = table.tier[:table.size], table.importance[:table.size]
+    score = [float(importance[tier == k].mean(dtype=np.float64)) if (tier == k).any() else 0.0 for k in range(3)]
+    return score[0] / max(score[2], 1 / HIGH), score[1] / max(score[2], 1 / HIGH)
 
 
 def table_text(table: RatioTable) -> str:

@@ -511,13 +511,13 @@ class TieredPimSystem(GpuPlatform):
             units = (tier.units_per_device or 1) * devices
             beats = 2 * dim / unit.config.lanes * work.tokens * passes
             key_s = max(key_s, beats / (units * clock_hz(unit.config) * unit.figures.beats_per_clock))
-        floor_s = 0.0
-        if tier.peak_gflops_cap is not None:
-            floor_s = 4 * dim * work.tokens * passes / (tier.peak_gflops_cap * 1e9 * devices)
         drain_s = unit.figures.drain_s(unit.config)
         stretch = unit.figures.stretch if isinstance(part, NearBank) else 1.0
         key_s, value_s = key_s * stretch, value_s * stretch
-        local_s = max(key_s + value_s, floor_s) + drain_s
+        if self.pim.rate == "paper":
+            assert tier.paper_gflops is not None  # the schema sees to it
+            key_s = value_s = 2 * dim * work.tokens * passes / (tier.paper_gflops * 1e9 * devices)
+        local_s = key_s + value_s + drain_s
 
         reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
             work.rows * scale * (tier.page_pj or 0.0)
@@ -540,10 +540,9 @@ class TieredPimSystem(GpuPlatform):
         # tier. As in AttAcc, the banks of a group add up on the way.
         scores_s = latency + passes * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
         return_s = latency + passes * dim * size * max(work.busiest_group_pairs / channel, work.group_pairs / link)
-        again_s = value_s if isinstance(part, NearBank) else key_s   # a page is read anew for V
-        spare = max(0.0, floor_s - key_s - again_s) / 2
-        first = query_s + key_s + spare + scores_s
-        second = scores_s + again_s + spare + drain_s + return_s
+        again_s = value_s or key_s   # a page is read anew for V
+        first = query_s + key_s + scores_s
+        second = scores_s + again_s + drain_s + return_s
         moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
@@ -567,7 +566,7 @@ class TieredPimSystem(GpuPlatform):
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
     def _rows(self, number: int, model: ModelShape) -> list[tuple[int, int]]:
-        """Of K and V of a token of a head: rows of a DRAM tier in which it lies, and its columns in each row."""
+        """Rows of a DRAM tier in which K of a head's token lies, and its columns in each row; then the same of V."""
         tier, size = self.pim.tiers[number], self.head_token_bytes(model)
         parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
         return [(visits, columns) for _, visits, columns in parts]
@@ -753,7 +752,8 @@ class TieredPimSystem(GpuPlatform):
         return out
 
     def _interface_area(self, number: int) -> dict[str, Any]:
-        """Measured area of a device's interfaces on their logic die, and the published area."""
+        """Measured area of a device's interfaces on their logic die, and the published area. A measured interface serves
+        one channel."""
         budget = self.pim.tiers[number].interface
         if budget is None or not self.interfaces:
             return {}
@@ -762,7 +762,7 @@ class TieredPimSystem(GpuPlatform):
                      "interface_published_percent": budget.published_percent}
         if None in made:
             return {"interface_ge": None, "interface_mm2": None, "interface_percent": None, **published}
-        ge = sum(one.area_ge for one in made if one is not None)
+        ge = sum(one.area_ge for one in made if one is not None) * self.pim.tiers[number].channels_per_device
         mm2 = logic_area(ge, budget.logic_node)
         return {"interface_ge": ge, "interface_mm2": mm2, "interface_percent": tuple(100 * a / budget.die_mm2 for a in mm2),
                 **published}
@@ -858,6 +858,9 @@ class TieredPimSystem(GpuPlatform):
                 f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
                                                 if sparse.mode == "synthetic" else ""),
                 {"mode": sparse.mode, "compression": sparse.compression}, sparse.source),
+            "rates": Assumption(
+                "a tier attends at the rate of the timing engine and of its units" if self.pim.rate == "timing" else
+                "a tier attends at the rate that the paper states for its devices", self.pim.rate),
             "transfers": Assumption(
                 "queries reach a tier before its units start; results leave when they are done", "before and after"),
             "moves": Assumption(

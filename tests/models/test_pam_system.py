@@ -327,7 +327,7 @@ def test_areas_are_measured_or_unknown():
     hbm = tiers["hbm"]
     assert hbm["reduction_mm2"] == pytest.approx((16 * 70e3 * 0.136e-6 * 10, 16 * 70e3 * 0.21e-6 / 0.7 * 10))
     assert np.array(hbm["with_other_percent"]) == pytest.approx(np.array(hbm["die_percent"]) * 80 / 64)
-    assert hbm["interface_mm2"] == pytest.approx((70e3 * 0.136e-6, 70e3 * 0.21e-6 / 0.7))
+    assert hbm["interface_mm2"] == pytest.approx((16 * 70e3 * 0.136e-6, 16 * 70e3 * 0.21e-6 / 0.7))
     assert tiers["ddr"]["interface_ge"] == 2 * 70e3 and hbm["interface_published_mm2"] == 0.85
     unknown = run("pam", LLAMA, 300, 6, records=Other("pam-ru", "synth", gone=True))
     hbm = unknown.attention["tiers"]["hbm"]
@@ -662,3 +662,17 @@ def test_the_simulated_layout_is_the_one_evaluated(tier, memory, width):
     assert work.reads == timing["commands"]["MAC_AB"] * layout.banks
     assert work.rows == timing["commands"]["ACTAB"] * layout.banks
     assert 1 <= figures.stretch < 1.001
+
+
+def test_the_rates_of_the_paper_hold_in_every_tier():
+    """OPT-175B, a share of 12 heads and passes: 4 x 128 operations for each active token and query, at 1600, 204 and 18
+    GFLOPS a device."""
+    result = run(batch=256, overrides={"rate": "paper"})
+    for name, rate in (("hbm", 5 * 1600e9), ("ddr", 5 * 204e9), ("ssd", 18e9)):
+        tier = result.attention["tiers"][name]
+        ours = tier["local_us"] * 1e-6 * rate / (4 * 128 * 24)
+        assert 0.4 * tier["active_tokens"] < ours < 0.7 * tier["active_tokens"]  # of one of two micro-batches
+    with pytest.raises(ConfigError, match=r"rate: paper needs paper_gflops in every tier; hbm has none$"):
+        load_system("pam", {"rate": "paper", "tiers": [
+            tier.model_dump(exclude={"paper_gflops"} if tier.name == "hbm" else None, exclude_none=True)
+            for tier in load_system("pam").pim.tiers]})

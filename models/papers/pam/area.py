@@ -156,29 +156,35 @@ def controller(evidence: Evidence, claim: str) -> Finding:
                    f"checked. {band('ssd')}", AREA)
 
 
+#: Interface by the device that has it, and the device's channels: a measured interface serves one channel.
+INTERFACES = {"hbm": ("hbm-ddr", 16), "ssd": ("ssd-ddr", 8)}
+
 #: Pair of tiers whose interface stands for all: the paper gives one area.
-INTERFACE = "hbm-ddr"
+INTERFACE = INTERFACES["hbm"][0]
 
 
-def interface_mm2(evidence: Evidence) -> float:
-    config = INTERFACE_PRESETS[INTERFACE]
-    record = evidence.record("pam-interface", INTERFACE, config, "synth")
-    return mm2(evidence, float(record.results["area_ge"]), "ssd")
+def interface_mm2(evidence: Evidence, device: str) -> float:
+    """mm2 of the interfaces of all channels of a device."""
+    preset, channels = INTERFACES[device]
+    record = evidence.record("pam-interface", preset, INTERFACE_PRESETS[preset], "synth")
+    return channels * mm2(evidence, float(record.results["area_ge"]), "ssd")
 
 
-INTERFACE_WHY = ("Ours is the interface of one channel for one direction, from HBM to DDR, with the buffer and queues of "
+INTERFACE_WHY = ("Ours has an interface for each channel of the device, for one direction, with the buffer and queues of "
                  "the preset. The paper states neither the size of its buffer nor its queues.")
 
 
 @CHECKS.of("pam-if-area", by=Source.RECORD)
 def interface(evidence: Evidence, claim: str) -> Finding:
-    return Finding(interface_mm2(evidence), basis("ssd", False), f"{INTERFACE_WHY} {band('ssd')}", AREA)
+    return Finding(interface_mm2(evidence, "hbm"), basis("ssd", False) + ", the 16 channels of a stack",
+                   f"{INTERFACE_WHY} {band('ssd')}", AREA)
 
 
 @CHECKS.of("pam-area-if-hbm", by=Source.RECORD)
 def interface_share(evidence: Evidence, claim: str) -> Finding:
     die = die_mm2(evidence, "hbm")
-    return Finding(100 * interface_mm2(evidence) / die, basis("ssd", False) + f", divided by {die:.1f} mm2",
+    return Finding(100 * interface_mm2(evidence, "hbm") / die,
+                   basis("ssd", False) + f", {INTERFACES['hbm'][1]} channels, divided by {die:.1f} mm2",
                    f"The logic die is assumed to be as large as the DRAM die. {INTERFACE_WHY} {band('ssd')}", AREA)
 
 
