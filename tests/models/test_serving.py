@@ -534,9 +534,9 @@ def test_a_system_with_latencies_of_its_own():
     piece = np.array([100]), np.array([400])
     assert system.prefill_seconds(*piece) == pytest.approx(gpu.prefill_seconds(*piece) + 0.01)
     assert system.mixed_seconds(np.array([10]), *piece) == pytest.approx(0.00101 + system.prefill_seconds(*piece))
-    r = serve(system, draw("humaneval", 40), Policy(batch_limit=16))
+    r = serve(system, draw("sharegpt_turns", 40), Policy(batch_limit=16))
     assert r.preemptions.sum() > 0 and r.summary()["kv"]["peak"] <= 1
-    serve(system, draw("humaneval", 10), Policy(batch_limit=16, chunked=True, mode="fast"))
+    serve(system, draw("sharegpt_turns", 10), Policy(batch_limit=16, chunked=True, mode="fast"))
 
 
 def test_tiers_that_lack_room_are_named():
