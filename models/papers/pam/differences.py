@@ -9,7 +9,7 @@ from ...pam.sparsity import Locality
 from ..difference import Difference
 from ..evidence import Evidence
 from ..verdict import Judgement
-from .area import composed, counts, gate_equivalents, interface_mm2, um2_per_ge
+from .area import INTERFACES, composed, counts, gate_equivalents, interface_mm2, um2_per_ge
 from .common import CHECKS, PU, config_of
 from .memory import media_rate
 from .placement import KvTable, hbm_of_a_gpu
@@ -187,8 +187,10 @@ def shared_buffer(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
 
 @CHECKS.off("pam-if-area", "pam-area-if-hbm")
 def channels_of_an_interface(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("unpublished-input", f"channels that one interface serves, each with the {interface_mm2(evidence):.3f} "
-                      "mm2 of ours", 1, inverse(judged))
+    channels = INTERFACES["hbm"][1]
+    each = interface_mm2(evidence, "hbm") / channels
+    return scaled("unpublished-input", f"channels whose interfaces the paper's area holds; an interface of ours has {each:.3f} "
+                  "mm2", channels, inverse(judged))
 
 
 @CHECKS.off("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd")
