@@ -189,8 +189,8 @@ def shared_buffer(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
 def channels_of_an_interface(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     channels = INTERFACES["hbm"][1]
     each = interface_mm2(evidence, "hbm") / channels
-    return scaled("unpublished-input", f"channels whose interfaces the paper's area holds; an interface of ours has {each:.3f} "
-                  "mm2", channels, inverse(judged))
+    return scaled("unpublished-input", "channels whose interfaces the paper's area holds; an interface of ours has "
+                  f"{each:.3f} mm2", channels, inverse(judged))
 
 
 @CHECKS.off("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd")
