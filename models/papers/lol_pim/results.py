@@ -122,14 +122,14 @@ def throughput(evidence: Evidence, claim: str) -> Finding:
             f"{name} {one.tokens_per_s:.0f} ({one.parallelism[0]} x {one.parallelism[1]})"
             for name, one in zip(("lol-pim", "gpu-gddr", "aimx-pim"), (own, *used.values()), strict=True)))
         gains = [own.tokens_per_s / one.tokens_per_s for one in (gpu[0], bound, most_tensor(pim, heads), pim[0])]
-        others.append(f"at {size} GB " + ", ".join(f"{gain:.2f}" for gain in gains))
+        others.append(f"At {size} GB they are " + ", ".join(f"{gain:.2f}" for gain in gains) + ".")
     return Finding({key: max(values) for key, values in ratios.items()},
                    "tokens/s on Musique (tensor x pipeline); LoL-PIM with its best split, both baselines with the most "
                    f"tensor parallelism: {'; '.join(told)}",
                    "The paper prints no split. Its GPU simulator has tensor parallelism only, and section 3.2 raises the "
                    "PIM's tensor parallelism with its modules. Other readings give other gains, in this order. The first "
                    "two are over GPUs with their best split, and over such GPUs as a roofline. The last two are over PIM "
-                   f"with at most a module for each head, and with its best split: {'; '.join(others)}.", tolerance=0.25)
+                   f"with at most a module for each head, and with its best split. {' '.join(others)}", tolerance=0.25)
 
 
 @CHECKS.of("lolpim-lat-comb", by=Source.RECORD)
