@@ -309,17 +309,20 @@ class PamPuTiming(MemoryTiming):
     commands: dict[str, int] = Key(description="commands of the memory by name")
     energy_pj: float | None = Key(description="of one channel of the memory; null if the memory states none")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    burst_utilisation: float = Key(description="time of the same reads at the memory's own pace over `time_ns`")
 
 
 class PamPuResult(RateResult, NumericResult):
     """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
-    ideal_cycles: int = Key(description="K and V beats, one a clock")
-    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
+    ideal_cycles: int = Key(description="K and V beats times queries: one multiplication per lane and clock")
+    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, without "
+                                        "the clocks in which the beat before meets its further queries")
     key_stall_cycles: int = Key(description="stall cycles with K beats")
     value_stall_cycles: int = Key(description="stall cycles with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    queries: int = Key(default=1, description="queries of the step, which share each K and V beat")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
     softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
     drain_cycles: int = Key(description="from the last V beat to the last result beat")
@@ -329,7 +332,8 @@ class PamPuResult(RateResult, NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"),
+            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"
+                     + (f", {self.queries} queries" if self.queries > 1 else "")),
             ("waiting", f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} for softmax"),
             self.memory_timing.row,
             ("latency", f"softmax {self.softmax_gap_cycles} cycles, drain {self.drain_cycles} cycles"),
@@ -338,7 +342,7 @@ class PamPuResult(RateResult, NumericResult):
 
 UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
             module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
-            model="bankside.models.pam.pu:local_attention", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
+            model="bankside.models.pam.pu:group_partials", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
             workload=AttentionWorkload, result=PamPuResult, program="bankside.models.pam.program:attention_program",
             trial=Trial({"lanes": 4, "buffer_bytes": 48, "query_bytes": 32, "tile_tokens": 4, "max_head_dim": 16,
                          "max_tokens": 255, "format": "bf16", "acc_format": "bf16", "score_format": "bf16"},

@@ -190,10 +190,11 @@ class PamPu(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles (the bench measures the same)."""
+        """Fixed latencies in cycles (the bench measures the same). The last burst meets all queries first."""
+        held = self._config.queries - 1
         return {
-            "last_k_to_first_v": self.SOFTMAX_GAP,
-            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency,
+            "last_k_to_first_v": self.SOFTMAX_GAP + held,
+            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + held,
         }
 
     def elaborate(self, platform):
