@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from amaranth import *
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -391,38 +392,67 @@ class VectorUnit(wiring.Component):
         m.d.comb += self.output_valid.eq(output_valid)
         m.d.comb += self.output_tag.eq(_register(m, self.output_tag_in, "output_tag_delay", self.OUTPUT_LATENCY))
         several = self._config.queries > 1
-        query = _register(m, self._query_of(products.slot), "value_query", 2) if several else 0
+        names = ("nan", "positive", "negative")
+        if several:
+            olds, news_5, lasts = self._kept_totals(m, products, beat)
         for lane in range(self._config.lanes):
-            total = _chosen([Signal(signed(window.width), name=name, reset_less=True)
-                             for name in self._per_query(f"lane_total_{lane}")], query)
-            flags = [_chosen([Signal(name=name, reset_less=True) for name in self._per_query(f"lane_{n}_{lane}")], query)
-                     for n in ("nan", "positive", "negative")]
+            if several:
+                total, flags = olds[lane][:window.width].as_signed(), list(olds[lane][window.width:])
+            else:
+                total = Signal(signed(window.width), name=f"lane_total_{lane}", reset_less=True)
+                flags = [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in names]
             shift = _register(m, shifts.lanes[lane], f"lane_shift_5_{lane}")
             news = [_register(m, f, f"lane_new_{n}_5_{lane}", 2) for f, n in
-                    zip(products.lane_flags[lane], ("nan", "positive", "negative"), strict=True)]
+                    zip(products.lane_flags[lane], names, strict=True)]
             grown = _plus(Mux(beat.first, 0, total >> shift), terms.terms[lane], terms.carries[lane])
             marked = [Mux(beat.first, 0, f) | new for f, new in zip(flags, news, strict=True)]
             if several:
-                # The rounder gets copies, so that it needs no choice among the accumulators.
-                grown_5 = Signal(signed(window.width), name=f"lane_sum_5_{lane}")
-                m.d.comb += grown_5.eq(grown)
-                grown, last = grown_5, _register(m, grown_5, f"lane_sum_6_{lane}")
-                last_flags = [_register(m, f, f"lane_{n}_6_{lane}")
-                              for f, n in zip(marked, ("nan", "positive", "negative"), strict=True)]
+                m.d.comb += news_5[lane].eq(Cat(grown[:window.width], *marked))
+                total, flags = lasts[lane][:window.width].as_signed(), list(lasts[lane][window.width:])
             else:
-                last, last_flags = total, flags
-            with m.If(beat.valid & beat.value):
-                m.d.sync += total.eq(grown)
-                m.d.sync += [f.eq(new) for f, new in zip(flags, marked, strict=True)]
+                with m.If(beat.valid & beat.value):
+                    m.d.sync += total.eq(grown)
+                    m.d.sync += [f.eq(new) for f, new in zip(flags, marked, strict=True)]
             rounder = Rounder(io, width=window.width, exponent_max=shape.lane_exponent_max, unit=window.unit,
                               floor=window.floor)
             m.submodules[f"output_rounder_{lane}"] = rounder
             m.d.comb += [
-                rounder.value.eq(last),
+                rounder.value.eq(total),
                 rounder.exponent.eq(_register(m, shifts.lane_grown[lane], f"lane_grown_6_{lane}", 2)),
-                rounder.nan.eq(last_flags[0]), rounder.positive.eq(last_flags[1]), rounder.negative.eq(last_flags[2]),
+                rounder.nan.eq(flags[0]), rounder.positive.eq(flags[1]), rounder.negative.eq(flags[2]),
                 self.output.word_select(lane, io.width).eq(rounder.bits),
             ]
+
+    def _kept_totals(self, m, products, beat):
+        """Lane accumulators of all queries: a memory with a row for each query.
+
+        A row is read in cycle 3 and written in cycle 6. A beat that follows a beat of its query by one to three cycles
+        gets the value from the registers in between instead. A row that is read and written in the same cycle is such a
+        case, so the behaviour of a macro in that case does not matter.
+
+        Returns, per lane, a value and its three flags: before the beat in cycle 5; what the beat makes of it, to be
+        assigned; and the same in cycle 6.
+        """
+        lanes, size = range(self._config.lanes), self._lane_window.width + 3
+        m.submodules.lane_totals = memory = Memory(shape=len(lanes) * size, depth=self._config.queries, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        queries, strobes = [self._query_of(products.slot)], [products.beat.valid & products.beat.value]
+        for cycle in (4, 5, 6):
+            queries.append(_register(m, queries[-1], f"value_query_{cycle}"))
+            strobes.append(_register(m, strobes[-1], f"value_valid_{cycle}", keep=True))
+        news = [Signal(size, name=f"lane_total_5_{lane}") for lane in lanes]
+        new_6 = _register(m, Cat(*news), "lane_totals_6")
+        new_7 = _register(m, new_6, "lane_totals_7")
+        old = read.data
+        for n, value in ((3, new_7), (2, new_6), (1, Cat(*news))):
+            near = _register(m, strobes[n] & (queries[n] == queries[0]), f"lane_near_{n}")
+            old = Mux(near, value, old)
+        old_5 = _register(m, old, "lane_totals_old")
+        m.d.comb += [
+            read.en.eq(strobes[0]), read.addr.eq(queries[0]),
+            write.en.eq(strobes[3]), write.addr.eq(queries[3]), write.data.eq(new_6),
+        ]
+        return [old_5.word_select(lane, size) for lane in lanes], news, [new_6.word_select(lane, size) for lane in lanes]
 
     def _sum_lanes(self, m, terms):
         """Cycles 5 and 6: sum of the lanes."""
