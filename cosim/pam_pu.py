@@ -144,7 +144,7 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
         lists["command"].append(Items.of(commands, epoch=number))
 
         order = config.query_order(episode.steps)
-        queries = [np.atleast_2d(q).reshape(step.queries, -1, lanes) for q, step in zip(episode.q, episode.steps, strict=True)]
+        queries = [np.atleast_2d(q).reshape(len(np.atleast_2d(q)), -1, lanes) for q in episode.q]
         rows = (np.stack([queries[s][one, c] for s, c, one in order]) if len(order) else np.empty((0, lanes), np.int64))
         lists["query"].append(Items.of(config.beat_layout.pack({"": rows}), epoch=number))
 
@@ -284,7 +284,8 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
         if step.tokens and kind == "equal":
             keys = np.broadcast_to(keys[0], keys.shape).copy()
         if step.tokens and kind == "dominant":
-            keys[rng.integers(step.tokens)] = from_float64(16 * step.head_dim**0.5 * to_float64(np.atleast_2d(q[-1])[0], io), io)
+            along = to_float64(np.atleast_2d(q[-1])[0], io)
+            keys[rng.integers(step.tokens)] = from_float64(16 * step.head_dim**0.5 * along, io)
         k.append(keys)
         v.append(draw((step.tokens, step.head_dim)))
     return Episode(steps, q, k, v)

@@ -18,7 +18,8 @@ from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericRe
 from ..errors import ConfigError
 from .pam_partials import Kind, PartialUnitConfig, partial_layout
 
-__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
+__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step",
+           "check_one_query"]
 
 #: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
 #: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
@@ -286,6 +287,13 @@ class PamPuConfig(PartialUnitConfig):
             once = np.stack([np.full(len(chunk), number), chunk, query], axis=1)
             out.append(np.tile(once, (times, 1)))
         return np.concatenate(out)
+
+
+def check_one_query(config: PamPuConfig) -> None:
+    """Refuse a processing unit of several queries where a reduction unit takes its results."""
+    if config.queries > 1:
+        raise ValueError(f"processing.queries must be 1, not {config.queries}: a reduction unit merges the partial results "
+                         "of one query")
 
 
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements

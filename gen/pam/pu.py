@@ -601,6 +601,7 @@ class PamPu(wiring.Component):
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
+        sum_comes = softmax.sum_valid & softmax.sum_last if self._several else softmax.sum_valid
         outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
         m.d.comb += [
             Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
@@ -620,9 +621,9 @@ class PamPu(wiring.Component):
             sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
             score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
-                Assert((score_comes & tag.whole & tag.last) == score_lands,
+                Assert((score_comes & tag.whole & (tag.all if self._several else tag.last)) == score_lands,
                        "PamPu: a tile's last score comes after its latency"),
-                Assert((softmax.sum_valid & (softmax.sum_bank == b)) == sum_lands,
+                Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,
                        "PamPu: a tile's sum comes after its latency"),
                 Assert(scores_flying + tiles.ready[b] + sums_flying + tiles.told[b] == tiles.occupied[b],
                        "PamPu: the tile of an occupied bank is in exactly one stage"),

@@ -352,6 +352,29 @@ def test_softmax_gap_and_drain(name):
             assert log.result[-1] - log.kv[-1] == dut.latency["last_v_to_last_result"]
 
 
+@pytest.mark.parametrize("queries", [1, 2, 3])
+def test_a_multiplication_at_every_clock(queries):
+    """A step of g queries takes a burst every g clocks, from the first K to the last V, and its softmax is hidden."""
+    config = small(queries=3, query_bytes=96, buffer_bytes=128, tile_tokens=8)
+    steps = [Step(3 * config.tile_tokens, 16, queries=queries)]
+    streams, expected = stimulus(config, steps, np.random.default_rng(48), "normal")
+    log = play(config, streams, len(expected))
+    assert log.beats == expected
+    assert {n - before for before, n in zip(log.kv, log.kv[1:], strict=False)} == {queries}
+    dut = PamPu(config)
+    if queries == config.queries:
+        assert log.result[-1] - log.kv[-1] == dut.latency["last_v_to_last_result"]
+
+
+def test_mixed_groups_follow_each_other():
+    """Steps of different numbers of queries, chained with ``more``, with and without tokens."""
+    config = small(queries=4, query_bytes=64, buffer_bytes=80)
+    groups = [(4, 3), (0, 2), (7, 4), (1, 1), (3, 4), (0, 1)]
+    steps = [Step(tokens, 6, more=at < len(groups) - 1, queries=queries) for at, (tokens, queries) in enumerate(groups)]
+    streams, expected = stimulus(config, steps, np.random.default_rng(49), "bits")
+    assert play(config, streams, len(expected)).beats == expected
+
+
 def test_chained_steps_hide_the_softmax():
     """Steps of one tile each: every V waits for its softmax; with ``more`` the K of the next step hides it."""
     config = FAST["two-banks"]

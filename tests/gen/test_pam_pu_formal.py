@@ -148,6 +148,7 @@ def sequencer_config(**fields):
     pytest.param(sequencer_config(), id="two-banks"),
     pytest.param(sequencer_config(score_tiles=1), id="one-bank"),
     pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three", marks=pytest.mark.slow),
+    pytest.param(sequencer_config(queries=2), id="two-queries"),
 ])
 def test_sequencer_proved(config):
     result = prove(SequencerContract(TileSequencer(config), config))
@@ -260,6 +261,7 @@ def unit_config(**fields):
 @pytest.mark.parametrize("config", [
     pytest.param(unit_config(), id="two-banks"),
     pytest.param(unit_config(score_tiles=1, query_bytes=4, buffer_bytes=8), id="one-bank-sliced"),
+    pytest.param(unit_config(queries=2, query_bytes=16, buffer_bytes=24), id="two-queries"),
 ])
 def test_unit_proved(cut, config):
     result = prove(PuContract(pu_module.PamPu(config)))
