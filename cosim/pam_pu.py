@@ -414,13 +414,14 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
     episodes = []
     shares = [np.arange(bank, tokens, banks) for bank in range(banks)]
     longest = max(len(share) for share in shares)
-    timing, arrival = measured_timing(config, memory, _group_steps(longest, queries, head_dim), gap_cycles=gap_cycles)
+    timing, arrival = measured_timing(config, memory, config.group_steps(longest, head_dim, queries), gap_cycles=gap_cycles)
     for share in shares:
-        steps = _group_steps(len(share), queries, head_dim)
+        steps = config.group_steps(len(share), head_dim, queries)
         # A bank with one token less reads the same columns as its neighbours and drops the last token's data. Its unit
         # gets the other data at their usual time.
         here = arrival if len(share) == longest else measured_timing(config, memory, steps, gap_cycles=gap_cycles)[1]
-        episodes.append(Episode(steps, q, [k[share]] * queries, [v[share]] * queries, here))
+        groups = np.split(np.stack(q), np.cumsum([step.queries for step in steps])[:-1])
+        episodes.append(Episode(steps, groups, [k[share]] * len(steps), [v[share]] * len(steps), here))
     outcome = simulate(config, verilog, episodes, top=top, seed=seed)
     worst, squares = 0.0, []
     for query in range(queries):
@@ -437,7 +438,3 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
             "memory_time_ns": round(float(timing.time_ns), 3), "stall_cycles": outcome.stall_cycles,
             "exposed_softmax_cycles": outcome.exposed_softmax_cycles, "max_abs_error": worst,
             "rms_error": float(np.sqrt(np.mean(squares))), "clocks": outcome.run.clocks}
-
-
-def _group_steps(tokens: int, queries: int, head_dim: int) -> list[Step]:
-    return [Step(tokens, head_dim, number < queries - 1) for number in range(queries)]

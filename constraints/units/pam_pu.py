@@ -190,6 +190,13 @@ class PamPuConfig(PartialUnitConfig):
             raise ConfigError(f"queries of a step must be in 1..{self.queries}, not {step.queries}")
         self.check_head_dim(step.head_dim)
 
+    def group_steps(self, tokens: int, head_dim: int, queries: int) -> list[Step]:
+        """Steps of a group of ``queries`` queries that share K and V: as few passes as possible, of numbers of queries as
+        equal as possible."""
+        passes = -(-queries // self.queries)
+        return [Step(tokens, head_dim, number < passes - 1, queries // passes + (number < queries % passes))
+                for number in range(passes)]
+
     def chunks(self, head_dim: int) -> int:
         """Beats of one query, key or value."""
         return head_dim // self.lanes
