@@ -179,8 +179,8 @@ def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
 
 
 def _result_order(queries: int, chunks: int) -> np.ndarray:
-    """Order of the beats of a tile: array of (beat of the query's partial result, query). m and l come query by query,
-    then O chunk by chunk."""
+    """Order of the beats of a tile: m and l query by query, then O chunk by chunk. An array of (beat of the query's partial
+    result, query)."""
     query, scalar = np.divmod(np.arange(2 * queries), 2)
     chunk, other = np.divmod(np.arange(chunks * queries), queries)
     return np.concatenate([np.stack([scalar, query], axis=1), np.stack([2 + chunk, other], axis=1)])

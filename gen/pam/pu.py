@@ -107,8 +107,7 @@ class _Counters(NamedTuple):
 
 
 class _Beat(NamedTuple):
-    """A beat that is taken and meets its first query, or a held beat that meets another one, or the cycle of a tile
-    without tokens.
+    """A beat that meets a query, or the cycle of a tile without tokens. A beat is taken when it meets its first query.
 
     Attributes
     ----------

@@ -428,10 +428,10 @@ class VectorUnit(wiring.Component):
 
         A row is read in cycle 3 and written in cycle 6. A beat that follows a beat of its query by one to three cycles
         gets the value from the registers in between instead. A row that is read and written in the same cycle is such a
-        case, so the behaviour of a macro in that case does not matter.
+        case. The behaviour of a macro does not matter then.
 
-        Returns, per lane, a value and its three flags: before the beat in cycle 5; what the beat makes of it, to be
-        assigned; and the same in cycle 6.
+        Returns three values per lane, each with its three flags: the accumulator before the beat, in cycle 5; the
+        accumulator after it, to be assigned; the same in cycle 6.
         """
         lanes, size = range(self._config.lanes), self._lane_window.width + 3
         m.submodules.lane_totals = memory = Memory(shape=len(lanes) * size, depth=self._config.queries, init=[])
