@@ -709,8 +709,8 @@ def hub_errors() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors, formats,
-    synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo, operators,
-    operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
+    synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
+    operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}
