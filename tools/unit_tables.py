@@ -139,9 +139,9 @@ def shared_pace() -> str:
         r = _measured(preset(name), "sim")
         m, queries = r["memory_timing"], PRESETS[name].queries
         rows.append([name, queries, m["cycles"], f"{m['time_ns']:.0f}", f"{m['time_ns'] / queries:.0f}",
-                     f"{m['utilisation']:.4f}", f"{m['burst_utilisation']:.4f}", f"{m['energy_pj'] / queries / 1e3:.1f}"])
+                     f"{m['utilisation']:.4f}", f"{m['burst_utilisation']:.4f}", f"{m['energy_pj'] / queries / 1e6:.1f}"])
     return table(["preset", "queries", "cycles", "time, ns", "time per query, ns", "multipliers used", "bursts used",
-                  "memory energy per query and channel, nJ"], rows)
+                  "memory energy per query and channel, µJ"], rows)
 
 
 def shared_area() -> str:

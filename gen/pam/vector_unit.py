@@ -430,8 +430,8 @@ class VectorUnit(wiring.Component):
         gets the value from the registers in between instead. A row that is read and written in the same cycle is such a
         case. The behaviour of a macro does not matter then.
 
-        Returns three values per lane, each with its three flags: the accumulator before the beat, in cycle 5; the
-        accumulator after it, to be assigned; the same in cycle 6.
+        Returns three values per lane, each with its three flags. The first is the accumulator before the beat, in cycle 5.
+        The second is the accumulator after it, to be assigned. The third is the same in cycle 6.
         """
         lanes, size = range(self._config.lanes), self._lane_window.width + 3
         m.submodules.lane_totals = memory = Memory(shape=len(lanes) * size, depth=self._config.queries, init=[])
