@@ -332,8 +332,8 @@ class PamPuResult(RateResult, NumericResult):
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
     ideal_cycles: int = Key(description="K and V beats times queries: one multiplication per lane and clock")
-    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except while "
-                                        "the beat before meets further queries")
+    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except "
+                                        "while the beat before meets further queries")
     key_stall_cycles: int = Key(description="stall cycles with K beats")
     value_stall_cycles: int = Key(description="stall cycles with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
