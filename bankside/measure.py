@@ -186,14 +186,13 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
               power_limit: bool, outputs: Outputs | None = None) -> dict[str, Any]:
     """Memory timing of one channel's reads for a decode step; keys as in ``bankside time --json``."""
     from bankside.constraints.memory import load_memory
-    from bankside.constraints.units.pam_pu import Step
     from bankside.models.memory import time_program
 
     make = selection.unit.load_program()
     note_sources(time_step, make)
     device = load_memory(memory)
-    steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
-    program = make(selection.config, device, steps)
+    config: Any = selection.config
+    program = make(config, device, config.group_steps(tokens, head_dim, queries))
     outputs = outputs or Outputs()
     outputs.check()
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)

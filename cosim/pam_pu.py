@@ -17,7 +17,7 @@ from ..constraints.units.pam_pu import PamPuConfig, PamPuResult, PamPuTiming, St
 from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
-from ..models.pam.pu import Partials, attention, local_attention, merge
+from ..models.pam.pu import Partials, attention, group_partials, merge
 from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .pam_partials import beat_name, partial_beats
 from .request import SimRequest
@@ -37,7 +37,7 @@ class Episode:
     Attributes
     ----------
     steps : the steps
-    q : per step, int64 bits of shape ``(head_dim,)``
+    q : per step, int64 bits of shape ``(head_dim,)``, or ``(queries, head_dim)`` with several queries
     k, v : per step, int64 bits of shape ``(tokens, head_dim)``
     arrival : optional integer array, one entry per K/V beat: first clock cycle in which it may be offered
     """
@@ -49,7 +49,9 @@ class Episode:
     arrival: np.ndarray | None = None
 
     def partials(self, config: PamPuConfig) -> list[Partials]:
-        return [local_attention(config, *data) for data in zip(self.q, self.k, self.v, strict=True)]
+        """Results of the model, step by step and query by query."""
+        return [part for q, k, v in zip(self.q, self.k, self.v, strict=True)
+                for part in group_partials(config, np.atleast_2d(q), k, v)]
 
 
 @dataclass
@@ -58,7 +60,8 @@ class Outcome(Played):
 
     ``cycles`` of an episode count from its first accepted K/V beat to its last result beat. ``stall_cycles`` are clocks
     in which a K or V beat was offered within a phase and not taken. ``exposed_softmax_cycles`` are clocks in which the
-    first V beat of a tile waited for the tile's softmax.
+    first V beat of a tile waited for the tile's softmax. Both include clocks in which the beat before meets its further
+    queries.
     """
 
     config: PamPuConfig = field(kw_only=True)
@@ -76,8 +79,9 @@ class Outcome(Played):
 
     @property
     def ideal_cycles(self) -> int:
-        """Cycles at one column burst per clock."""
-        return self._total("moved", range(4))
+        """Cycles at one column burst and query per clock."""
+        return sum(len(self.config.beats([step])) * step.queries for episode in self.episodes
+                   for step in (dataclasses.replace(one, more=False) for one in episode.steps))
 
     @cached_property
     def cycles(self) -> int:
@@ -135,31 +139,67 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
     lanes = config.lanes
     for number, episode in enumerate(episodes):
         tokens, dims, more = np.array([[s.tokens, s.head_dim, s.more] for s in episode.steps], np.int64).reshape(-1, 3).T
-        commands = config.command_layout.pack(tokens=tokens, chunks=dims // lanes, more=more)
+        several = {"queries": np.array([s.queries for s in episode.steps], np.int64)} if config.queries > 1 else {}
+        commands = config.command_layout.pack(tokens=tokens, chunks=dims // lanes, more=more, **several)
         lists["command"].append(Items.of(commands, epoch=number))
 
         order = config.query_order(episode.steps)
-        queries = [q.reshape(-1, lanes) for q in episode.q]
-        rows = (np.stack([queries[s][c] for s, c in order]) if len(order) else np.empty((0, lanes), np.int64))
+        queries = [np.atleast_2d(q).reshape(len(np.atleast_2d(q)), -1, lanes) for q in episode.q]
+        rows = (np.stack([queries[s][one, c] for s, c, one in order]) if len(order) else np.empty((0, lanes), np.int64))
         lists["query"].append(Items.of(config.beat_layout.pack({"": rows}), epoch=number))
 
         lists["kv"].append(kv_items(config, episode, number))
-        targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) for s in episode.steps))
+        targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) * s.queries
+                           for s in episode.steps))
 
     def part(_: str, number: int, at: int) -> str:
-        return beat_name([(f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}",
-                           config.chunks(step.head_dim)) for n, step in enumerate(episodes[number].steps)
-                          for tile in range(len(config.tiles(step.tokens)))], at)
+        return _beat_name(config, episodes[number].steps, at)
 
     items = {name: Items.join(parts) for name, parts in lists.items()}
     counts = np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")])
-    return Stimulus(items, {"result": np.concatenate([result_beats(config, one) for one in partials])},
-                    {"result": np.array(targets)}, work=int(counts.max(initial=0)), part=part)
+    left, results = iter(partials), []
+    for episode in episodes:
+        results += [result_beats(config, [next(left) for _ in range(step.queries)]) for step in episode.steps]
+    return Stimulus(items, {"result": np.concatenate(results)}, {"result": np.array(targets)},
+                    work=int(counts.max(initial=0)) * config.queries, part=part)
 
 
-def result_beats(config: PamPuConfig, part: Partials) -> np.ndarray:
-    """Payloads of a step's partial results as the unit must send them."""
-    return partial_beats(config.result_layout, part.m, part.l, part.o)
+def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
+    """Name of beat ``at`` of the results of steps."""
+    for n, step in enumerate(steps):
+        tiles, chunks = len(config.tiles(step.tokens)), config.chunks(step.head_dim)
+        count = tiles * (2 + chunks) * step.queries
+        if at < count:
+            tile, at = divmod(at, (2 + chunks) * step.queries)
+            row, query = _result_order(step.queries, chunks)[at]
+            name = f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}"
+            return beat_name([(name + (f", query {query}" if config.queries > 1 else ""), chunks)], int(row))
+        at -= count
+    raise IndexError(at)
+
+
+def _result_order(queries: int, chunks: int) -> np.ndarray:
+    """Order of the beats of a tile: m and l query by query, then O chunk by chunk. An array of (beat of the query's partial
+    result, query)."""
+    query, scalar = np.divmod(np.arange(2 * queries), 2)
+    chunk, other = np.divmod(np.arange(chunks * queries), queries)
+    return np.concatenate([np.stack([scalar, query], axis=1), np.stack([2 + chunk, other], axis=1)])
+
+
+def result_beats(config: PamPuConfig, parts: Sequence[Partials]) -> np.ndarray:
+    """Payloads of the partial results of a step's queries as the unit must send them."""
+    layout, queries = config.result_layout, len(parts)
+    tiles, dim = parts[0].o.shape
+    chunks = config.chunks(dim)
+    blocks = np.stack([partial_beats(layout, part.m, part.l, part.o).reshape(tiles, 2 + chunks, -1) for part in parts])
+    row, query = _result_order(queries, chunks).T
+    beats = blocks[query, :, row].swapaxes(0, 1).reshape(tiles * len(row), -1)
+    if config.queries == 1:
+        return beats
+    # `last` is on the last beat of the tile, not of each query.
+    fields = layout.unpack(beats)
+    fields["last"] = fields["last"] * np.tile(np.arange(len(row)) == len(row) - 1, tiles)
+    return layout.pack(**{**fields, "query": np.tile(query, tiles)})
 
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
@@ -168,36 +208,42 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
     as of :func:`play_stimulus`."""
     partials = [part for episode in episodes for part in episode.partials(config)]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials), **options)
-    received = _received(config, partials, played.run.outputs["result"]) if not played.mismatches else partials
-    error = np.concatenate([_error(config, part, episode, s) for part, (episode, s) in
-                            zip(received, ((e, s) for e in episodes for s in range(len(e.steps))), strict=True)])
+    received = partials if played.mismatches else _received(
+        config, partials, [step.queries for episode in episodes for step in episode.steps], played.run.outputs["result"])
+    steps = ((e, s, q) for e in episodes for s, step in enumerate(e.steps) for q in range(step.queries))
+    error = np.concatenate([_error(config, part, *step) for part, step in zip(received, steps, strict=True)])
     return Outcome(**vars(played), config=config, episodes=list(episodes), expected=partials, received=received,
                    max_abs_error=float(error.max(initial=0.0)),
                    rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
 
 
-def _received(config: PamPuConfig, shapes: Sequence[Partials], got: np.ndarray) -> list[Partials]:
-    """Partial results from the RTL (equal to the model's, once compared)."""
-    out, at, layout = [], 0, config.result_layout
-    for shape in shapes:
-        tiles, dim = shape.o.shape
+def _received(config: PamPuConfig, shapes: Sequence[Partials], groups: Sequence[int], got: np.ndarray) -> list[Partials]:
+    """Partial results from the RTL (equal to the model's, once compared). ``groups`` has the queries of each step."""
+    out: list[Partials] = []
+    at, layout = 0, config.result_layout
+    for queries in groups:
+        tiles, dim = shapes[len(out)].o.shape
         chunks = config.chunks(dim)
-        block = got[at:at + tiles * (2 + chunks)]
-        at += len(block)
-        data = layout.unpack(block)["data"].reshape(tiles, 2 + chunks, config.lanes)
-        m, total = (layout.lowest(block[beat::2 + chunks], "data", fmt.width)
-                    for beat, fmt in ((0, config.score), (1, config.acc)))
-        out.append(Partials(m, total, data[:, 2:].reshape(tiles, dim)))
+        step = got[at:at + tiles * (2 + chunks) * queries].reshape(tiles, (2 + chunks) * queries, -1)
+        at += tiles * (2 + chunks) * queries
+        row, query = _result_order(queries, chunks).T
+        for one in range(queries):
+            mine = np.flatnonzero(query == one)
+            block = np.ascontiguousarray(step[:, mine[np.argsort(row[mine])]]).reshape(tiles * (2 + chunks), -1)
+            data = layout.unpack(block)["data"].reshape(tiles, 2 + chunks, config.lanes)
+            m, total = (layout.lowest(block[beat::2 + chunks], "data", fmt.width)
+                        for beat, fmt in ((0, config.score), (1, config.acc)))
+            out.append(Partials(m, total, data[:, 2:].reshape(tiles, dim)))
     return out
 
 
-def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int) -> np.ndarray:
+def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int, query: int) -> np.ndarray:
     """Absolute error of the merged, normalised output against binary64 attention; empty unless both are finite."""
     if not len(episode.k[step]):
         return np.empty(0)
     with np.errstate(all="ignore"):
         _, total, output = merge(config, part)
-        reference = attention(config, episode.q[step], episode.k[step], episode.v[step])
+        reference = attention(config, np.atleast_2d(episode.q[step])[query], episode.k[step], episode.v[step])
         error = np.abs(output / total - reference)
     return error if np.isfinite(error).all() else np.empty(0)
 
@@ -233,12 +279,13 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
 
     q, k, v = [], [], []
     for step in steps:
-        q.append(draw((step.head_dim,), step.head_dim**-0.5))
+        q.append(draw((step.head_dim,) if step.queries == 1 else (step.queries, step.head_dim), step.head_dim**-0.5))
         keys = draw((step.tokens, step.head_dim))
         if step.tokens and kind == "equal":
             keys = np.broadcast_to(keys[0], keys.shape).copy()
         if step.tokens and kind == "dominant":
-            keys[rng.integers(step.tokens)] = from_float64(16 * step.head_dim**0.5 * to_float64(q[-1], io), io)
+            along = to_float64(np.atleast_2d(q[-1])[0], io)
+            keys[rng.integers(step.tokens)] = from_float64(16 * step.head_dim**0.5 * along, io)
         k.append(keys)
         v.append(draw((step.tokens, step.head_dim)))
     return Episode(steps, q, k, v)
@@ -249,7 +296,8 @@ def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, 
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
     device = load_memory(memory)
     # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
-    burst_cycles = int(np.ceil(device.column_bytes / config.beat_bytes / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+    beats = device.column_bytes / config.beat_bytes * max((step.queries for step in steps), default=1)
+    burst_cycles = int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
     program = attention_program(config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles)
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
     arrival_ps = burst_arrivals(config, device, steps, timing) * device.clock_ps
@@ -267,7 +315,8 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
     episodes = []
     for number in range(count):
         length = int(rng.integers(1, 5))
-        steps = [Step(int(rng.choice(sizes)), int(rng.choice(dims)), bool(rng.integers(2)) and place < length - 1)
+        steps = [Step(int(rng.choice(sizes)), int(rng.choice(dims)), bool(rng.integers(2)) and place < length - 1,
+                      int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1)
                  for place in range(length)]
         episodes.append(random_episode(config, steps, rng, kind=kinds[number % len(kinds)]))
     return episodes
@@ -285,11 +334,12 @@ def bench(request: SimRequest) -> PamPuResult:
     workload: AttentionWorkload = request.workload
     memory, tokens, head_dim = workload.memory, workload.tokens, workload.head_dim
     device = load_memory(memory)
-    step = Step(tokens, head_dim)
+    queries = config.queries
+    step = Step(tokens, head_dim, queries=queries)
     config.check_step(step)
     attention_program(config, device, [step])  # fails before the long part if the step does not fit the memory
     # The softmax of a single tile is not hidden behind other work: it shows the latency.
-    probe = Step(min(config.tile_tokens, config.max_tokens), head_dim)
+    probe = Step(min(config.tile_tokens, config.max_tokens), head_dim, queries=queries)
     main = random_episode(config, [step], rng)
 
     campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
@@ -304,18 +354,23 @@ def bench(request: SimRequest) -> PamPuResult:
                          f"data at the cycles of {device.name}", waves=True)
     campaign.stress(lambda count: stress_episodes(config, rng, count))
 
-    one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]))
+    one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]), episodes=[main])
     moved = log.moved["kv"].sum()
-    streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + 1 - one.exposed_softmax_cycles if moved else 0
+    # A beat that is offered at every clock waits while the beat before meets its further queries.
+    held = (queries - 1) * log.moved["kv"]
+    exposed = one.exposed_softmax_cycles - int(held[VALUE_FIRST])
+    streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + queries - exposed if moved else 0
     paced_ns = paced.cycles / config.clock_mhz * 1e3
+    own_pace = time_program(attention_program(config, device, [step]), device)
     return campaign.result(
         PamPuResult,
         cycles=one.cycles if moved else 0,
         ideal_cycles=one.ideal_cycles,
-        stall_cycles=one.stall_cycles,
-        key_stall_cycles=one.key_stall_cycles,
-        value_stall_cycles=one.value_stall_cycles,
-        exposed_softmax_cycles=one.exposed_softmax_cycles,
+        stall_cycles=one.stall_cycles - int(held[KEY] + held[VALUE]),
+        key_stall_cycles=one.key_stall_cycles - int(held[KEY]),
+        value_stall_cycles=one.value_stall_cycles - int(held[VALUE]),
+        exposed_softmax_cycles=exposed,
+        queries=queries,
         utilisation=round(one.utilisation, 6) if moved else 0.0,
         beats_per_clock=round(float(moved / streaming), 6) if moved else 0.0,
         softmax_gap_cycles=gap,
@@ -332,6 +387,7 @@ def bench(request: SimRequest) -> PamPuResult:
             energy_pj=timing.energy_pj.get("total"),
             stall_cycles=paced.stall_cycles,
             exposed_softmax_cycles=paced.exposed_softmax_cycles,
+            burst_utilisation=round(float(own_pace.time_ns) / paced_ns, 6) if moved else 0.0,
             utilisation=round(paced.utilisation, 6)))
 
 
@@ -358,13 +414,14 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
     episodes = []
     shares = [np.arange(bank, tokens, banks) for bank in range(banks)]
     longest = max(len(share) for share in shares)
-    timing, arrival = measured_timing(config, memory, _group_steps(longest, queries, head_dim), gap_cycles=gap_cycles)
+    timing, arrival = measured_timing(config, memory, config.group_steps(longest, head_dim, queries), gap_cycles=gap_cycles)
     for share in shares:
-        steps = _group_steps(len(share), queries, head_dim)
+        steps = config.group_steps(len(share), head_dim, queries)
         # A bank with one token less reads the same columns as its neighbours and drops the last token's data. Its unit
         # gets the other data at their usual time.
         here = arrival if len(share) == longest else measured_timing(config, memory, steps, gap_cycles=gap_cycles)[1]
-        episodes.append(Episode(steps, q, [k[share]] * queries, [v[share]] * queries, here))
+        groups = np.split(np.stack(q), np.cumsum([step.queries for step in steps])[:-1])
+        episodes.append(Episode(steps, groups, [k[share]] * len(steps), [v[share]] * len(steps), here))
     outcome = simulate(config, verilog, episodes, top=top, seed=seed)
     worst, squares = 0.0, []
     for query in range(queries):
@@ -381,7 +438,3 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
             "memory_time_ns": round(float(timing.time_ns), 3), "stall_cycles": outcome.stall_cycles,
             "exposed_softmax_cycles": outcome.exposed_softmax_cycles, "max_abs_error": worst,
             "rms_error": float(np.sqrt(np.mean(squares))), "clocks": outcome.run.clocks}
-
-
-def _group_steps(tokens: int, queries: int, head_dim: int) -> list[Step]:
-    return [Step(tokens, head_dim, number < queries - 1) for number in range(queries)]

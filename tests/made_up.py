@@ -15,10 +15,11 @@ _ERRORS = {"max_abs_error": 0.01, "rms_error": 0.001}
 #: Results of benches by unit.
 SIM = {
     "pam-pu": {**_CYCLES, **_ERRORS, "stall_cycles": 0, "key_stall_cycles": 0, "value_stall_cycles": 0,
-               "exposed_softmax_cycles": 0, "beats_per_clock": 1.0, "softmax_gap_cycles": 48, "drain_cycles": 20,
+               "exposed_softmax_cycles": 0, "queries": 1, "beats_per_clock": 1.0, "softmax_gap_cycles": 48,
+               "drain_cycles": 20,
                "memory_timing": {"memory": "hbm3-5.2", "cycles": 95, "time_ns": 142.0, "memory_cycles": 185,
                                  "memory_time_ns": 142.3, "commands": {"MAC": 8}, "energy_pj": 12.0, "stall_cycles": 0,
-                                 "exposed_softmax_cycles": 0, "utilisation": 0.8}},
+                                 "exposed_softmax_cycles": 0, "burst_utilisation": 1.0, "utilisation": 0.8}},
     # 16 partial results of 8 beats: a step begins 2 clocks after the last beat of the one before and 40 later if it
     # divides, 14 of which are the longer drain.
     "pam-ru": {**_CYCLES, **_ERRORS, "stall_cycles": 32, "merge_utilisation": 0.8, "merge_cycles": 160, "cycles": 213,

@@ -84,13 +84,19 @@ def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[s
     return out
 
 
+#: Presets whose steps have one query.
+SINGLE = [name for name, config in PRESETS.items() if config.queries == 1]
+#: The preset that others hold several queries of, and these.
+SHARING = ["pam-hbm", *(name for name in PRESETS if name not in SINGLE)]
+
+
 def preset(name: str) -> Selection:
     return select("pam-pu", preset=name)
 
 
 def cycles() -> str:
     rows = []
-    for name in PRESETS:
+    for name in SINGLE:
         for tokens, c in zip(TOKENS, counts(preset(name), [[Step(tokens, 128)] for tokens in TOKENS]), strict=True):
             rows.append([name, tokens, *c.values()])
     return table(["preset", "tokens", "beats = ideal cycles", "cycles", "utilisation", "stalls in K", "stalls in V",
@@ -98,8 +104,8 @@ def cycles() -> str:
 
 
 def dimensions() -> str:
-    columns = [counts(preset(name), [[Step(512, d)] for d in DIMENSIONS]) for name in PRESETS]
-    return table(["head dimension", *PRESETS], [
+    columns = [counts(preset(name), [[Step(512, d)] for d in DIMENSIONS]) for name in SINGLE]
+    return table(["head dimension", *SINGLE], [
         [d, *(f"{c[row]['utilisation']}, {c[row]['key_stalls'] + c[row]['value_stalls']}, {c[row]['softmax']}"
               for c in columns)] for row, d in enumerate(DIMENSIONS)])
 
@@ -113,6 +119,42 @@ def groups() -> str:
             rows.append([name, tokens, *(c[key] for c in both for key in ("cycles", "utilisation", "softmax"))])
     return table(["preset", "tokens", "`more` 0: cycles", "utilisation", "waiting for softmax",
                   "`more` 1: cycles", "utilisation", "waiting for softmax"], rows)
+
+
+def shared() -> str:
+    """One step of queries that share K and V, for every number of queries that the preset takes."""
+    rows = []
+    for name in SHARING:
+        numbers = [n for n in (1, 2, 3, 4, 8) if n <= PRESETS[name].queries]
+        for tokens in (17, 512):
+            found = counts(preset(name), [[Step(tokens, 128, queries=n)] for n in numbers])
+            rows += [[name, tokens, n, c["beats"], c["beats"] * n, c["cycles"], f"{c['beats'] * n / c['cycles']:.4f}",
+                      f"{c['beats'] / c['cycles']:.4f}"] for n, c in zip(numbers, found, strict=True)]
+    return table(["preset", "tokens", "queries", "bursts", "ideal cycles", "cycles", "multipliers used",
+                  "bursts per clock"], rows)
+
+
+def shared_pace() -> str:
+    """The measured step of the bench with data at the cycles of the memory."""
+    rows = []
+    for name in SHARING:
+        r = _measured(preset(name), "sim")
+        m, queries = r["memory_timing"], PRESETS[name].queries
+        rows.append([name, queries, m["cycles"], f"{m['time_ns']:.0f}", f"{m['time_ns'] / queries:.0f}",
+                     f"{m['utilisation']:.4f}", f"{m['burst_utilisation']:.4f}", f"{m['energy_pj'] / queries / 1e6:.1f}"])
+    return table(["preset", "queries", "cycles", "time, ns", "time per query, ns", "multipliers used", "bursts used",
+                  "memory energy per query and channel, µJ"], rows)
+
+
+def shared_area() -> str:
+    rows, first = [], 0.0
+    for name in SHARING:
+        r, queries = _measured(preset(name), "synth"), PRESETS[name].queries
+        first = first or r["area_ge"]
+        growth = f"{(r['area_ge'] - first) / (queries - 1) / 1e3:.1f}" if queries > 1 else ""
+        rows.append([name, queries, *_area(r), r["memory_bits"], r["flip_flops"], f"{r['fmax_mhz']:.0f}", growth])
+    return table(["preset", "queries", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)",
+                  "memory bits", "flip-flops", "frequency, MHz", "growth per query, kGE"], rows)
 
 
 def outputs() -> str:
@@ -693,9 +735,9 @@ def hub_errors() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    windows, exponential, cycles, dimensions, groups, outputs, memories, errors, formats, synthesis, variants,
-    area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo, operators,
-    operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
+    windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors, formats,
+    synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
+    operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}

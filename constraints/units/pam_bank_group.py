@@ -15,7 +15,7 @@ from pydantic import model_validator
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, Port, Row, Trial, Unit, UnitConfig
 from .pam_pu import PRESETS as PU_PRESETS
 from .pam_pu import UNIT as PU
-from .pam_pu import PamPuConfig
+from .pam_pu import PamPuConfig, check_one_query
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
@@ -41,6 +41,7 @@ class PamBankGroupConfig(UnitConfig):
             a, b = getattr(self.processing, sends), getattr(self.reduction, takes)
             if a != b:
                 raise ValueError(f"processing.{sends} {a} must be reduction.{takes}, which is {b}")
+        check_one_query(self.processing)
         return self
 
     @property

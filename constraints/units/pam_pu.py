@@ -18,7 +18,8 @@ from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericRe
 from ..errors import ConfigError
 from .pam_partials import Kind, PartialUnitConfig, partial_layout
 
-__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
+__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step",
+           "check_one_query"]
 
 #: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
 #: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
@@ -27,7 +28,7 @@ BEAT_DTYPE = np.dtype([("step", "i4"), ("tile", "i4"), ("value", "u1"), ("token"
 
 @dataclass(frozen=True)
 class Step:
-    """One decode step of one query against the tokens of the bank.
+    """One decode step of one query, or of several queries that share K and V, against the tokens of the bank.
 
     Attributes
     ----------
@@ -38,11 +39,14 @@ class Step:
     more : :class:`bool`
         Whether another step follows, whose first K precedes the V of this step's last tile. This hides the softmax of
         the last tile. It needs a next step: another query of a group that shares K and V, or the next request.
+    queries : :class:`int`
+        Queries that every burst of K and V meets, at least 1.
     """
 
     tokens: int
     head_dim: int
     more: bool = False
+    queries: int = 1
 
 
 class PamPuConfig(PartialUnitConfig):
@@ -56,9 +60,15 @@ class PamPuConfig(PartialUnitConfig):
 
     A query that does not fit is taken in slices of ``query_bytes``. Between slices a score is rounded to
     ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
+
+    With ``queries`` above 1, a step may have several queries that share K and V. ``query_bytes`` and the scores are then
+    for all of them: each query has a ``queries``-th part.
     """
 
     lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
+    # At 1, the value stands in no document: the unit is the one that had no such parameter.
+    queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
+                       description="most queries of a step, which share each burst of K and V")
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of Q, K, V, of probabilities and of O")
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="precision of accumulation: width of the aligned accumulators")
@@ -82,9 +92,10 @@ class PamPuConfig(PartialUnitConfig):
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
-        if self.query_bytes % self.beat_bytes:
-            raise ValueError(f"query_bytes must be a multiple of the {self.beat_bytes} bytes of a beat, "
-                             f"not {self.query_bytes}")
+        least = self.beat_bytes * self.queries
+        if self.query_bytes % least:
+            beats = "a beat" if self.queries == 1 else f"a beat of each of {self.queries} queries"
+            raise ValueError(f"query_bytes must be a multiple of the {least} bytes of {beats}, not {self.query_bytes}")
         if self.output_bytes < self.beat_bytes:
             raise ValueError(
                 f"buffer_bytes {self.buffer_bytes} leaves {self.output_bytes} bytes for output; query_bytes "
@@ -102,7 +113,7 @@ class PamPuConfig(PartialUnitConfig):
         """Bytes of the local buffer that hold scores (0 when they are stored beside it)."""
         if self.score_storage == "separate":
             return 0
-        return self.score_tiles * self.tile_tokens * max(self.score.width, self.io.width) // 8
+        return self.score_tiles * self.tile_tokens * self.queries * max(self.score.width, self.io.width) // 8
 
     @property
     def output_bytes(self) -> int:
@@ -110,8 +121,13 @@ class PamPuConfig(PartialUnitConfig):
 
     @property
     def query_beats(self) -> int:
-        """Beats of the query buffer: the longest query slice."""
+        """Beats of the query buffer, of all queries."""
         return self.query_bytes // self.beat_bytes
+
+    @property
+    def slice_beats(self) -> int:
+        """Beats of the longest slice of a query. It depends on no step, and so does the place of K in the bank."""
+        return self.query_beats // self.queries
 
     @property
     def output_beats(self) -> int:
@@ -133,7 +149,9 @@ class PamPuConfig(PartialUnitConfig):
         return Layout.of(
             Field("tokens", self.max_tokens.bit_length(), "tokens of the step; 0 is legal"),
             Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
-            Field("more", 1, "the first K of the next step comes before the V of this step's last tile"))
+            Field("more", 1, "the first K of the next step comes before the V of this step's last tile"),
+            *([Field("queries", self.queries.bit_length(), f"queries of the step, 1 to {self.queries}")]
+              if self.queries > 1 else []))
 
     @property
     def beat_layout(self) -> Layout:
@@ -143,10 +161,15 @@ class PamPuConfig(PartialUnitConfig):
     @property
     def result_layout(self) -> Layout:
         """Beat of a tile's partial result."""
-        return partial_layout(self.lanes, self.io, Kind,
-                              data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
-                              kind="0: O, 1: m (score format), 2: l (accumulation format)",
-                              last="last beat of the partial result", final="O of the step's last tile")
+        several = self.queries > 1
+        layout = partial_layout(self.lanes, self.io, Kind,
+                                data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
+                                kind="0: O, 1: m (score format), 2: l (accumulation format)",
+                                last="last beat of the tile" if several else "last beat of the partial result",
+                                final="O of the step's last tile")
+        if not several:
+            return layout
+        return Layout.of(*layout.fields, Field("query", (self.queries - 1).bit_length(), "query that the beat belongs to"))
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -163,7 +186,16 @@ class PamPuConfig(PartialUnitConfig):
         """Raise :exc:`ConfigError` if this configuration can't run ``step``."""
         if not 0 <= step.tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be in 0..{self.max_tokens}, not {step.tokens}")
+        if not 1 <= step.queries <= self.queries:
+            raise ConfigError(f"queries of a step must be in 1..{self.queries}, not {step.queries}")
         self.check_head_dim(step.head_dim)
+
+    def group_steps(self, tokens: int, head_dim: int, queries: int) -> list[Step]:
+        """Steps of a group of ``queries`` queries that share K and V: as few passes as possible, of numbers of queries as
+        equal as possible."""
+        passes = -(-queries // self.queries)
+        return [Step(tokens, head_dim, number < passes - 1, queries // passes + (number < queries % passes))
+                for number in range(passes)]
 
     def chunks(self, head_dim: int) -> int:
         """Beats of one query, key or value."""
@@ -172,7 +204,7 @@ class PamPuConfig(PartialUnitConfig):
     def query_slices(self, head_dim: int) -> list[int]:
         """Beats of each query slice: as many whole buffers as fit, then the rest."""
         chunks = self.chunks(head_dim)
-        return [min(self.query_beats, chunks - first) for first in range(0, chunks, self.query_beats)]
+        return [min(self.slice_beats, chunks - first) for first in range(0, chunks, self.slice_beats)]
 
     def tiles(self, tokens: int) -> list[int]:
         """Tokens of each tile of a step; one empty tile if there is no token."""
@@ -249,28 +281,39 @@ class PamPuConfig(PartialUnitConfig):
         return np.concatenate(out)
 
     def query_order(self, steps: Sequence[Step]) -> np.ndarray:
-        """Beats of Q in the order in which the unit takes them: ``(beats, 2)`` array of (step, chunk).
+        """Beats of Q in the order in which the unit takes them: ``(beats, 3)`` array of (step, chunk, query).
 
-        A query that fits is taken once per step; a query in several slices is taken again for every tile. A step
-        without tokens takes none.
+        Chunk by chunk, and query by query within a chunk. A query that fits is taken once per step; a query in several
+        slices is taken again for every tile. A step without tokens takes none.
         """
-        out = [np.empty((0, 2), np.int64)]
+        out = [np.empty((0, 3), np.int64)]
         for number, step in enumerate(steps):
             chunks = self.chunks(step.head_dim)
-            times = 0 if not step.tokens else 1 if chunks <= self.query_beats else len(self.tiles(step.tokens))
-            once = np.stack([np.full(chunks, number), np.arange(chunks)], axis=1)
+            times = 0 if not step.tokens else 1 if chunks <= self.slice_beats else len(self.tiles(step.tokens))
+            chunk, query = np.divmod(np.arange(chunks * step.queries), step.queries)
+            once = np.stack([np.full(len(chunk), number), chunk, query], axis=1)
             out.append(np.tile(once, (times, 1)))
         return np.concatenate(out)
 
 
+def check_one_query(config: PamPuConfig) -> None:
+    """Refuse a processing unit of several queries where a reduction unit takes its results."""
+    if config.queries > 1:
+        raise ValueError(f"processing.queries must be 1, not {config.queries}: a reduction unit merges the partial results "
+                         "of one query")
+
+
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
 #: (64 B), 16 scores (32 B) and 16 output elements (32 B). Every preset has 12 places for output beats, skid included: as
-#: many as the pipeline has in flight, so that tiles of a single token do not stall P V.
+#: many as the pipeline has in flight, so that tiles of a single token do not stall P V. pam-hbm-gqa4 and pam-hbm-gqa8 are
+#: no units of the paper: they are pam-hbm with 256 bytes for each of 4 and 8 queries that share K and V.
 PRESETS: dict[str, PamPuConfig] = {
     "pam-hbm": PamPuConfig(output_skid_beats=4),
     "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
                            score_format="fp16", score_storage="buffer", output_skid_beats=8, clock_mhz=500.0),
     "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
+    "pam-hbm-gqa4": PamPuConfig(queries=4, query_bytes=1024, buffer_bytes=1280, output_skid_beats=4),
+    "pam-hbm-gqa8": PamPuConfig(queries=8, query_bytes=2048, buffer_bytes=2304, output_skid_beats=4),
 }
 
 
@@ -281,17 +324,20 @@ class PamPuTiming(MemoryTiming):
     commands: dict[str, int] = Key(description="commands of the memory by name")
     energy_pj: float | None = Key(description="of one channel of the memory; null if the memory states none")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    burst_utilisation: float = Key(description="time of the same reads at the memory's own pace over `time_ns`")
 
 
 class PamPuResult(RateResult, NumericResult):
     """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
-    ideal_cycles: int = Key(description="K and V beats, one a clock")
-    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken")
+    ideal_cycles: int = Key(description="K and V beats times queries: one multiplication per lane and clock")
+    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except "
+                                        "while the beat before meets further queries")
     key_stall_cycles: int = Key(description="stall cycles with K beats")
     value_stall_cycles: int = Key(description="stall cycles with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
+    queries: int = Key(default=1, description="queries of the step, which share each K and V beat")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
     softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
     drain_cycles: int = Key(description="from the last V beat to the last result beat")
@@ -301,7 +347,8 @@ class PamPuResult(RateResult, NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"),
+            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"
+                     + (f", {self.queries} queries" if self.queries > 1 else "")),
             ("waiting", f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} for softmax"),
             self.memory_timing.row,
             ("latency", f"softmax {self.softmax_gap_cycles} cycles, drain {self.drain_cycles} cycles"),
@@ -310,7 +357,7 @@ class PamPuResult(RateResult, NumericResult):
 
 UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
             module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
-            model="bankside.models.pam.pu:local_attention", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
+            model="bankside.models.pam.pu:group_partials", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
             workload=AttentionWorkload, result=PamPuResult, program="bankside.models.pam.program:attention_program",
             trial=Trial({"lanes": 4, "buffer_bytes": 48, "query_bytes": 32, "tile_tokens": 4, "max_head_dim": 16,
                          "max_tokens": 255, "format": "bf16", "acc_format": "bf16", "score_format": "bf16"},

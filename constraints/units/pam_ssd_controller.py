@@ -17,7 +17,7 @@ from ..contract import Field, Layout, Port, Trial, Unit, memory_port
 from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload
 from .pam_hbm_slice import PamSliceConfig
 from .pam_pu import PRESETS as PU_PRESETS
-from .pam_pu import PamPuConfig
+from .pam_pu import PamPuConfig, check_one_query
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import PamRuConfig
 
@@ -44,6 +44,7 @@ class PamSsdControllerConfig(PamSliceConfig):
 
     @model_validator(mode="after")
     def _check_pages(self) -> PamSsdControllerConfig:
+        check_one_query(self.processing)
         if self.processing.score_tiles != 1:
             raise ValueError("processing.score_tiles must be 1: V of a page follows its K")
         if self.processing.query_beats * self.processing.lanes < self.max_head_dim:

@@ -49,7 +49,8 @@ class _Tiles(NamedTuple):
     Attributes
     ----------
     ready : all scores are known, and the softmax may start
-    counts, maxima, sums : number of tokens; m; l
+    counts, maxima, sums : number of tokens; m; l. ``maxima`` and ``sums`` have an entry for each query of each bank.
+    groups : number of queries, only with several
     known : number of probabilities computed
     lead : partial scores that wait for their next query slice
     occupied : m or l has not left the unit
@@ -64,6 +65,7 @@ class _Tiles(NamedTuple):
     sums: Array
     occupied: Array
     told: Array
+    groups: Array | None
 
 
 class _Counters(NamedTuple):
@@ -74,6 +76,10 @@ class _Counters(NamedTuple):
     phase, bank : the phase and its score bank
     base, size : number of chunks before this query slice; number of chunks in it
     inner, chunk, token : chunk within the slice (K); chunk (V); token of the tile
+    query, index, place : query that the burst meets; token and query as one number; beat of the query buffer (K). With
+        one query, ``query`` is 0, ``index`` is ``token`` and ``place`` is ``inner``.
+    opens, closes : the burst meets its first query; its last one
+    start : ``index`` of the token's first query, only with several
     void : the tile has no token
     direct : the tile is so short that its scores stay in accumulators
     last_token, last_inner, last_slice, last_chunk : the counter is at its last value
@@ -92,14 +98,20 @@ class _Counters(NamedTuple):
     last_inner: Value
     last_slice: Value
     last_chunk: Value
+    query: Value
+    index: Value
+    place: Value
+    opens: Value
+    closes: Value
+    start: Signal | None
 
 
 class _Beat(NamedTuple):
-    """A beat that is taken, or the cycle of a tile without tokens.
+    """A beat that meets a query, or the cycle of a tile without tokens. A beat is taken when it meets its first query.
 
     Attributes
     ----------
-    take : the beat is taken, or the cycle passes
+    take : the multipliers start on the beat and its query, or the cycle passes
     done : it is the last of its phase
     continues : it continues from a partial score
     credits : free places for output: neither taken nor reserved
@@ -112,7 +124,7 @@ class _Beat(NamedTuple):
 
 
 class PamPu(wiring.Component):
-    """Local attention of one query over the tokens of one bank, tile by tile.
+    """Local attention of one query, or of a group of queries, over the tokens of one bank, tile by tile.
 
     An item on ``command`` starts a step. The query arrives on ``query``. Keys and values arrive as column bursts on
     ``kv``, in the order of :meth:`PamPuConfig.beats`. Each tile of ``tile_tokens`` tokens gives one partial result on
@@ -130,6 +142,11 @@ class PamPu(wiring.Component):
 
     The presets have 12 places and meet both conditions at a head dimension of 128.
 
+    With ``queries`` above 1, a step has ``queries`` queries that share K and V. The unit takes a burst when it meets the
+    first of them, and holds it for one clock per query. So ``g`` queries take a burst every ``g`` clocks, and the
+    multipliers work in every clock. Scores, probabilities and accumulators of all queries follow each other query by
+    query. Each tile gives MAXIMUM and SUM of every query, then chunk 0 of O of every query, then chunk 1.
+
     The V phase of a tile waits for its softmax, ``SOFTMAX_GAP`` cycles from the tile's last K beat. With
     ``score_tiles`` 2, the K phase of the next tile can come in between.
 
@@ -144,7 +161,8 @@ class PamPu(wiring.Component):
     Members
     -------
     command : ``In(stream.Signature(command_layout(config)))``
-        One step: ``tokens``, ``chunks`` (head dimension / lanes, at least 1), ``more``.
+        One step: ``tokens``, ``chunks`` (head dimension / lanes, at least 1), ``more``, and ``queries`` (1 to the
+        parameter's value, only with several).
     query : ``In(stream.Signature(lanes * width))``
         Elements of Q, already scaled, lane 0 lowest; see :meth:`PamPuConfig.query_order`.
     kv : ``In(stream.Signature(lanes * width))``
@@ -161,7 +179,7 @@ class PamPu(wiring.Component):
             raise TypeError(f"Configuration must be a PamPuConfig, not {config!r}")
         self._config = config
         beat = config.lanes * config.io.width
-        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1}),
+        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1, **self._query_field}),
                                    config.output_beats + config.output_skid_beats, output_register=False)
         super().__init__(members(config.ports()))
 
@@ -171,10 +189,11 @@ class PamPu(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in cycles (the bench measures the same)."""
+        """Fixed latencies in cycles (the bench measures the same). The last burst meets all queries first."""
+        held = self._config.queries - 1
         return {
-            "last_k_to_first_v": self.SOFTMAX_GAP,
-            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency,
+            "last_k_to_first_v": self.SOFTMAX_GAP + held,
+            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + held,
         }
 
     def elaborate(self, platform):
@@ -213,16 +232,32 @@ class PamPu(wiring.Component):
     def _parts(self, m):
         """The vector unit and the softmax unit, with the tags that accompany scores and outputs."""
         config = self._config
-        output_tag = data.StructLayout({"last": 1, "final": 1})
-        score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1})
+        output_tag = data.StructLayout({"last": 1, "final": 1, **self._query_field})
+        # With several queries, `first` and `last` are of the tokens, and `all` is on the tile's very last score.
+        score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1,
+                                       **({"first": 1, "all": 1, **self._query_field} if self._several else {})})
         m.submodules.vector = vector = VectorUnit(config, score_tag=score_tag, output_tag=output_tag)
         m.submodules.softmax = softmax = SoftmaxUnit(config)
         return _Parts(vector, softmax)
 
     @property
+    def _several(self):
+        """Whether a step may have several queries."""
+        return self._config.queries > 1
+
+    @property
+    def _query_field(self):
+        """Field with the number of a query, if there may be several."""
+        return {"query": range(self._config.queries)} if self._several else {}
+
+    @property
     def _index_shape(self):
-        """Shape of a token's number within a tile."""
-        return range(max(self._config.tile_tokens, 2))
+        """Shape of a token's number within a tile; with several queries, of a score's number."""
+        return range(max(self._config.tile_tokens * self._config.queries, 2))
+
+    def _entry(self, bank, query):
+        """Index of a query of a bank in ``maxima`` and ``sums``."""
+        return bank * self._config.queries + query if self._several else bank
 
     def _score_memory(self, m):
         """Score memory: one memory per score bank.
@@ -233,7 +268,7 @@ class PamPu(wiring.Component):
         config = self._config
         writes, reads_a, reads_b = [], [], []
         for bank in range(config.score_tiles):
-            memory = Memory(shape=max(config.score.width, config.io.width), depth=max(config.tile_tokens, 2), init=[])
+            memory = Memory(shape=max(config.score.width, config.io.width), depth=self._index_shape.stop, init=[])
             m.submodules[f"scores_{bank}"] = memory
             writes.append(memory.write_port())
             reads_a.append(memory.read_port())
@@ -243,16 +278,19 @@ class PamPu(wiring.Component):
     def _tiles(self):
         """State of each score bank. A bank belongs to one tile from its first K beat to its last V beat."""
         config = self._config
-        score_shape, banks = config.score.width, range(config.score_tiles)
+        score_shape, banks, queries = config.score.width, range(config.score_tiles), config.queries
+        scores = range(config.tile_tokens * queries + 1)
+        entries = [f"{b}" if queries == 1 else f"{b}_{n}" for b in banks for n in range(queries)]
         return _Tiles(
             ready=Array(Signal(name=f"scores_ready_{b}") for b in banks),
             counts=Array(Signal(range(config.tile_tokens + 1), name=f"count_{b}") for b in banks),
-            maxima=Array(Signal(score_shape, name=f"maximum_{b}", reset_less=True) for b in banks),
-            known=Array(Signal(range(config.tile_tokens + 1), name=f"probabilities_{b}") for b in banks),
-            lead=Array(Signal(range(config.tile_tokens + 1), name=f"partials_{b}") for b in banks),
-            sums=Array(Signal(config.acc.width, name=f"sum_{b}", reset_less=True) for b in banks),
+            maxima=Array(Signal(score_shape, name=f"maximum_{e}", reset_less=True) for e in entries),
+            known=Array(Signal(scores, name=f"probabilities_{b}") for b in banks),
+            lead=Array(Signal(scores, name=f"partials_{b}") for b in banks),
+            sums=Array(Signal(config.acc.width, name=f"sum_{e}", reset_less=True) for e in entries),
             occupied=Array(Signal(name=f"occupied_{b}") for b in banks),
-            told=Array(Signal(name=f"statistics_{b}") for b in banks))
+            told=Array(Signal(name=f"statistics_{b}") for b in banks),
+            groups=Array(Signal(range(queries + 1), name=f"queries_{b}") for b in banks) if self._several else None)
 
     # ---- Executor: one phase, beat by beat ----------------------------------------------------------------------------
 
@@ -263,43 +301,58 @@ class PamPu(wiring.Component):
         base   = Signal(range(config.max_chunks + 1))
         inner  = Signal(range(config.max_chunks + 1))
         chunk  = Signal(range(config.max_chunks + 1))
-        token  = Signal(self._index_shape)
+        token  = Signal(range(max(config.tile_tokens, 2)))
         rest   = Signal(range(config.max_chunks + 1))
-        size   = Signal(range(config.query_beats + 1))
+        size   = Signal(range(config.slice_beats + 1))
         void = Signal()
         direct = Signal()
         m.d.comb += [
             rest.eq(phase.chunks - base),
-            size.eq(Mux(rest > config.query_beats, config.query_beats, rest)),
+            size.eq(Mux(rest > config.slice_beats, config.slice_beats, rest)),
             void.eq(phase.count == 0),
             direct.eq(phase.count <= config.score_accumulators),
         ]
+        if self._several:
+            query = Signal(range(config.queries))
+            start = Signal(self._index_shape)  # number of the token's first score
+            index = Signal(self._index_shape)
+            place = Signal(range(config.query_beats + 1))
+            opens, closes = Signal(), Signal()
+            m.d.comb += [index.eq(start + query), opens.eq(query == 0), closes.eq(query == phase.queries - 1)]
+            group = (query, index, place, opens, closes, start)
+        else:
+            group = (Const(0), token, inner, Const(1), Const(1), None)
         return _Counters(
             phase=phase, bank=phase.bank if config.score_tiles == 2 else Const(0, 1), base=base, inner=inner, chunk=chunk,
             token=token, size=size, void=void, direct=direct, last_token=token == phase.count - 1,
-            last_inner=inner == size - 1, last_slice=rest <= config.query_beats, last_chunk=chunk == phase.chunks - 1)
+            last_inner=inner == size - 1, last_slice=rest <= config.slice_beats, last_chunk=chunk == phase.chunks - 1,
+            **dict(zip(("query", "index", "place", "opens", "closes", "start"), group, strict=True)))
 
     def _executor(self, m, phases, at, query_buffer, tiles):
         """Take beats of ``kv`` when all their operands are ready, and count them."""
         config = self._config
-        phase, bank, base, inner, chunk, token = at.phase, at.bank, at.base, at.inner, at.chunk, at.token
-        last_token, void = at.last_token, at.void
+        phase, bank, base, inner, chunk = at.phase, at.bank, at.base, at.inner, at.chunk
+        last_token, void, index, place = at.last_token, at.void, at.index, at.place
         active, occupied, known, lead = phases.o.valid, tiles.occupied, tiles.known, tiles.lead
         take, go, done = Signal(), Signal(), Signal()
         # K: every token reads the same slice of the query. The last token that needs the slice frees it beat by beat.
         frees = Signal()
-        sliced = phase.chunks > config.query_beats
+        sliced = phase.chunks > config.slice_beats
         m.d.comb += frees.eq(last_token & (sliced | phase.final))
         credits = Signal(range(config.output_beats + config.output_skid_beats + 1),
                          init=config.output_beats + config.output_skid_beats)
-        query_there = query_buffer.available > Mux(frees, 0, inner)
+        query_there = query_buffer.available > Mux(frees, 0, place)
         continues = (base != 0) & ~at.direct & (inner == 0)
         with m.If(active & ~phase.value):
             m.d.comb += go.eq(~void & query_there & ~occupied[bank] & (~continues | (lead[bank] != 0)))
         with m.If(active & phase.value):
-            m.d.comb += go.eq((void | (known[bank] > token) | (chunk != 0)) & (~(last_token | void) | (credits != 0)))
-        m.d.comb += self.kv.ready.eq(go & ~void)
-        m.d.comb += take.eq(go & (self.kv.valid | void))
+            m.d.comb += go.eq((void | (known[bank] > index) | (chunk != 0)) & (~(last_token | void) | (credits != 0)))
+        if self._several:
+            m.d.comb += self.kv.ready.eq(go & ~void & at.opens)
+            m.d.comb += take.eq(go & (self.kv.valid | void | ~at.opens))
+        else:
+            m.d.comb += self.kv.ready.eq(go & ~void)
+            m.d.comb += take.eq(go & (self.kv.valid | void))
 
         m.d.comb += phases.o.ready.eq(done)
         self._count_beats(m, at, take, done)
@@ -308,8 +361,13 @@ class PamPu(wiring.Component):
             # This repeats during the whole K phase. It does no harm, because no score of the tile can be complete yet.
             m.d.sync += tiles.counts[bank].eq(phase.count)
             m.d.sync += known[bank].eq(0)
+            if self._several:
+                m.d.sync += tiles.groups[bank].eq(phase.queries)
             with m.If(void):
-                m.d.sync += [tiles.maxima[bank].eq(config.score.negative_infinity), tiles.ready[bank].eq(1)]
+                for n in range(1, config.queries):
+                    m.d.sync += tiles.maxima[self._entry(bank, n)].eq(config.score.negative_infinity)
+                first = self._entry(bank, 0)
+                m.d.sync += [tiles.maxima[first].eq(config.score.negative_infinity), tiles.ready[bank].eq(1)]
                 m.d.comb += done.eq(1)
 
         with m.If(done & ~phase.value):
@@ -317,27 +375,38 @@ class PamPu(wiring.Component):
 
         m.d.comb += [
             query_buffer.read.eq(take & ~phase.value),
-            query_buffer.offset.eq(Mux(frees, 0, inner)),
+            query_buffer.offset.eq(Mux(frees, 0, place)),
             query_buffer.release.eq(take & ~phase.value & frees),
         ]
         return _Beat(take, done, continues, credits)
 
     def _count_beats(self, m, at, take, done):
-        """Update the counters of a phase: K slice by slice and token by token, V chunk by chunk."""
+        """Update the counters of a phase: K slice by slice and token by token, V chunk by chunk. Every beat stays for all
+        queries of the step."""
         phase, base, inner, chunk, token = at.phase, at.base, at.inner, at.chunk, at.token
-        with m.If(take & ~phase.value):
+        moves, first, further = take, [], []
+        if self._several:
+            moves = Signal()
+            m.d.comb += moves.eq(take & at.closes)
+            start = at.start
+            first, further = [start.eq(0)], [start.eq(start + phase.queries)]
+            with m.If(take):
+                m.d.sync += at.query.eq(Mux(at.closes, 0, at.query + 1))
+            with m.If(take & ~phase.value):
+                m.d.sync += at.place.eq(Mux(at.closes & at.last_inner, 0, at.place + 1))
+        with m.If(moves & ~phase.value):
             m.d.sync += inner.eq(inner + 1)
             with m.If(at.last_inner):
-                m.d.sync += [inner.eq(0), token.eq(token + 1)]
+                m.d.sync += [inner.eq(0), token.eq(token + 1), *further]
                 with m.If(at.last_token):
-                    m.d.sync += [token.eq(0), base.eq(base + at.size)]
+                    m.d.sync += [token.eq(0), base.eq(base + at.size), *first]
                     with m.If(at.last_slice):
                         m.d.sync += base.eq(0)
                         m.d.comb += done.eq(1)
-        with m.If(take & phase.value):
-            m.d.sync += token.eq(token + 1)
+        with m.If(moves & phase.value):
+            m.d.sync += [token.eq(token + 1), *further]
             with m.If(at.last_token | at.void):
-                m.d.sync += [token.eq(0), chunk.eq(chunk + 1)]
+                m.d.sync += [token.eq(0), chunk.eq(chunk + 1), *first]
                 with m.If(at.last_chunk):
                     m.d.sync += chunk.eq(0)
                     m.d.comb += done.eq(1)
@@ -355,18 +424,35 @@ class PamPu(wiring.Component):
             vector.first.eq(Mux(phase.value, (token == 0), key_first)),
             vector.last.eq(Mux(phase.value, last_output, at.last_inner & (~at.direct | at.last_slice))),
             vector.partial.eq(at.base != 0),
-            vector.slot.eq(Mux(at.direct, token, 0)),
+            vector.slot.eq(self._slot(at)),
             vector.data.eq(Mux(at.void, 0, self.kv.payload)),
             vector.query.eq(query_buffer.data),
             vector.probability.eq(Mux(was_void, 0, Array(port.data for port in memory.reads_b)[was_bank])),
             vector.partial_score.eq(Array(port.data for port in memory.reads_a)[was_bank]),
             vector.score_tag_in.bank.eq(at.bank),
-            vector.score_tag_in.index.eq(token),
+            vector.score_tag_in.index.eq(at.index),
             vector.score_tag_in.whole.eq(at.last_slice),
             vector.score_tag_in.last.eq(at.last_token & at.last_slice),
-            vector.output_tag_in.last.eq(at.last_chunk),
+            vector.output_tag_in.last.eq(at.last_chunk & at.closes if self._several else at.last_chunk),
             vector.output_tag_in.final.eq(phase.final),
         ]
+        if self._several:
+            m.d.comb += [
+                vector.hold.eq(~at.opens),
+                vector.score_tag_in.first.eq(token == 0),
+                vector.score_tag_in.all.eq(at.last_token & at.last_slice & at.closes),
+                vector.score_tag_in.query.eq(at.query),
+                vector.output_tag_in.query.eq(at.query),
+            ]
+
+    def _slot(self, at):
+        """Accumulator of a beat: of the token and query if the scores stay in accumulators, else of the query."""
+        token = Mux(at.direct, at.token, 0)
+        if not self._several:
+            return token
+        if self._config.score_accumulators == 1:
+            return at.query
+        return Mux(at.phase.value, 0, token * self._config.queries) + at.query
 
     def _scores(self, m, at, beat, tiles, vector):
         """Keep the running row maximum, and count partial scores that wait for their next query slice.
@@ -374,9 +460,15 @@ class PamPu(wiring.Component):
         Returns the strobe that reads a partial score.
         """
         tag, score_shape = vector.score_tag, self._config.score.width
-        running = Signal(score_shape, reset_less=True)
+        if self._several:
+            running = Array(Signal(score_shape, name=f"running_{n}", reset_less=True)
+                            for n in range(self._config.queries))[tag.query]
+            query, first, done = tag.query, tag.first, tag.all
+        else:
+            running = Signal(score_shape, reset_less=True)
+            query, first, done = 0, tag.index == 0, tag.last
         maximum = Signal(score_shape)
-        m.d.comb += maximum.eq(_maximum(running, vector.score, tag.index == 0, self._config.score))
+        m.d.comb += maximum.eq(_maximum(running, vector.score, first, self._config.score))
         partial_read = beat.take & ~at.phase.value & beat.continues
         for b, lead in enumerate(tiles.lead):
             arrives = vector.score_valid & (tag.bank == b)
@@ -384,8 +476,14 @@ class PamPu(wiring.Component):
             m.d.sync += lead.eq(lead + (arrives & ~tag.whole) - leaves)
         with m.If(vector.score_valid & tag.whole):
             m.d.sync += running.eq(maximum)
-            with m.If(tag.last):
-                m.d.sync += [tiles.maxima[tag.bank].eq(maximum), tiles.ready[tag.bank].eq(1)]
+            if self._several:
+                with m.If(tag.last):
+                    m.d.sync += tiles.maxima[self._entry(tag.bank, query)].eq(maximum)
+                with m.If(done):
+                    m.d.sync += tiles.ready[tag.bank].eq(1)
+            else:
+                with m.If(tag.last):
+                    m.d.sync += [tiles.maxima[tag.bank].eq(maximum), tiles.ready[tag.bank].eq(1)]
         return partial_read
 
     def _softmax(self, m, tiles, memory, softmax):
@@ -393,11 +491,16 @@ class PamPu(wiring.Component):
         turn = Signal()
         was_turn = Signal()
         m.d.sync += was_turn.eq(turn)
+        was_query = 0
+        if self._several:
+            was_query = Signal(range(self._config.queries))
+            m.d.sync += was_query.eq(softmax.query)
+            m.d.comb += softmax.queries.eq(tiles.groups[turn])
         m.d.comb += [
             softmax.start.eq(tiles.ready[turn]),
             softmax.bank.eq(turn),
             softmax.count.eq(tiles.counts[turn]),
-            softmax.maximum.eq(tiles.maxima[was_turn]),
+            softmax.maximum.eq(tiles.maxima[self._entry(was_turn, was_query)]),
             softmax.score.eq(Array(port.data for port in memory.reads_a)[was_turn]),
         ]
         known = tiles.known
@@ -408,7 +511,11 @@ class PamPu(wiring.Component):
         with m.If(softmax.write):
             m.d.sync += known[softmax.write_bank].eq(known[softmax.write_bank] + 1)
         with m.If(softmax.sum_valid):
-            m.d.sync += [tiles.sums[softmax.sum_bank].eq(softmax.sum), tiles.told[softmax.sum_bank].eq(1)]
+            if self._several:
+                m.d.sync += tiles.sums[self._entry(softmax.sum_bank, softmax.sum_query)].eq(softmax.sum)
+                m.d.sync += tiles.told[softmax.sum_bank].eq(softmax.sum_last)
+            else:
+                m.d.sync += [tiles.sums[softmax.sum_bank].eq(softmax.sum), tiles.told[softmax.sum_bank].eq(1)]
         return turn
 
     def _score_ports(self, m, at, memory, parts, turn):
@@ -420,8 +527,8 @@ class PamPu(wiring.Component):
                 write.en.eq(by_softmax | (vector.score_valid & (tag.bank == b))),
                 write.addr.eq(Mux(by_softmax, softmax.write_index, tag.index)),
                 write.data.eq(Mux(by_softmax, softmax.probability, vector.score)),
-                read_a.addr.eq(Mux(softmax.start & (turn == b), softmax.read_index, at.token)),
-                read_b.addr.eq(at.token),
+                read_a.addr.eq(Mux(softmax.start & (turn == b), softmax.read_index, at.index)),
+                read_b.addr.eq(at.index),
             ]
 
     # ---- Results ------------------------------------------------------------------------------------------------------
@@ -435,6 +542,8 @@ class PamPu(wiring.Component):
             outputs.i.p.last.eq(vector.output_tag.last),
             outputs.i.p.final.eq(vector.output_tag.final),
         ]
+        if self._several:
+            m.d.comb += outputs.i.p.query.eq(vector.output_tag.query)
         m.d.sync += beat.credits.eq(beat.credits + (outputs.o.valid & outputs.o.ready)
                                     - (beat.take & at.phase.value & (at.last_token | at.void)))
         return outputs
@@ -443,17 +552,28 @@ class PamPu(wiring.Component):
         """Send m, l and the chunks of O, tile by tile. Returns the score bank of the tile that leaves."""
         out, told = self.result, tiles.told
         from_bank = Signal()
+        query = Signal(range(self._config.queries)) if self._several else 0
+        number = [out.p.query.eq(query)] if self._several else []
+        entry = self._entry(from_bank, query)
         with m.FSM():
             with m.State("MAXIMUM"):
-                m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[from_bank]),
-                             out.p.kind.eq(Kind.MAXIMUM)]
+                m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[entry]),
+                             out.p.kind.eq(Kind.MAXIMUM), *number]
                 with m.If(out.valid & out.ready):
                     m.next = "SUM"
             with m.State("SUM"):
-                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[from_bank]), out.p.kind.eq(Kind.SUM)]
+                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[entry]), out.p.kind.eq(Kind.SUM), *number]
                 with m.If(out.ready):
-                    m.d.sync += [told[from_bank].eq(0), tiles.occupied[from_bank].eq(0)]
-                    m.next = "OUTPUT"
+                    leaves = [told[from_bank].eq(0), tiles.occupied[from_bank].eq(0)]
+                    if self._several:
+                        m.d.sync += query.eq(query + 1)
+                        m.next = "MAXIMUM"
+                        with m.If(query == tiles.groups[from_bank] - 1):
+                            m.d.sync += [query.eq(0), *leaves]
+                            m.next = "OUTPUT"
+                    else:
+                        m.d.sync += leaves
+                        m.next = "OUTPUT"
             with m.State("OUTPUT"):
                 m.d.comb += [
                     out.valid.eq(outputs.o.valid),
@@ -467,6 +587,8 @@ class PamPu(wiring.Component):
                     if self._config.score_tiles == 2:
                         m.d.sync += from_bank.eq(~from_bank)
                     m.next = "MAXIMUM"
+                if self._several:
+                    m.d.comb += out.p.query.eq(outputs.o.p.query)
         return from_bank
 
     def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, from_bank):
@@ -478,6 +600,7 @@ class PamPu(wiring.Component):
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
+        sum_comes = softmax.sum_valid & softmax.sum_last if self._several else softmax.sum_valid
         outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
         m.d.comb += [
             Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
@@ -497,9 +620,9 @@ class PamPu(wiring.Component):
             sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
             score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
-                Assert((score_comes & tag.whole & tag.last) == score_lands,
+                Assert((score_comes & tag.whole & (tag.all if self._several else tag.last)) == score_lands,
                        "PamPu: a tile's last score comes after its latency"),
-                Assert((softmax.sum_valid & (softmax.sum_bank == b)) == sum_lands,
+                Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,
                        "PamPu: a tile's sum comes after its latency"),
                 Assert(scores_flying + tiles.ready[b] + sums_flying + tiles.told[b] == tiles.occupied[b],
                        "PamPu: the tile of an occupied bank is in exactly one stage"),

@@ -16,13 +16,14 @@ def command_layout(config):
 
 
 def phase_layout(config):
-    """One phase: all K beats or all V beats of a tile."""
+    """One phase: all K beats or all V beats of a tile, for all queries of its step."""
     return data.StructLayout({
         "value": 1,                                # 0: K phase, 1: V phase
         "count": range(config.tile_tokens + 1),    # tokens of the tile; 0 only for a step without tokens
         "chunks": range(config.max_chunks + 1),
         "bank": 1,                                 # half of the score memory
         "final": 1,                                # last tile of its step
+        **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
     })
 
 
@@ -60,6 +61,7 @@ class TileSequencer(wiring.Component):
 
         left    = Signal(range(config.max_tokens + 1))  # tokens of the step not yet in a tile
         chunks  = Signal(range(config.max_chunks + 1))
+        queries = Signal(range(config.queries + 1))
         more    = Signal()
         bank    = Signal()
         waiting = Signal(phase_layout(config))          # the tile whose V phase is due
@@ -77,11 +79,15 @@ class TileSequencer(wiring.Component):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
                     m.d.sync += [left.eq(self.i.p.tokens), chunks.eq(self.i.p.chunks), more.eq(self.i.p.more)]
+                    if config.queries > 1:
+                        m.d.sync += queries.eq(self.i.p.queries)
                     m.next = "KEY"
 
             with m.State("KEY"):
                 m.d.comb += self.o.valid.eq(1)
                 m.d.comb += [o.value.eq(0), o.count.eq(count), o.chunks.eq(chunks), o.bank.eq(bank), o.final.eq(final)]
+                if config.queries > 1:
+                    m.d.comb += o.queries.eq(queries)
                 flush = final & ~more if config.score_tiles == 2 else Const(1)
                 with m.If(self.o.ready):
                     m.d.sync += left.eq(left - count)

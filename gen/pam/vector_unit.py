@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from amaranth import *
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
@@ -148,6 +149,8 @@ class VectorUnit(wiring.Component):
         Scalar accumulator that a key beat adds to.
     data : ``In(lanes * width)``
         Key or value elements, lane 0 lowest.
+    hold : ``In(1)``, only with several queries
+        The data of the cycle before take the place of ``data``. ``slot`` of a value beat is then its query.
     query : ``In(lanes * width)``, probability : ``In(width)``, partial_score : ``In(score width)``
         The other operands, one cycle after the strobe, because they come from memories.
     score_valid, score, score_tag : ``Out``
@@ -170,7 +173,7 @@ class VectorUnit(wiring.Component):
             "first": In(1),
             "last": In(1),
             "partial": In(1),
-            "slot": In(range(max(config.score_accumulators, 2))),
+            "slot": In(range(max(config.score_accumulators * config.queries, 2))),
             "data": In(lanes * io.width),
             "query": In(lanes * io.width),
             "probability": In(io.width),
@@ -183,6 +186,7 @@ class VectorUnit(wiring.Component):
             "output_valid": Out(1),
             "output": Out(lanes * io.width),
             "output_tag": Out(output_tag),
+            **({"hold": In(1)} if config.queries > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -197,6 +201,20 @@ class VectorUnit(wiring.Component):
         beat = self._sum_lanes(m, terms)
         self._key_totals(m, products, start, shifts, terms, beat, shape)
         return m
+
+    @property
+    def _slots(self):
+        """Numbers of the scalar accumulators."""
+        return range(self._config.score_accumulators * self._config.queries)
+
+    def _per_query(self, name):
+        """A name for the register of every query."""
+        queries = self._config.queries
+        return [name] if queries == 1 else [f"{name}_{n}" for n in range(queries)]
+
+    def _query_of(self, slot):
+        """The query of a value beat."""
+        return slot[:(self._config.queries - 1).bit_length()] if self._config.queries > 1 else 0
 
     def _shapes(self):
         """Sizes of exponents, and of the resulting shifts."""
@@ -226,7 +244,12 @@ class VectorUnit(wiring.Component):
             **{n: _register(m, s, f"{n}_1") for s, n in
                ((self.value, "value"), (self.first, "first"), (self.last, "last"))})
         partial_1, slot_1 = _register(m, self.partial, "partial_1"), _register(m, self.slot, "slot_1")
-        data_1 = _register(m, self.data, "data_1")
+        if self._config.queries > 1:
+            data_1 = Signal(lanes * io.width, reset_less=True)
+            with m.If(~self.hold):
+                m.d.sync += data_1.eq(self.data)
+        else:
+            data_1 = _register(m, self.data, "data_1")
 
         exponent_bits = io.exponent_bits + 1
         a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = [], [], [], [], [], []
@@ -303,9 +326,11 @@ class VectorUnit(wiring.Component):
         beat, most = products.beat, shape.score_exponent_max
         grown, score_grown_4, score_shift_4 = self._score_exponent(m, products, start, shape)
         floor, lane_most = self._lane_window.floor, shape.lane_exponent_max
+        query = self._query_of(products.slot)
         term_shifts_4, lane_shifts_4, lane_grown_4 = [], [], []
         for lane, exponent in enumerate(products.exponents):
-            kept = Signal(range(lane_most + 1), name=f"lane_exponent_{lane}", reset_less=True)
+            kept = _chosen([Signal(range(lane_most + 1), name=name, reset_less=True)
+                            for name in self._per_query(f"lane_exponent_{lane}")], query)
             before, after = (Signal(range(lane_most + 1), name=f"lane_{n}_{lane}") for n in ("before", "after"))
             m.d.comb += before.eq(Mux(beat.first, floor, kept))
             m.d.comb += after.eq(Mux(exponent > before, exponent, before))
@@ -325,10 +350,10 @@ class VectorUnit(wiring.Component):
 
         Returns the exponent, then the exponent and the shift one cycle later.
         """
-        config, floor, most = self._config, self._score_window.floor, shape.score_exponent_max
+        floor, most = self._score_window.floor, shape.score_exponent_max
         beat, slot, top = products.beat, products.slot, products.top
         score_exponents = [Signal(range(most + 1), name=f"score_exponent_{s}", reset_less=True)
-                           for s in range(config.score_accumulators)]
+                           for s in self._slots]
         old, grown = Signal(shape.exponent), Signal(range(most + 1))
         floored = max(floor, 0)
         m.d.comb += old.eq(Mux(beat.first, start.exponent, Array(score_exponents)[slot]))
@@ -366,15 +391,28 @@ class VectorUnit(wiring.Component):
                                  keep=True)
         m.d.comb += self.output_valid.eq(output_valid)
         m.d.comb += self.output_tag.eq(_register(m, self.output_tag_in, "output_tag_delay", self.OUTPUT_LATENCY))
+        several = self._config.queries > 1
+        names = ("nan", "positive", "negative")
+        if several:
+            olds, news_5, lasts = self._kept_totals(m, products, beat)
         for lane in range(self._config.lanes):
-            total = Signal(signed(window.width), name=f"lane_total_{lane}", reset_less=True)
-            flags = [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in ("nan", "positive", "negative")]
+            if several:
+                total, flags = olds[lane][:window.width].as_signed(), list(olds[lane][window.width:])
+            else:
+                total = Signal(signed(window.width), name=f"lane_total_{lane}", reset_less=True)
+                flags = [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in names]
             shift = _register(m, shifts.lanes[lane], f"lane_shift_5_{lane}")
             news = [_register(m, f, f"lane_new_{n}_5_{lane}", 2) for f, n in
-                    zip(products.lane_flags[lane], ("nan", "positive", "negative"), strict=True)]
-            with m.If(beat.valid & beat.value):
-                m.d.sync += total.eq(_plus(Mux(beat.first, 0, total >> shift), terms.terms[lane], terms.carries[lane]))
-                m.d.sync += [f.eq(Mux(beat.first, 0, f) | new) for f, new in zip(flags, news, strict=True)]
+                    zip(products.lane_flags[lane], names, strict=True)]
+            grown = _plus(Mux(beat.first, 0, total >> shift), terms.terms[lane], terms.carries[lane])
+            marked = [Mux(beat.first, 0, f) | new for f, new in zip(flags, news, strict=True)]
+            if several:
+                m.d.comb += news_5[lane].eq(Cat(grown[:window.width], *marked))
+                total, flags = lasts[lane][:window.width].as_signed(), list(lasts[lane][window.width:])
+            else:
+                with m.If(beat.valid & beat.value):
+                    m.d.sync += total.eq(grown)
+                    m.d.sync += [f.eq(new) for f, new in zip(flags, marked, strict=True)]
             rounder = Rounder(io, width=window.width, exponent_max=shape.lane_exponent_max, unit=window.unit,
                               floor=window.floor)
             m.submodules[f"output_rounder_{lane}"] = rounder
@@ -384,6 +422,37 @@ class VectorUnit(wiring.Component):
                 rounder.nan.eq(flags[0]), rounder.positive.eq(flags[1]), rounder.negative.eq(flags[2]),
                 self.output.word_select(lane, io.width).eq(rounder.bits),
             ]
+
+    def _kept_totals(self, m, products, beat):
+        """Lane accumulators of all queries: a memory with a row for each query.
+
+        A row is read in cycle 3 and written in cycle 6. A beat that follows a beat of its query by one to three cycles
+        gets the value from the registers in between instead. A row that is read and written in the same cycle is such a
+        case. The behaviour of a macro does not matter then.
+
+        Returns three values per lane, each with its three flags. The first is the accumulator before the beat, in cycle 5.
+        The second is the accumulator after it, to be assigned. The third is the same in cycle 6.
+        """
+        lanes, size = range(self._config.lanes), self._lane_window.width + 3
+        m.submodules.lane_totals = memory = Memory(shape=len(lanes) * size, depth=self._config.queries, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        queries, strobes = [self._query_of(products.slot)], [products.beat.valid & products.beat.value]
+        for cycle in (4, 5, 6):
+            queries.append(_register(m, queries[-1], f"value_query_{cycle}"))
+            strobes.append(_register(m, strobes[-1], f"value_valid_{cycle}", keep=True))
+        news = [Signal(size, name=f"lane_total_5_{lane}") for lane in lanes]
+        new_6 = _register(m, Cat(*news), "lane_totals_6")
+        new_7 = _register(m, new_6, "lane_totals_7")
+        old = read.data
+        for n, value in ((3, new_7), (2, new_6), (1, Cat(*news))):
+            near = _register(m, strobes[n] & (queries[n] == queries[0]), f"lane_near_{n}")
+            old = Mux(near, value, old)
+        old_5 = _register(m, old, "lane_totals_old")
+        m.d.comb += [
+            read.en.eq(strobes[0]), read.addr.eq(queries[0]),
+            write.en.eq(strobes[3]), write.addr.eq(queries[3]), write.data.eq(new_6),
+        ]
+        return [old_5.word_select(lane, size) for lane in lanes], news, [new_6.word_select(lane, size) for lane in lanes]
 
     def _sum_lanes(self, m, terms):
         """Cycles 5 and 6: sum of the lanes."""
@@ -395,7 +464,7 @@ class VectorUnit(wiring.Component):
     def _key_totals(self, m, products, start, shifts, terms, sum_7, shape):
         """Cycle 7: scalar accumulators. After the last beat the value goes to the rounder."""
         score, window, beat = self._config.score, self._score_window, terms.beat
-        slots, names = range(self._config.score_accumulators), ("nan", "positive", "negative")
+        slots, names = self._slots, ("nan", "positive", "negative")
         valid_7 = _register(m, beat.valid & ~beat.value, "key_valid", 2, keep=True)
         first_7, last_7 = _register(m, beat.first, "key_first", 2), _register(m, beat.last, "key_last", 2)
         slot_7 = _register(m, products.slot, "key_slot", 4)
@@ -435,6 +504,11 @@ def _register(m, value, name, cycles=1, keep=False):
         m.d.sync += r.eq(value)
         value = r
     return value
+
+
+def _chosen(values, index):
+    """One of several registers, to read and to assign."""
+    return values[0] if len(values) == 1 else Array(values)[index]
 
 
 def _maximum(m, values, name):

@@ -26,7 +26,7 @@ from ..numerics import (
     to_float64,
 )
 
-__all__ = ["Partials", "attention", "local_attention", "merge"]
+__all__ = ["Partials", "attention", "group_partials", "local_attention", "merge"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,14 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
         # A zero product changes neither the value nor the exponent.
         aligned_add(state, Products(*(np.where(real[:, token, None], part, 0) for part in products)), output)
     return Partials(m, total, aligned_result(state, output))
+
+
+def group_partials(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> list[Partials]:
+    """Run one step of several queries that share K and V: a pass of :func:`local_attention` for each.
+
+    ``q`` has the shape ``(queries, head_dim)``. The sums of each query and their order are as in a step of its own.
+    """
+    return [local_attention(config, one, k, v) for one in q]
 
 
 def _scores(config: PamPuConfig, q: np.ndarray, k: np.ndarray, slices: list[int]) -> np.ndarray:

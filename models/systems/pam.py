@@ -221,6 +221,10 @@ class TieredPimSystem(GpuPlatform):
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
         self.units = [MeasuredUnit(f"{name}: tier '{tier.name}'", pam_pu.UNIT, ProcessingFigures, tier.unit.preset,
                                    tier.unit.settings, synth="required") for tier in spec.tiers]
+        for unit in self.units:
+            if unit.config.queries > 1:
+                raise ConfigError(f"{unit.where}: unit: queries must be 1, not {unit.config.queries}: the tiers take the "
+                                  "queries of a group one after the other")
         self.reducers: list[MeasuredUnit[PamRuConfig, ReductionFigures]] = []
         #: Interface of each direction, by preset: the sending and the receiving tier.
         self.interfaces: dict[str, MeasuredUnit[PamInterfaceConfig, InterfaceFigures]] = {}

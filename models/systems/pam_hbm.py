@@ -66,6 +66,24 @@ class Placement:
 
 
 @dataclass(frozen=True)
+class Group:
+    """How the unit takes the queries that share a key/value head.
+
+    Attributes
+    ----------
+    queries, passes, together : the queries; passes over K and V; most queries of a pass
+    gap_cycles : the unit's softmax in memory cycles, rounded up
+    burst_cycles : memory cycles that the unit takes for a column burst, rounded up
+    """
+
+    queries: int
+    passes: int
+    together: int
+    gap_cycles: int
+    burst_cycles: int
+
+
+@dataclass(frozen=True)
 class _Pass:
     """Timing and energy of the attention of one layer in the busiest channel."""
 
@@ -78,7 +96,7 @@ class _Pass:
 def _attention(config: PamPuConfig, memory_key: MemoryKey, tokens: int, head_dim: int, queries: int, instances: int,
                gap: int, pace: int, refresh: bool) -> _Pass:
     memory = memory_key.memory
-    steps = [Step(tokens, head_dim, more=number < queries - 1) for number in range(queries)]
+    steps = config.group_steps(tokens, head_dim, queries)
     one = attention_program(config, memory, steps, gap_cycles=gap, burst_cycles=pace)
     program = Program()
     with program.loop(instances) as i:
@@ -144,15 +162,14 @@ class PamHbmSystem(GpuPlatform):
     def records(self) -> list[Record]:
         return [*self.measured.records.values(), *(self.reducer.records.values() if self.reducer else ())]
 
-    @property
-    def gap_cycles(self) -> int:
-        """The unit's softmax in memory cycles, rounded up."""
-        return self.measured.figures.gap_cycles(self.unit, self.memory)
-
-    @property
-    def burst_cycles(self) -> int:
-        """Memory cycles that the unit takes for a column burst, rounded up."""
-        return self.measured.figures.burst_cycles(self.unit, self.memory)
+    def group(self, model: ModelShape) -> Group:
+        """How the unit takes the queries of a key/value head."""
+        queries, figures = model.heads // self.tp // max(model.kv_heads // self.tp, 1), self.measured.figures
+        steps = self.unit.group_steps(1, model.head_dim, queries)
+        # Passes differ by a query at most. The pace of the largest one holds for all.
+        most = max(step.queries for step in steps)
+        return Group(queries, len(steps), most, figures.gap_cycles(self.unit, self.memory, most),
+                     figures.burst_cycles(self.unit, self.memory, queries=most))
 
     # Attention ---------------------------------------------------------------------------------------------------
 
@@ -164,12 +181,13 @@ class PamHbmSystem(GpuPlatform):
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         place, memory = self.placement(model, micro.size), self.memory
-        queries, dim = model.heads // self.tp // max(model.kv_heads // self.tp, 1), model.head_dim
+        group, dim = self.group(model), model.head_dim
+        queries = group.queries
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
         key = MemoryKey(memory)
-        passes = [_attention(self.unit, key, int(tokens), dim, queries, place.per_channel, self.gap_cycles,
-                             self.burst_cycles, self._refresh) for tokens in depth]
+        passes = [_attention(self.unit, key, int(tokens), dim, queries, place.per_channel, group.gap_cycles,
+                             group.burst_cycles, self._refresh) for tokens in depth]
         appends = [_append(self.unit, key, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth]
 
         def gather(values: list[float]) -> np.ndarray:
@@ -196,7 +214,9 @@ class PamHbmSystem(GpuPlatform):
             "attention_kv_append": Cost(gather([p.cycles for p in appends]) * clock_s, {
                 "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
             "attention": Cost(program_s, {"pim_cell_reads": reads_pj,
-                                          "pu_compute": reads_pj * self.pim.energy.unit_power_ratio}),
+                                          # The ratio is of a burst that meets one query.
+                                          "pu_compute": reads_pj * self.pim.energy.unit_power_ratio * queries
+                                          / group.passes}),
             "attention_merge": Cost(place.per_channel * merged_bytes / external, {
                 "gpu_dram": share * merged_bytes * pj_per_byte,
                 # One multiply-accumulate per element of O.
@@ -231,27 +251,28 @@ class PamHbmSystem(GpuPlatform):
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         place, memory = self.placement(model, cost.micro_batch), self.memory
         figures, synthesis = self.measured.figures, self.measured.synthesis
-        queries = model.heads // self.tp // max(model.kv_heads // self.tp, 1)
+        group = self.group(model)
         depth = int(place.tokens_per_bank(int(model.attended(context))))
-        done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, queries, place.per_channel, self.gap_cycles,
-                          self.burst_cycles, self._refresh)
+        done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, group.queries, place.per_channel,
+                          group.gap_cycles, group.burst_cycles, self._refresh)
         interval = mac_interval(memory)
         library, own = SYNTH["library"], self.measured.process
         notes = []
         if self.measured.below_target:
             slowest = min(synthesis.fmax_mhz, *(own.fmax_mhz if own else ()), self.unit.clock_mhz)
-            at_reached = figures.burst_cycles(self.unit, memory, slowest * 1e6)
+            at_reached = figures.burst_cycles(self.unit, memory, slowest * 1e6, queries=group.together)
             notes.append(f"the unit {self.measured.below_target} (at {slowest:.0f} MHz a burst would take {at_reached} "
                          f"memory cycles, the memory gives one every {interval})")
-        if self.burst_cycles > interval:
-            notes.append(f"the unit, not the memory, limits attention: {self.burst_cycles} memory cycles a burst "
+        if group.burst_cycles > interval:
+            notes.append(f"the unit, not the memory, limits attention: {group.burst_cycles} memory cycles a burst "
                          f"against {interval}")
-        if queries > 1:
+        if group.passes > 1:
             external = memory.channel_bytes_per_s * self.spec.gpu.memory_utilisation
-            beside = memory.banks * memory.column_bytes / (interval * memory.clock_ps * 1e-12)
-            notes.append(f"{queries} queries share each key/value head and the unit takes one per pass, so K and V are "
-                         f"read {queries} times where the GPU reads them once: of {beside / external:.1f} times the "
-                         f"GPU's bandwidth {beside / external / queries:.2f} times are left")
+            beside = memory.banks * memory.column_bytes / (max(interval, group.burst_cycles) * memory.clock_ps * 1e-12)
+            takes = "one" if self.unit.queries == 1 else f"at most {self.unit.queries}"
+            notes.append(f"{group.queries} queries share each key/value head and the unit takes {takes} per pass, so K and "
+                         f"V are read {group.passes} times where the GPU reads them once: of {beside / external:.1f} times "
+                         f"the GPU's bandwidth {beside / external / group.passes:.2f} times are left")
         filled = depth / (self.unit.tile_tokens * -(-depth // self.unit.tile_tokens))
         if filled < 0.9:
             notes.append(f"K and V take whole tiles of {self.unit.tile_tokens} tokens in each of {memory.banks} banks: at "
@@ -274,10 +295,12 @@ class PamHbmSystem(GpuPlatform):
             attention={"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
                           "channels": self.channels, "banks": memory.banks, "instances": place.instances,
                           "channels_per_instance": place.spread, "instances_per_channel": place.per_channel,
-                          "queries_per_instance": queries, "tokens_per_bank": depth, "cycles_per_layer": done.cycles,
+                          "queries_per_instance": group.queries, "queries_per_pass": group.together,
+                          "passes": group.passes, "tokens_per_bank": depth, "cycles_per_layer": done.cycles,
                           "reads_per_layer": done.reads,
                           "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
-                          "softmax_gap_memory_cycles": self.gap_cycles, "unit_burst_memory_cycles": self.burst_cycles})
+                          "softmax_gap_memory_cycles": group.gap_cycles,
+                          "unit_burst_memory_cycles": group.burst_cycles})
 
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {
@@ -289,8 +312,11 @@ class PamHbmSystem(GpuPlatform):
                 "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
                 {"clock_mhz": self.unit.clock_mhz}, self.pim.unit.source),
             "queries": Assumption(
-                "the unit takes one query per pass, so the queries of a group read the same K and V one after the other",
-                1),
+                "the unit takes one query per pass, so the queries of a group read the same K and V one after the other"
+                if self.unit.queries == 1 else
+                f"a pass over K and V serves up to {self.unit.queries} queries of a group; the unit takes a clock for each "
+                "query and burst, and computing with a burst takes the energy of as many bursts of one query",
+                self.unit.queries),
             "merge": Assumption(
                 "one partial result (m, l, O) per bank, tile and query is read by the GPU over the external interface and "
                 "merged there, after the units are done; no reduction units", "gpu"),

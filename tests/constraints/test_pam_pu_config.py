@@ -4,12 +4,13 @@ import pytest
 
 from bankside.constraints.document import load, validate
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import config_hash
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 
 
 def test_presets_are_the_papers():
     """Lanes, buffer and clocks of PAM (MICRO 2025), section 5.2.1 and section 7.1."""
-    assert {name: (c.lanes, c.buffer_bytes, c.clock_mhz) for name, c in PRESETS.items()} == {
+    assert {name: (c.lanes, c.buffer_bytes, c.clock_mhz) for name, c in PRESETS.items() if c.queries == 1} == {
         "pam-hbm": (16, 512, 666.0), "pam-ddr": (4, 128, 500.0), "pam-ssd": (16, 512, 1000.0)}
     for config in PRESETS.values():
         assert (config.format, config.acc_format) == ("fp16", "fp32")
@@ -31,6 +32,25 @@ def test_the_large_buffer_holds_a_query_of_128_elements():
     assert config.query_slices(128) == [8] and config.query_slices(256) == [8, 8]
     assert config.query_beats * config.lanes * 2 == config.query_bytes
     assert config.score_bytes == 0 and config.output_bytes == config.buffer_bytes - config.query_bytes
+
+
+@pytest.mark.parametrize("queries", [4, 8])
+def test_presets_of_several_queries_are_pam_hbm_with_a_query_buffer_each(queries):
+    config, single = PRESETS[f"pam-hbm-gqa{queries}"], PRESETS["pam-hbm"]
+    changed = {"queries": queries, "query_bytes": 256 * queries, "buffer_bytes": 256 * (queries + 1)}
+    assert config == PamPuConfig(**{**single.model_dump(), **changed})
+    assert (config.slice_beats, config.output_beats) == (single.slice_beats, single.output_beats)
+    config.check_step(Step(1, 128, queries=queries))
+    for wrong in (0, queries + 1):
+        with pytest.raises(ConfigError, match=rf"queries of a step must be in 1\.\.{queries}, not {wrong}"):
+            config.check_step(Step(1, 128, queries=wrong))
+
+
+def test_one_query_stands_in_no_document():
+    """A record of the unit before it had the parameter stays a record of the same configuration."""
+    assert "queries" not in PRESETS["pam-hbm"].model_dump() and PRESETS["pam-hbm-gqa4"].model_dump()["queries"] == 4
+    assert config_hash("pam-pu", PRESETS["pam-hbm"]) == "a6d9fe248b2dc19b"
+    assert PamPuConfig(queries=1) == PamPuConfig()
 
 
 @pytest.mark.parametrize(("tile_tokens", "score_tiles", "score_format", "expected"), [
@@ -64,6 +84,10 @@ def test_tiles():
      "leaves -7936 bytes for output; query_bytes 256 and 8192 bytes of scores need at least 8480"),
     ({"buffer_bytes": 500}, "buffer_bytes must leave a multiple of 32 bytes for output, not 244"),
     ({"max_head_dim": 250}, "max_head_dim must be a multiple of lanes (16), not 250"),
+    ({"queries": 9}, "queries: input should be less than or equal to 8, not 9"),
+    ({"queries": 0}, "queries: input should be greater than or equal to 1, not 0"),
+    ({"queries": 3}, "query_bytes must be a multiple of the 96 bytes of a beat of each of 3 queries, not 256"),
+    ({"queries": 8, "score_storage": "buffer"}, "query_bytes 256 and 2048 bytes of scores need at least 2336"),
     ({"tile_tokens": 0}, "tile_tokens: input should be greater than or equal to 1, not 0"),
     ({"clock_mhz": 0}, "clock_mhz: input should be greater than 0, not 0"),
     ({"clock_mhz": "fast"}, "clock_mhz: input should be a valid number"),

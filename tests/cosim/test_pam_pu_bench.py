@@ -28,6 +28,9 @@ VARIANTS = {
     "pam-hbm": ("pam-hbm", []),
     "pam-ssd": ("pam-ssd", []),
     "pam-ddr": ("pam-ddr", []),
+    "pam-hbm-gqa4": ("pam-hbm-gqa4", []),
+    "pam-hbm-gqa8": ("pam-hbm-gqa8", []),
+    "three queries in slices": ("pam-ddr", ["queries=3", "query_bytes=72", "buffer_bytes=200"]),
     "bf16": ("pam-ddr", ["format=bf16", "score_format=bf16", "acc_format=bf16", "tile_tokens=8", "buffer_bytes=112"]),
     "fp16 accumulation, two tiles": ("pam-ddr", ["acc_format=fp16", "score_tiles=2", "tile_tokens=7", "lanes=2",
                                                  "buffer_bytes=124"]),
@@ -53,18 +56,22 @@ def rng():
 @every_preset
 def test_a_beat_every_clock_at_128(name):
     config, text, latency = unit(name)
-    tokens = (1, 17, 100)
-    outcome = simulate(config, text, [random_episode(config, [Step(n, 128)], rng()) for n in tokens])
+    # A tile of one token has as many output beats as clocks: those of several queries wait for m and l of all.
+    queries, tokens = config.queries, (1, 17, 100) if config.queries == 1 else (17, 100)
+    steps = [Step(n, 128, queries=queries) for n in tokens]
+    outcome = simulate(config, text, [random_episode(config, [step], rng()) for step in steps])
     assert outcome.mismatches == 0 and outcome.notes == [] and outcome.first_mismatch is None
-    assert outcome.stall_cycles == outcome.key_stall_cycles == outcome.value_stall_cycles == 0
     for n, log in zip(tokens, outcome.run.epochs, strict=True):
         beats = 2 * n * config.chunks(128)
         assert log.moved["kv"].sum() == beats
         moved = log.moved["kv"] > 0
-        # From the first beat to the last result: every beat a clock, the softmax that nothing hides, the way out.
+        # The next beat waits while the unit holds one for its further queries, and within a phase for nothing else.
+        waits = log.stalled["kv"] - (queries - 1) * log.moved["kv"]
+        assert (waits[:2] == 0).all()
+        # From the first beat to the last result: a beat and query a clock, the softmax that nothing hides, the way out.
         spent = log.end_cycle - log.first["kv"][moved].min() + 1
-        exposed = int(log.stalled["kv"][3])
-        assert spent == beats + exposed + latency["last_v_to_last_result"]
+        exposed = int(waits[3])
+        assert spent == beats * queries + exposed + latency["last_v_to_last_result"] - (queries - 1)
         # A unit with two tiles of scores hides all but the last, but one whose K lasts less long than the softmax.
         tiles = len(config.tiles(n))
         gaps = 1 if config.score_tiles == 2 else tiles
@@ -100,6 +107,24 @@ def test_random_power_up_and_resets(name):
                              (stress_episodes(config, generator, 12), 0.3)):
         outcome = simulate(config, text, episodes, stalls=stalls, seed=5, power_up="random", resets=3)
         assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+@pytest.mark.xdist_group("tiny")
+@pytest.mark.parametrize("old, new", [
+    (".hold(hold)", ".hold(1'h0)"),
+    ("lane_totals[value_query_6] <=", "lane_totals[value_query_5] <="),
+    ("value_query_4 == slot", "value_query_4 != slot"),
+    ("value_query_5 == slot", "value_query_5 != slot"),
+])
+def test_planted_error_of_several_queries_is_reported(old, new):
+    """A burst that is not held, a row of another query, an old value where a newer one waits: each one is seen."""
+    selection = select("pam-pu", sets=[*TINY, "queries=4", "query_bytes=128", "buffer_bytes=160"])
+    text, config = verilog(selection), selection.config
+    assert text.count(old) == 1
+    episodes = [random_episode(config, [Step(9, 16, True, 4), Step(9, 16, True, 2), Step(9, 16, False, 1)], rng())]
+    assert simulate(config, text, episodes).mismatches == 0
+    outcome = simulate(config, text.replace(old, new), episodes)
+    assert outcome.mismatches > 0 and "query" in outcome.first_mismatch
 
 
 @every_variant

@@ -49,24 +49,28 @@ def draw(rng, config, shape, kind):
 
 def stimulus(config, steps, rng, kind):
     """Items of the three input streams, and the payloads that the model says come out."""
-    q = [draw(rng, config, (step.head_dim,), kind) for step in steps]
+    q = [draw(rng, config, (step.queries, step.head_dim), kind) for step in steps]
     k, v = ([draw(rng, config, (step.tokens, step.head_dim), kind) for step in steps] for _ in range(2))
     lanes, width = config.lanes, config.io.width
     tokens_bits, chunk_bits = config.max_tokens.bit_length(), config.max_chunks.bit_length()
+    several = config.queries > 1
     command = [step.tokens | config.chunks(step.head_dim) << tokens_bits | step.more << (tokens_bits + chunk_bits)
-               for step in steps]
-    query = pack([q[step][chunk * lanes:(chunk + 1) * lanes] for step, chunk in config.query_order(steps)], width)
+               | several * step.queries << (tokens_bits + chunk_bits + 1) for step in steps]
+    query = pack([q[step][one, chunk * lanes:(chunk + 1) * lanes] for step, chunk, one in config.query_order(steps)], width)
     kv = pack([(v if beat["value"] else k)[beat["step"]][beat["token"], beat["chunk"] * lanes:(beat["chunk"] + 1) * lanes]
                for beat in config.beats(steps)], width)
     flags = lanes * width
     expected = []
     for number in range(len(steps)):
-        part = local_attention(config, q[number], k[number], v[number])
-        for tile in range(len(part.m)):
-            expected += [int(part.m[tile]) | Kind.MAXIMUM.value << flags, int(part.l[tile]) | Kind.SUM.value << flags]
-            chunks = pack(part.o[tile].reshape(-1, lanes), width)
-            final = tile == len(part.m) - 1
-            expected += [word | final << (flags + 3) for word in chunks]
+        # A pass of the model for each query; the unit gives their partial results tile by tile, O chunk by chunk.
+        parts = list(enumerate(local_attention(config, one, k[number], v[number]) for one in q[number]))
+        for tile in range(len(parts[0][1].m)):
+            for n, part in parts:
+                expected += [int(part.m[tile]) | Kind.MAXIMUM.value << flags | n << (flags + 4),
+                             int(part.l[tile]) | Kind.SUM.value << flags | n << (flags + 4)]
+            chunks = zip(*(pack(part.o[tile].reshape(-1, lanes), width) for _, part in parts), strict=True)
+            final = tile == len(parts[0][1].m) - 1
+            expected += [word | final << (flags + 3) | n << (flags + 4) for words in chunks for n, word in enumerate(words)]
             expected[-1] |= 1 << (flags + 2)
     return {"command": command, "query": query, "kv": kv}, expected
 
@@ -183,6 +187,13 @@ CONFIGS = {
     "four-lanes": small(lanes=4, buffer_bytes=40, query_bytes=24, tile_tokens=6, guard_bits=1),
     "wide-guard": small(guard_bits=16, format="bf16", score_format="fp16"),
     "fewer-tokens-than-a-tile": small(tile_tokens=16, max_tokens=5),
+    "two-queries": small(queries=2, query_bytes=32, buffer_bytes=56, output_skid_beats=4),
+    "three-queries-sliced": small(queries=3, query_bytes=24, buffer_bytes=32, tile_tokens=5, score_format="bf16"),
+    "four-queries-one-bank": small(queries=4, query_bytes=64, buffer_bytes=80, score_tiles=1, score_accumulators=1,
+                                   format="bf16"),
+    "eight-queries": small(queries=8, query_bytes=32, buffer_bytes=36, tile_tokens=2, acc_format="fp16",
+                           score_format="fp16"),
+    "six-queries-four-lanes": small(lanes=4, queries=6, query_bytes=96, buffer_bytes=128, tile_tokens=4),
 }
 
 
@@ -193,7 +204,8 @@ def steps_for(config, rng, count=4):
     rng.shuffle(tokens)
     tokens = tokens[:count]
     return [Step(int(n), int(config.lanes * rng.integers(1, config.max_chunks + 1)),
-                 more=bool(rng.integers(2)) and at < len(tokens) - 1) for at, n in enumerate(tokens)]
+                 more=bool(rng.integers(2)) and at < len(tokens) - 1, queries=int(rng.integers(1, config.queries + 1)))
+            for at, n in enumerate(tokens)]
 
 
 # Bits -------------------------------------------------------------------------------------------------------------------
@@ -338,6 +350,29 @@ def test_softmax_gap_and_drain(name):
         assert log.beats == expected
         if tokens > 3:  # fewer tokens give a beat of output more often than a memory queue delivers its first
             assert log.result[-1] - log.kv[-1] == dut.latency["last_v_to_last_result"]
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3])
+def test_a_multiplication_at_every_clock(queries):
+    """A step of g queries takes a burst every g clocks, from the first K to the last V, and its softmax is hidden."""
+    config = small(queries=3, query_bytes=96, buffer_bytes=128, tile_tokens=8)
+    steps = [Step(3 * config.tile_tokens, 16, queries=queries)]
+    streams, expected = stimulus(config, steps, np.random.default_rng(48), "normal")
+    log = play(config, streams, len(expected))
+    assert log.beats == expected
+    assert {n - before for before, n in zip(log.kv, log.kv[1:], strict=False)} == {queries}
+    dut = PamPu(config)
+    if queries == config.queries:
+        assert log.result[-1] - log.kv[-1] == dut.latency["last_v_to_last_result"]
+
+
+def test_mixed_groups_follow_each_other():
+    """Steps of different numbers of queries, chained with ``more``, with and without tokens."""
+    config = small(queries=4, query_bytes=64, buffer_bytes=80)
+    groups = [(4, 3), (0, 2), (7, 4), (1, 1), (3, 4), (0, 1)]
+    steps = [Step(tokens, 6, more=at < len(groups) - 1, queries=queries) for at, (tokens, queries) in enumerate(groups)]
+    streams, expected = stimulus(config, steps, np.random.default_rng(49), "bits")
+    assert play(config, streams, len(expected)).beats == expected
 
 
 def test_chained_steps_hide_the_softmax():

@@ -9,7 +9,7 @@ from bankside.constraints.arithmetic import AlignedWindow, SumWindow
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.models.numerics import decode, exact_products, from_float64, to_float64
-from bankside.models.pam.pu import Partials, attention, local_attention, merge, score_window
+from bankside.models.pam.pu import Partials, attention, group_partials, local_attention, merge, score_window
 
 HEAD_DIMS = [64, 80, 96, 128, 160, 192, 256]
 CONFIGS = {f"{name}-{fmt}": PamPuConfig(**{**preset.model_dump(), "format": fmt})
@@ -370,7 +370,7 @@ def test_query_order_is_the_order_of_first_use(workload):
     keys = beats[beats["value"] == 0]
     sliced = np.array([len(config.query_slices(step.head_dim)) > 1 for step in steps])
     new = (keys["token"] % config.tile_tokens == 0) & (sliced[keys["step"]] | (keys["tile"] == 0))
-    expected = np.stack([keys["step"][new], keys["chunk"][new]], axis=1)
+    expected = np.stack([keys["step"][new], keys["chunk"][new], 0 * keys["chunk"][new]], axis=1)
     assert config.query_order(steps).tolist() == expected.tolist()
     for step in steps:
         slices = config.query_slices(step.head_dim)
@@ -414,7 +414,40 @@ def test_the_order_of_a_small_step():
         (1, 0, 0), (1, 1, 0), (1, 0, 1), (1, 1, 1), (1, 0, 2), (1, 1, 2),                 # V of tile 0
         (1, 2, 0), (1, 2, 1), (1, 2, 2)]                                                  # V of tile 1
     assert config.address(beats, 6).tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 10, 0, 1, 2, 3, 4, 5, 6, 8, 10]
-    assert config.query_order([Step(3, 6)]).tolist() == [[0, 0], [0, 1], [0, 2]] * 2
+    assert config.query_order([Step(3, 6)]).tolist() == [[0, 0, 0], [0, 1, 0], [0, 2, 0]] * 2
+
+
+def test_queries_of_a_step_come_chunk_by_chunk():
+    """Two slices of two beats: K lies as for one query with slices of two beats, and Q is taken for every tile."""
+    config = PamPuConfig(lanes=2, queries=3, query_bytes=24, buffer_bytes=32, tile_tokens=2, max_head_dim=8)
+    step = Step(3, 8, queries=2)
+    assert config.slice_beats == 2 and config.query_slices(8) == [2, 2]
+    once = [[0, chunk, query] for chunk in range(4) for query in range(2)]
+    assert config.query_order([step]).tolist() == once * 2
+    single = PamPuConfig(lanes=2, query_bytes=8, buffer_bytes=16, tile_tokens=2, max_head_dim=8)
+    beats = config.beats([step])
+    assert (beats == single.beats([Step(3, 8)])).all()
+    assert (config.address(beats, 8) == single.address(beats, 8)).all()
+
+
+def test_a_group_takes_as_few_passes_as_possible():
+    config = PRESETS["pam-hbm-gqa4"]
+    for queries, passes in ((1, [1]), (4, [4]), (5, [3, 2]), (8, [4, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])):
+        steps = config.group_steps(100, 128, queries)
+        assert [step.queries for step in steps] == passes
+        assert [step.more for step in steps] == [True] * (len(passes) - 1) + [False]
+    assert PRESETS["pam-hbm"].group_steps(7, 64, 2) == [Step(7, 64, True), Step(7, 64)]
+
+
+def test_queries_of_a_group_are_passes_of_one_query():
+    """The same bits as pam-hbm gives each query alone."""
+    rng = np.random.default_rng(60)
+    config = PRESETS["pam-hbm-gqa8"]
+    q = np.stack([data(config, rng, 1, 160)[0] for _ in range(5)])
+    _, k, v = data(config, rng, 34, 160)
+    for one, part in zip(q, group_partials(config, q, k, v), strict=True):
+        alone = local_attention(PRESETS["pam-hbm"], one, k, v)
+        assert all((getattr(part, name) == getattr(alone, name)).all() for name in ("m", "l", "o"))
 
 
 def test_steps_that_do_not_fit():

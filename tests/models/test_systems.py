@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import yaml
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import SYNTH, Measurement, Record, config_hash
@@ -187,6 +188,28 @@ def test_queries_of_a_group_pass_one_after_the_other():
     # On the GPU the group reads K and V once
     gpu, gpu_own = run("gpu-only"), run("gpu-only", own)
     assert gpu_own.breakdown_ms["attention"] > 7 * gpu.breakdown_ms["attention"]
+
+
+@pytest.mark.parametrize("preset, queries, passes, burst", [("pam-hbm-gqa8", 8, 1, 16), ("pam-hbm-gqa4", 4, 2, 8)])
+def test_a_pass_serves_several_queries_of_a_group(preset, queries, passes, burst):
+    """K and V are read once per pass. A burst meets 8 queries in 8 clocks of 1.502 ns, that is in ceil(15.6) memory
+    cycles, and 4 in 8 cycles. Computing takes three times the reading energy for each query."""
+    records = Records(unit_hash=config_hash("pam-pu", PRESETS[preset]), queries=queries, beats_per_clock=1 / queries)
+    grouped = run(records=records, overrides={"unit.preset": preset})
+    assert (grouped.attention["queries_per_pass"], grouped.attention["passes"]) == (queries, passes)
+    assert grouped.attention["reads_per_layer"] == passes * 13 * 8 * 2
+    assert grouped.attention["unit_burst_memory_cycles"] == burst
+    energy, single = grouped.energy_breakdown_mj, run().energy_breakdown_mj
+    assert energy["pu_compute"] == pytest.approx(3 * queries * energy["pim_cell_reads"], rel=1e-12)
+    assert energy["pim_cell_reads"] == pytest.approx(single["pim_cell_reads"] * passes / 8, rel=0.05)
+    assert any("the unit, not the memory, limits attention" in note for note in grouped.notes)
+    assert any("queries share" in note for note in grouped.notes) == (passes > 1)
+
+
+def test_tiers_take_one_query_at_a_time():
+    with pytest.raises(ConfigError, match="queries must be 1, not 8: the tiers take the queries of a group one after"):
+        load_system("pam", {"tiers": [{**tier, "unit": {**tier["unit"], "preset": "pam-hbm-gqa8"}}
+                                      for tier in yaml.safe_load(FILES["pam"].read_text())["tiers"]]})
 
 
 def test_few_instances_are_spread_over_channels():
