@@ -154,6 +154,9 @@ class PamHbmSystem(GpuPlatform):
         missing = self.measured.look_up(records, head_dim=model.head_dim)
         if missing:
             raise MissingRecord(f"{self.name} with {model.name}", missing)
+        if self.measured.figures.queries != self.unit.queries:
+            raise ConfigError(f"{self.name}: the record of {self.measured.unit.name} is of a step of "
+                              f"{self.measured.figures.queries} queries, its configuration has {self.unit.queries}")
         if self.reducer is not None:
             self.reducer.look_up(records)
         self._refresh = refresh

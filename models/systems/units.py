@@ -186,6 +186,7 @@ def partial_bytes(config: PartialUnitConfig, head_dim: int) -> int:
 class ProcessingFigures(PamPuResult):
     """Figures of a processing unit."""
 
+    queries: int = Field(default=1, ge=1)
     beats_per_clock: float = Field(gt=0)
     softmax_gap_cycles: int = Field(ge=0)
     drain_cycles: int = Field(ge=0)

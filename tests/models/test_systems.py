@@ -206,6 +206,12 @@ def test_a_pass_serves_several_queries_of_a_group(preset, queries, passes, burst
     assert any("queries share" in note for note in grouped.notes) == (passes > 1)
 
 
+def test_record_of_another_number_of_queries():
+    records = Records(unit_hash=config_hash("pam-pu", PRESETS["pam-hbm-gqa8"]), queries=4)
+    with pytest.raises(ConfigError, match="the record of pam-pu is of a step of 4 queries, its configuration has 8"):
+        run(records=records, overrides={"unit.preset": "pam-hbm-gqa8"})
+
+
 def test_tiers_take_one_query_at_a_time():
     with pytest.raises(ConfigError, match="queries must be 1, not 8: the tiers take the queries of a group one after"):
         load_system("pam", {"tiers": [{**tier, "unit": {**tier["unit"], "preset": "pam-hbm-gqa8"}}
