@@ -29,6 +29,8 @@ from bankside.models.papers import (
     figures_of,
     load_paper,
     paper_names,
+    paper_packages,
+    work_ahead,
 )
 
 from .generate import tool_versions
@@ -176,6 +178,9 @@ def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: 
             bar.update(task, advance=1, description=row.claim.id)
 
         evidence = Evidence(folder, modules=published_modules, progress=tell)
+        package = paper_packages().get(paper.name)
+        if package is not None:
+            work_ahead(package.ahead, {claim.id for claim in claims}, evidence, folder)
         if limit_s <= 0 or not checks_of(paper.name):
             return check_claims(paper, evidence, claims, each=done)
         with Measurer(tell, records, limit_s, _rank) as measurer:

@@ -8,11 +8,12 @@ A package adds a paper with a line in its ``pyproject.toml``. The name must be t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...constraints.discovery import discover
+from .ahead import Ahead
 from .evidence import Checks, Evidence
 from .figures import Figure
 
@@ -38,6 +39,8 @@ class PaperPackage:
         Figures that can be redrawn, by name.
     series
         Our values for panels whose values the paper does not print, by the name in the :class:`SeriesPanel`.
+    ahead
+        Long computations that several claims share and that do not need each other.
 
     Raises
     ------
@@ -49,6 +52,7 @@ class PaperPackage:
     checks: Checks = field(default_factory=Checks)
     figures: Mapping[str, Figure] = field(default_factory=dict)
     series: Mapping[str, Callable[[Evidence], Series]] = field(default_factory=dict)
+    ahead: Sequence[Ahead] = ()
 
     def __post_init__(self) -> None:
         for name, figure in self.figures.items():

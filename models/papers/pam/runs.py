@@ -13,6 +13,7 @@ fixed batches. The paper leaves some choices open. This module makes them once f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from ...serving import Workload, draw, served_system
 from ...serving.steady import SteadyState, best_within, steady_state
 from ...systems import System, load_system
 from ...systems.results import Evaluation
+from ..ahead import Ahead
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
 
-__all__ = ["BATCHES", "ENERGY_BATCHES", "LIMITS_MS", "LONGEST", "OFFLINE", "ONLINE", "context_of", "fits", "gain", "online",
-           "run", "state", "steady"]
+__all__ = ["AHEAD", "BATCHES", "ENERGY_BATCHES", "LIMITS_MS", "LONGEST", "OFFLINE", "ONLINE", "context_of", "fits", "gain",
+           "online", "run", "state", "steady"]
 
 ONLINE = ("wildchat", "sharegpt", "humaneval")
 OFFLINE = ("arxiv_sum", "write_doc")
@@ -154,3 +156,21 @@ def state(evidence: Evidence, model: str, context: int, batch: int, steps: int,
         return [node.step() for _ in range(steps)]
 
     return evidence.once(key, made)
+
+
+def _searches(evidence: Evidence, system: str, model: str) -> None:
+    """All searches for a batch within the limits, and all runs at fixed batches, of a system with a model."""
+    for prefill in (True, False):
+        for workload in ONLINE:
+            online(evidence, system, model, workload, prefill=prefill)
+        for workload in OFFLINE if system != "ls-pim" else ():
+            for batch in BATCHES.get(model, ()):
+                steady(evidence, system, model, workload, batch, prefill=prefill)
+
+
+#: Searches by system and model, the longest first. A system keeps what it knows of a model between them.
+AHEAD = tuple(
+    Ahead(claims=tuple(f"pam-thr-{name}{row}" for name in ("online", "online-avg", "wild", "lspim", "off", "off-avg")
+                       for row in ("", "-decode")),
+          run=partial(_searches, system=system, model=model), keeps=("online", "steady"))
+    for system in ("vllm-offload", "pam", "ls-pim") for model in MODELS)
