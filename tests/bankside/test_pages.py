@@ -179,8 +179,8 @@ def test_page_of_a_calibration(tmp_path, capsys):
     path.write_text("".join(json.dumps(line) + "\n" for line in (header, *steps)))
     assert cli.main(["calibrate", "pam", "--trace", str(path), "--html", str(tmp_path / "p.html")]) == 0
     assert "compression" in sound((tmp_path / "p.html").read_text()).cells
-    ratios = {"command": "calibrate", "system": "pam", "model": "m", "x": 3.0, "y": 2.5, "equal": False, "conditions": "c",
-              "tier_us": {"hbm": 12.5, "ddr": 40.25, "ssd": 0.125}, "rounds": 4, "file": None}
+    ratios = {"command": "calibrate", "system": "pam", "model": "m", "x": 3.0, "y": 2.5, "equal": False, "sorted": False,
+              "conditions": "c", "tier_us": {"hbm": 12.5, "ddr": 40.25, "ssd": 0.125}, "rounds": 4, "file": None}
     Calibrate.model_validate({**ratios, "schema": 1, "tools": {}, "notes": [], "warnings": [], "inputs": []})
     page = sound(page_of(ratios))
     assert "not equal" in page.words and {"HBM", "DDR", "40.25"} <= set(page.cells)

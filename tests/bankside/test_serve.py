@@ -81,7 +81,7 @@ def test_the_same_seed_gives_the_same_output(cli):
 
 
 def test_search(cli):
-    result = cli(*BASE, "sharegpt", "--requests", "60", "--slo", "25", "--search", "batch", "--json").json
+    result = cli(*BASE, "sharegpt", "--requests", "60", "--slo", "20", "--search", "batch", "--json").json
     found = result["search"]
     assert found["what"] == "batch" and result["policy"]["batch_limit"] == found["value"]
     assert [one["meets"] for one in found["tried"] if one["value"] == found["value"]] == [True]

@@ -108,5 +108,5 @@ def test_baselines_have_the_most_tensor_parallelism():
         evidence.once(("lol-pim", system, 1024, "qwen1.5-7b", changes), lambda rates=rates: found(**rates))
     row, = check_claims(paper, evidence, [paper.claim("lolpim-thr-7b")])
     assert row.ours == {"vs_gpu_gddr": pytest.approx(3.0), "vs_pim": pytest.approx(5.0)}
-    assert "at 1024 GB 2.00, 1.50, 2.40, 1.20." in row.why
+    assert "At 1024 GB they are 2.00, 1.50, 2.40, 1.20." in row.why
     assert "gpu-gddr 400 (16 x 1), aimx-pim 240 (128 x 1)" in row.basis
