@@ -88,8 +88,8 @@ def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Ju
     wanted = ours[end] / judged.ratio / 100 if judged.ratio else 1.0
     if base == "ls-pim":
         return Difference(cause="design", number=f"energy of attention for a token of `pam` with {load[2]} requests of "
-                          f"{load[0]} on {load[1]}; its units read V chunk by chunk, so that a lone active token opens a "
-                          "row for each chunk", ours=joules("pam", load), needed=joules(base, load) * (1 - wanted),
+                          f"{load[0]} on {load[1]}; a lone token opens a row per V chunk",
+                          ours=joules("pam", load), needed=joules(base, load) * (1 - wanted),
                           unit="J")
     return Difference(cause="unpublished-input", number=f"energy of a token of `{base}` with {load[2]} requests of "
                       f"{load[0]} on {load[1]}; the paper does not print the energies of its devices",
