@@ -55,8 +55,8 @@ class MeasuredGpu(Roofline):
         return {"attention": self.fused(score, context).lasting(
             self.kernels.decode_attention(batch, contexts, *_heads(score, batch)))}
 
-    def prompt_attention(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
-                         past: np.ndarray, window: int | None) -> float:
+    def prompt_cost(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
+                    past: np.ndarray, window: int | None) -> Cost:
         self._check_format(dtype_bytes)
         whole = past + tokens
         if window is not None and int(whole.max()) > window:
@@ -67,7 +67,8 @@ class MeasuredGpu(Roofline):
             return self.kernels.prefill_attention(len(tokens), lengths, heads, kv_heads, head_dim)
 
         done = np.where(past > 0, kernel(np.maximum(past, 1)), 0.0)
-        return float(np.mean(kernel(whole) - done))
+        cost = super().prompt_cost(heads, kv_heads, head_dim, dtype_bytes, tokens, past, window)
+        return cost.lasting(float(np.mean(kernel(whole) - done)))
 
     def _node_all_reduce(self, count: float, devices: int) -> float:
         return self.kernels.all_reduce(round(count / _ELEMENT_BYTES), devices) if devices > 1 else 0.0
