@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import importlib.metadata
 import os
@@ -157,6 +158,9 @@ lint_off -rule INITIALDLY -file "*bench.sv"
 REPEATED_TEXT, PART_TEXT = 500_000, 50_000
 
 
+_split = functools.lru_cache(4)(split)
+
+
 def repeated_parts(verilog: str, top: str) -> list[str]:
     """Modules whose model is worth compiling once for all instances.
 
@@ -164,7 +168,7 @@ def repeated_parts(verilog: str, top: str) -> list[str]:
     have :data:`REPEATED_TEXT` or more. A part inside a listed part is left out, because calls from call to call are
     slow.
     """
-    parts = {part.name: part for part in split(verilog, top)}
+    parts = {part.name: part for part in _split(verilog, top)}
     large = {name for name, part in parts.items()
              if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT}
 
@@ -179,6 +183,7 @@ _REGISTER = re.compile(r"^(\s*reg\b(?![^;=]*\\\$auto\$)[^;=]*?)\s*=[^;=]*;", re.
 _MEMORY = re.compile(r"^\s*initial begin\n(?:\s*(\S+)\s*\[\d+\] = [^;\n]*;\n)+\s*end\n", re.MULTILINE)
 
 
+@functools.lru_cache(4)
 def without_initial_values(verilog: str) -> str:
     """The design as it is on a chip: registers have no initial values, nor have memories that are ever written.
 
@@ -320,6 +325,7 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
     return _once(top, [verilog, *files.values(), *command, *effort, compiler, *tool_versions().values()], make)
 
 
+@functools.cache
 def _compiler() -> str:
     return subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
 

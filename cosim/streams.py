@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,8 +25,11 @@ from ..constraints.formats import FloatFormat
 from ..constraints.workspace import cache_folder
 from .build import build_model, model_arguments, simulator_environment
 
+if TYPE_CHECKING:
+    import jinja2
+
 __all__ = ["POWER_UP", "TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play",
-           "reset_clocks", "verdict"]
+           "reset_clocks", "stop_simulations", "verdict"]
 
 #: Number of classes of items that are counted separately.
 TAGS = 4
@@ -294,15 +298,31 @@ def is_clocked(verilog: str) -> bool:
     return re.search(r"\binput\s+(wire\s+)?clk\b", verilog) is not None
 
 
-def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True,
-               waves: bool = False) -> str:
+@functools.cache
+def _bench_template() -> jinja2.Template:
     import jinja2
 
     source = resources.files(__package__).joinpath("bench.sv.j2").read_text()
-    template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                                  keep_trailing_newline=True).from_string(source)
+    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+                              keep_trailing_newline=True).from_string(source)
+
+
+def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True,
+               waves: bool = False) -> str:
     numbers = [(port, *number) for port in (*inputs, *outputs) for number in port.numbers] if waves else []
-    return template.render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked, numbers=numbers)
+    return _bench_template().render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked,
+                                    numbers=numbers)
+
+
+#: Simulations in progress, in any thread.
+_running: set[subprocess.Popen[str]] = set()
+
+
+def stop_simulations() -> None:
+    """Stop every simulation in progress. The threads that wait for them raise :exc:`CheckFailed`."""
+    for process in tuple(_running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
 
 
 def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bool) -> float:
@@ -327,6 +347,7 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
         "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_REWRITE_ASSERTION_FILES": "",  # the bench has no assertion; rewriting them takes most of a short run
         "COCOTB_RESULTS_FILE": str(work / "results.xml"),
         "BENCH_SUMMARY": str(work / "summary.json"),
     })
@@ -334,6 +355,7 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
     command = [str(model / "bench"), *(["--trace"] if waves else []), *plusargs, *model_arguments()]
     process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
+    _running.add(process)
     try:
         output, _ = process.communicate()
     except BaseException:
@@ -341,6 +363,8 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
             os.killpg(process.pid, 9)
         process.communicate()
         raise
+    finally:
+        _running.discard(process)
     seconds = time.perf_counter() - began
     tests = failed = 0
     if (work / "results.xml").exists():

@@ -6,14 +6,16 @@ import os
 import re
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bankside.constraints.errors import CheckFailed
 from bankside.constraints.workspace import locked
-from bankside.cosim import build
+from bankside.cosim import build, streams
 from bankside.cosim.build import ALIVE, build_model, without_initial_values
+from bankside.cosim.campaign import Campaign
 from bankside.cosim.streams import Items, StreamPort, bench_text, play
 
 pytestmark = pytest.mark.xdist_group("streams")
@@ -408,3 +410,25 @@ def test_design_without_initial_values():
     assert "held[1] = 8'h00;" in without_initial_values(table)  # nothing writes it: a circuit
     # The name of a memory in one module says nothing about that in another.
     assert without_initial_values(table.replace("careless", "other") + CARELESS).count("initial") == 1
+
+
+def test_run_that_fails_stops_the_run_beside_it(tmp_path):
+    (tmp_path / "bench").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bench").chmod(0o755)
+    said = []
+
+    def simulate(episodes, **options):
+        if episodes == "sleeps":
+            return streams._simulate(tmp_path, tmp_path, [], 1, False)
+        until = time.monotonic() + 60
+        while not streams._running and time.monotonic() < until:
+            time.sleep(0.01)
+        raise CheckFailed("the unit hung")
+
+    campaign = Campaign(SimpleNamespace(progress=said.append, seed=1, quick=False, waves=None), simulate)
+    began = time.monotonic()
+    with pytest.raises(CheckFailed, match="the unit hung"):
+        campaign.side_by_side({"stalls": "sleeps", "power_up": "fails"})
+    assert time.monotonic() - began < 60 and not streams._running and not campaign.outcomes
+    assert said == ["building the Verilated model", "simulating: random stalls and back-pressure; "
+                    "random registers and memories at first, resets at random clocks"]
