@@ -30,8 +30,8 @@ class Engine(wiring.Component):
     -------
     start : ``In(1)``; command : ``In(payload(config.command_layout))``
         A command that the engine claims, with an ``opsize`` other than 0; only while ``ready`` is 1.
-    ready : ``Out(1)``
-        The engine does nothing, and may start in this clock.
+    ready, idle : ``Out(1)``
+        The engine may start in this clock; nothing that it began is under way, results included.
     registers : ``Out(client.signature(...))``
     """
 
@@ -41,6 +41,7 @@ class Engine(wiring.Component):
         self._config, self.claims = config, tuple(claims)
         super().__init__({
             "start": In(1), "command": In(payload(config.command_layout)), "ready": Out(1),
+            "idle": Out(1),
             "registers": Out(self.client.signature(config.register_bits, config.word_bits)),
             **(members or {}),
         })

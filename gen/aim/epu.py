@@ -223,7 +223,7 @@ class Epu(Engine):
 
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.ready.eq(1)
+                m.d.comb += [self.ready.eq(1), self.idle.eq(1)]
                 m.d.sync += [
                     op.eq(command.op), source.eq(command.gpr), second.eq(command.gpr1), length.eq(command.opsize),
                     target.eq(Mux(by_words, command.gpr, command.gpr1)),

@@ -18,8 +18,8 @@ __all__ = ["Hub", "PimHub"]
 class Hub(wiring.Component):
     """Registers, and engines that each claim commands.
 
-    Commands begin in order. A command begins when all engines are free. With ``overlap`` it begins when its own engine is
-    free. Commands that no engine claims are dropped, and so are commands with an ``opsize`` of 0.
+    Commands begin in order. A command begins when all engines are idle. With ``overlap`` it begins when its own engine is
+    ready. Commands that no engine claims are dropped, and so are commands with an ``opsize`` of 0.
     :class:`~.registers.RegisterFile` arbitrates between the engines. An earlier engine goes first.
 
     A subclass defines ``_engines``. Streams of an engine that the unit has too, by name, are streams of the unit.
@@ -64,7 +64,7 @@ class Hub(wiring.Component):
 
         command = commands.o.p
         chosen, every = [], Signal()
-        m.d.comb += every.eq(Cat(engine.ready for engine in engines.values()).all())
+        m.d.comb += every.eq(Cat(engine.idle for engine in engines.values()).all())
         for name, engine in engines.items():
             claimed, free = Signal(name=f"claimed_{name}"), Signal(name=f"free_{name}")
             m.d.comb += [

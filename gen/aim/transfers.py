@@ -47,7 +47,7 @@ class Transfers(Engine):
         transfer, busy = Signal(payload(config.command_layout)), Signal()
         step, of_channel = Signal.like(transfer.opsize), Signal.like(transfer.opsize)
         command_mask, transfer_mask = (Cat(reversed(one.mask)) for one in (self.command, transfer))   # channel 0 lowest
-        m.d.comb += self.ready.eq(~busy)
+        m.d.comb += [self.ready.eq(~busy), self.idle.eq(~busy)]
 
         sends, receives = is_op(transfer.op, SENDING), is_op(transfer.op, RECEIVING)
         loads, gives = is_op(transfer.op, ["WR_GPR"]), is_op(transfer.op, ["RD_GPR"])

@@ -39,7 +39,7 @@ class Adder(Epu):
         m.d.comb += [registers.target.eq(first), registers.result.eq(word + registers.read_data)]
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.ready.eq(1)
+                m.d.comb += [self.ready.eq(1), self.idle.eq(1)]
                 m.d.sync += [first.eq(self.command.gpr), second.eq(self.command.gpr1), left.eq(self.command.opsize)]
                 with m.If(self.start):
                     m.next = "FIRST"
