@@ -30,6 +30,7 @@ from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
+from bankside.constraints.units.cent_pnm import PRESETS as PNMS
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
@@ -735,6 +736,39 @@ def hub_registers() -> str:
                   "`SOFTMAX` beside transfers, clocks"], rows)
 
 
+#: Presets of `cent-pnm` that differ in units and banks.
+PNM_SHAPES = ("cent-1x1", "cent", "cent-32x32")
+
+
+def _shape(config: Any) -> str:
+    return f"{config.exp_units} x {config.banks}"
+
+
+def pnm_cycles() -> str:
+    rows = []
+    for name in PNM_SHAPES:
+        for op, c in _simulated("cent-pnm", name)["commands"].items():
+            rows.append([name, _shape(PNMS[name]), f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['utilisation']:.4f}",
+                         c["cycles_32"], c["cycles_1"], c["further_cycles"]])
+    return table(["preset", "units x banks", "command", "ports, clocks", "256 slots, clocks", "utilisation",
+                  "32 slots, clocks", "one slot, clocks", "further command, clocks"], rows)
+
+
+def pnm_synthesis() -> str:
+    rows = []
+    for name in PNM_SHAPES:
+        config, r = PNMS[name], _measured(select("cent-pnm", preset=name), "synth")
+        ports = register_ports(config)
+        parts = {kind: sum(p["count"] * p["area_ge"] for p in r["parts"] if p["module"] == f"cent_pnm_{kind}") / 1e3
+                 for kind in ("acc", "red", "exp")}
+        rest = (float(r["area_ge"]) - float(r["memory_ge_estimate"])) / 1e3 - sum(parts.values())
+        area = unit_area(r, "45nm", "45nm", ports=ports)
+        rows.append([name, _shape(config), *(f"{parts[kind]:.1f}" for kind in parts), f"{rest:.1f}",
+                     f"{area.memories_mm2:.2f}", f"{area.mm2:.2f}", f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "units x banks", "accumulators, kGE", "reduction trees, kGE", "exponent units, kGE",
+                  "rest without memories, kGE", "memories, mm² (estimate)", "unit at 45 nm, mm²", "MHz"], rows)
+
+
 def hub_errors() -> str:
     """Errors of the functional model and of the correctly rounded result, against binary64 on the same bits."""
     rows = []
@@ -760,7 +794,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
     operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
-    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers,
+    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis,
     process_clocks, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}
 
