@@ -1,7 +1,7 @@
 """Parameters of CENT's PNM units: accumulators, reduction trees and exponent units beside the registers of a device.
 
-Source: CENT (ASPLOS 2025) section 4.2 and Tables 2, 3: 32 units of each kind, 64 KB of shared buffer in slots of 256 bits,
-BF16, exponentials by a Taylor series of order 10. Banks, ports, depths and rounding are this project's.
+Source: CENT (ASPLOS 2025) section 4.2 and Tables 2, 3. They give 32 units of each kind, BF16, and 64 KB of shared buffer in
+slots of 256 bits. Exponentials are a Taylor series of order 10. Banks, ports, depths and rounding are this project's.
 """
 
 from __future__ import annotations

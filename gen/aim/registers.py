@@ -91,7 +91,7 @@ class RegisterFile(wiring.Component):
 
     Each memory takes a read or a write in a clock (``bank_ports`` 1), or a read and a write (``bank_ports`` 2). A *port*
     makes one read and one write in a clock. Client n has port n, and the last port serves all further clients. An access
-    waits while its port or one of its banks is in use. Of the requests of a clock, the following go first:
+    waits while its port or one of its banks is in use. Requests of one clock have this order:
 
     1. promised writes, which never wait;
     2. writes, in the order of the clients;

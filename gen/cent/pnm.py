@@ -86,8 +86,8 @@ class SlotEngine(Engine):
     """Sends slots through units of one kind, and writes the results.
 
     The engine takes a *group* of slots at a time: one for each unit, but at most one of each bank of the registers. With
-    more units than banks, groups go to sets of units in turn. Of two operands, those of a group are read one after the
-    other. The last read promises the write of the results.
+    more units than banks, groups go to sets of units in turn. A command with two operands reads them one after the other.
+    The last read promises the write of the results.
 
     Timing: a read of the registers in each clock in which the registers grant it. The next command may start when all slots
     of the one before are read.

@@ -148,8 +148,8 @@ def register_ports(config: HubConfig) -> dict[str, int]:
 
 
 def macro_ports(memory: Mapping[str, Any], ports: int | Mapping[str, int] | None = None) -> int:
-    """Ports of a memory of a synthesis: ``ports``, or those of the first name in ``ports`` that begins the memory's name.
-    Otherwise those of the netlist."""
+    """Ports of a memory of a synthesis: ``ports``, or the number of the first name in ``ports`` that begins its name.
+    Otherwise the netlist's."""
     if isinstance(ports, int):
         return ports
     own = next((count for name, count in (ports or {}).items() if memory["name"].startswith(name)), None)

@@ -44,8 +44,8 @@ class UnitArea:
 def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
               ports: int | Mapping[str, int] | None = None) -> UnitArea:
     """Area from the results of a synthesis. Logic takes its gate equivalents in the process ``logic``. Memories take
-    the macro model in the process ``memories``, with their own ports or with ``ports``: of all, or by the beginning of
-    their names (:func:`~.memories.register_ports`).
+    the macro model in the process ``memories``, with their own ports or with ``ports``. A mapping gives ``ports`` by the
+    beginning of a memory's name (:func:`~.memories.register_ports`).
 
     Raises
     ------
