@@ -171,9 +171,8 @@ def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
         count = tiles * (2 + chunks) * step.queries
         if at < count:
             tile, at = divmod(at, (2 + chunks) * step.queries)
-            row, query = _result_order(step.queries, chunks)[at]
             name = f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}"
-            return beat_name([(name + (f", query {query}" if config.queries > 1 else ""), chunks)], int(row))
+            return beat_name([(name, step.queries, chunks)], at)
         at -= count
     raise IndexError(at)
 
@@ -188,18 +187,8 @@ def _result_order(queries: int, chunks: int) -> np.ndarray:
 
 def result_beats(config: PamPuConfig, parts: Sequence[Partials]) -> np.ndarray:
     """Payloads of the partial results of a step's queries as the unit must send them."""
-    layout, queries = config.result_layout, len(parts)
-    tiles, dim = parts[0].o.shape
-    chunks = config.chunks(dim)
-    blocks = np.stack([partial_beats(layout, part.m, part.l, part.o).reshape(tiles, 2 + chunks, -1) for part in parts])
-    row, query = _result_order(queries, chunks).T
-    beats = blocks[query, :, row].swapaxes(0, 1).reshape(tiles * len(row), -1)
-    if config.queries == 1:
-        return beats
-    # `last` is on the last beat of the tile, not of each query.
-    fields = layout.unpack(beats)
-    fields["last"] = fields["last"] * np.tile(np.arange(len(row)) == len(row) - 1, tiles)
-    return layout.pack(**{**fields, "query": np.tile(query, tiles)})
+    m, total, o = (np.stack([getattr(part, name) for part in parts], axis=1) for name in ("m", "l", "o"))
+    return partial_beats(config.result_layout, m, total, o)
 
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",

@@ -16,10 +16,9 @@ from pydantic import model_validator
 
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericResult, Port, RateResult, Row, Trial, Unit
 from ..errors import ConfigError
-from .pam_partials import Kind, PartialUnitConfig, partial_layout
+from .pam_partials import Kind, PartialUnitConfig, partial_layout, queries_field
 
-__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step",
-           "check_one_query"]
+__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
 
 #: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
 #: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
@@ -150,8 +149,7 @@ class PamPuConfig(PartialUnitConfig):
             Field("tokens", self.max_tokens.bit_length(), "tokens of the step; 0 is legal"),
             Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
             Field("more", 1, "the first K of the next step comes before the V of this step's last tile"),
-            *([Field("queries", self.queries.bit_length(), f"queries of the step, 1 to {self.queries}")]
-              if self.queries > 1 else []))
+            *queries_field(self.queries))
 
     @property
     def beat_layout(self) -> Layout:
@@ -161,15 +159,11 @@ class PamPuConfig(PartialUnitConfig):
     @property
     def result_layout(self) -> Layout:
         """Beat of a tile's partial result."""
-        several = self.queries > 1
-        layout = partial_layout(self.lanes, self.io, Kind,
-                                data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
-                                kind="0: O, 1: m (score format), 2: l (accumulation format)",
-                                last="last beat of the tile" if several else "last beat of the partial result",
-                                final="O of the step's last tile")
-        if not several:
-            return layout
-        return Layout.of(*layout.fields, Field("query", (self.queries - 1).bit_length(), "query that the beat belongs to"))
+        return partial_layout(self.lanes, self.io, Kind,
+                              data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
+                              kind="0: O, 1: m (score format), 2: l (accumulation format)",
+                              last="last beat of the tile" if self.queries > 1 else "last beat of the partial result",
+                              final="O of the step's last tile", queries=self.queries)
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -294,13 +288,6 @@ class PamPuConfig(PartialUnitConfig):
             once = np.stack([np.full(len(chunk), number), chunk, query], axis=1)
             out.append(np.tile(once, (times, 1)))
         return np.concatenate(out)
-
-
-def check_one_query(config: PamPuConfig) -> None:
-    """Refuse a processing unit of several queries where a reduction unit takes its results."""
-    if config.queries > 1:
-        raise ValueError(f"processing.queries must be 1, not {config.queries}: a reduction unit merges the partial results "
-                         "of one query")
 
 
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
