@@ -341,6 +341,7 @@ def bench(request: SimRequest) -> CompositionResult:
     workload.check(config)
     device = load_memory(workload.memory)
     queries = config.processing.queries
+    clocks = config.processing.burst_clocks(queries)
     main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng, queries=queries)
     nanoseconds, arrivals = memory_arrivals(request, workload.memory, main)
 
@@ -359,9 +360,9 @@ def bench(request: SimRequest) -> CompositionResult:
         units=config.units,
         queries=queries,
         cycles=cycles,
-        ideal_cycles=full.ideal_cycles(0) * queries,
-        stall_cycles=full.stall_cycles(0, 0 if isinstance(config, PamSsdControllerConfig) else queries - 1),
-        utilisation=round(full.ideal_cycles(0) * queries / cycles, 6),
+        ideal_cycles=full.ideal_cycles(0) * clocks,
+        stall_cycles=full.stall_cycles(0, 0 if isinstance(config, PamSsdControllerConfig) else clocks - 1),
+        utilisation=round(full.ideal_cycles(0) * clocks / cycles, 6),
         drain_cycles=full.drain_cycles(0),
         max_abs_error=float(error.max(initial=0.0)),
         rms_error=float(np.sqrt(np.mean(error**2))),
@@ -372,7 +373,7 @@ def bench(request: SimRequest) -> CompositionResult:
             memory_time_ns=round(nanoseconds, 3),
             stall_cycles=paced.stall_cycles(0),
             drain_cycles=paced.drain_cycles(0),
-            utilisation=round(paced.ideal_cycles(0) * queries / paced_cycles, 6)))
+            utilisation=round(paced.ideal_cycles(0) * clocks / paced_cycles, 6)))
 
 
 def attention_error(config: Config, result: Reduced, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -197,7 +197,7 @@ def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_n
     moved = any(log.moved[name].any() for name in outcome.feeds)
     local = log.last_of(outcome.feeds) + 1 if moved else 0
     end = log.end_cycle + 1
-    ideal = outcome.ideal_cycles(number) * step.queries
+    ideal = outcome.ideal_cycles(number) * config.processing.burst_clocks(step.queries)
     return DecodeTier(
         tokens=sum(step.tokens), clock_mhz=config.clock_mhz, memory_time_ns=round(memory_ns, 3), local_cycles=local,
         reduction_cycles=end - local, cycles=end, stall_cycles=outcome.stall_cycles(number),

@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericResult, Port, RateResult, Row, Trial, Unit
 from ..errors import ConfigError
-from .pam_partials import Kind, PartialUnitConfig, partial_layout, queries_field
+from .pam_partials import Kind, PartialUnitConfig, check_power_of_two, partial_layout, queries_field
 
 __all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
 
@@ -61,13 +61,16 @@ class PamPuConfig(PartialUnitConfig):
     ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
 
     With ``queries`` above 1, a step may have several queries that share K and V. ``query_bytes`` and the scores are then
-    for all of them: each query has a ``queries``-th part.
+    for all of them: each query has a ``queries``-th part. With ``multipliers_per_lane`` above 1, the unit consists of that
+    many cores. The buffer is shared out among them, each has a skid, and a burst meets a query of each core in one clock.
     """
 
     lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
     # At 1, the value stands in no document: the unit is the one that had no such parameter.
     queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
                        description="most queries of a step, which share each burst of K and V")
+    multipliers_per_lane: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
+                                    description="multipliers of a lane: queries that a burst meets in one clock")
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of Q, K, V, of probabilities and of O")
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="precision of accumulation: width of the aligned accumulators")
@@ -91,6 +94,11 @@ class PamPuConfig(PartialUnitConfig):
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
+        check_power_of_two("multipliers_per_lane", self.multipliers_per_lane)
+        for name in ("queries", "query_bytes", "buffer_bytes"):
+            if getattr(self, name) % self.multipliers_per_lane:
+                raise ValueError(f"{name} must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), "
+                                 f"not {getattr(self, name)}")
         least = self.beat_bytes * self.queries
         if self.query_bytes % least:
             beats = "a beat" if self.queries == 1 else f"a beat of each of {self.queries} queries"
@@ -103,9 +111,22 @@ class PamPuConfig(PartialUnitConfig):
         if self.output_bytes % self.beat_bytes:
             raise ValueError(f"buffer_bytes must leave a multiple of {self.beat_bytes} bytes for output, "
                              f"not {self.output_bytes}")
+        if self.multipliers_per_lane > 1:
+            self.core  # noqa: B018  (each core must be possible)
         return self
 
     # Derived sizes -----------------------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> PamPuConfig:
+        """One of the ``multipliers_per_lane`` cores, each with its share of the queries and of the buffer."""
+        cores = self.multipliers_per_lane
+        return PamPuConfig(**{**self.model_dump(), "multipliers_per_lane": 1, "queries": self.queries // cores,
+                              "query_bytes": self.query_bytes // cores, "buffer_bytes": self.buffer_bytes // cores})
+
+    def burst_clocks(self, queries: int) -> int:
+        """Clocks that a burst stays for a step of ``queries`` queries."""
+        return -(-queries // self.multipliers_per_lane)
 
     @property
     def score_bytes(self) -> int:
@@ -293,7 +314,8 @@ class PamPuConfig(PartialUnitConfig):
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
 #: (64 B), 16 scores (32 B) and 16 output elements (32 B). Every preset has 12 places for output beats, skid included: as
 #: many as the pipeline has in flight, so that tiles of a single token do not stall P V. pam-hbm-gqa4 and pam-hbm-gqa8 are
-#: no units of the paper: they are pam-hbm with 256 bytes for each of 4 and 8 queries that share K and V.
+#: no units of the paper: they are pam-hbm with 256 bytes for each of 4 and 8 queries that share K and V. pam-hbm-gqa8-m2
+#: has two multipliers in each lane, as two of pam-hbm-gqa4 side by side.
 PRESETS: dict[str, PamPuConfig] = {
     "pam-hbm": PamPuConfig(output_skid_beats=4),
     "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
@@ -301,6 +323,8 @@ PRESETS: dict[str, PamPuConfig] = {
     "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
     "pam-hbm-gqa4": PamPuConfig(queries=4, query_bytes=1024, buffer_bytes=1280, output_skid_beats=4),
     "pam-hbm-gqa8": PamPuConfig(queries=8, query_bytes=2048, buffer_bytes=2304, output_skid_beats=4),
+    "pam-hbm-gqa8-m2": PamPuConfig(queries=8, multipliers_per_lane=2, query_bytes=2048, buffer_bytes=2560,
+                                   output_skid_beats=4),
 }
 
 
@@ -318,7 +342,8 @@ class PamPuResult(RateResult, NumericResult):
     """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
-    ideal_cycles: int = Key(description="K and V beats times queries: one multiplication per lane and clock")
+    ideal_cycles: int = Key(description="K and V beats times queries over `multipliers_per_lane`: every multiplier works "
+                                        "in every clock")
     stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except "
                                         "while the beat before meets further queries")
     key_stall_cycles: int = Key(description="stall cycles with K beats")

@@ -209,7 +209,7 @@ class MergeResult(RateResult, NumericResult):
 
     cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
     queries: int = Key(default=1, description="queries of the step")
-    ideal_cycles: int = Key(description="beats of the busiest part, one a clock for each query that they meet")
+    ideal_cycles: int = Key(description="beats of the busiest part, one a clock; a K or V beat stays for more queries")
     max_abs_error: float = Key(description="of the normalised output against binary64")
 
 
