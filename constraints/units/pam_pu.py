@@ -95,24 +95,22 @@ class PamPuConfig(PartialUnitConfig):
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
         check_power_of_two("multipliers_per_lane", self.multipliers_per_lane)
-        for name in ("queries", "query_bytes", "buffer_bytes"):
-            if getattr(self, name) % self.multipliers_per_lane:
-                raise ValueError(f"{name} must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), "
-                                 f"not {getattr(self, name)}")
+        if self.queries % self.multipliers_per_lane:
+            raise ValueError(f"queries must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), "
+                             f"not {self.queries}")
+        output = self.beat_bytes * self.multipliers_per_lane
         least = self.beat_bytes * self.queries
         if self.query_bytes % least:
             beats = "a beat" if self.queries == 1 else f"a beat of each of {self.queries} queries"
             raise ValueError(f"query_bytes must be a multiple of the {least} bytes of {beats}, not {self.query_bytes}")
-        if self.output_bytes < self.beat_bytes:
+        if self.output_bytes < output:
             raise ValueError(
                 f"buffer_bytes {self.buffer_bytes} leaves {self.output_bytes} bytes for output; query_bytes "
                 f"{self.query_bytes} and {self.score_bytes} bytes of scores need at least "
-                f"{self.query_bytes + self.score_bytes + self.beat_bytes}")
-        if self.output_bytes % self.beat_bytes:
-            raise ValueError(f"buffer_bytes must leave a multiple of {self.beat_bytes} bytes for output, "
+                f"{self.query_bytes + self.score_bytes + output}")
+        if self.output_bytes % output:
+            raise ValueError(f"buffer_bytes must leave a multiple of {output} bytes for output, "
                              f"not {self.output_bytes}")
-        if self.multipliers_per_lane > 1:
-            self.core  # noqa: B018  (each core must be possible)
         return self
 
     # Derived sizes -----------------------------------------------------------------------------------------------
