@@ -21,7 +21,8 @@ def shared_ru(platform, config):
 
 def inner(step):
     """The payload of a step for a unit that is not the last one: it does not normalise."""
-    return Cat(Const(0, 1), Value.cast(step.payload)[1:])
+    others = Value.cast(step.payload)[1:]
+    return Cat(Const(0, 1), others) if len(others) else Const(0, 1)
 
 
 class PamReductionTree(wiring.Component):
