@@ -28,6 +28,7 @@ from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
+from bankside.constraints.memory import load_memory
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
 from bankside.constraints.units.cent_pnm import PRESETS as PNMS
@@ -44,7 +45,9 @@ from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import buffer_cost, load_nodes, process_clock, register_ports, second_opinion, unit_area
 from bankside.models.cost.memories import banked, macro_ports
+from bankside.models.memory import time_program
 from bankside.models.numerics import from_float64, to_float64
+from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
@@ -130,8 +133,10 @@ def shared() -> str:
         numbers = [n for n in (1, 2, 3, 4, 8) if n <= PRESETS[name].queries]
         for tokens in (17, 512):
             found = counts(preset(name), [[Step(tokens, 128, queries=n)] for n in numbers])
-            rows += [[name, tokens, n, c["beats"], c["beats"] * n, c["cycles"], f"{c['beats'] * n / c['cycles']:.4f}",
-                      f"{c['beats'] / c['cycles']:.4f}"] for n, c in zip(numbers, found, strict=True)]
+            for n, c in zip(numbers, found, strict=True):
+                ideal = c["beats"] * PRESETS[name].burst_clocks(n)
+                rows.append([name, tokens, n, c["beats"], ideal, c["cycles"], f"{ideal / c['cycles']:.4f}",
+                             f"{c['beats'] / c['cycles']:.4f}"])
     return table(["preset", "tokens", "queries", "bursts", "ideal cycles", "cycles", "multipliers used",
                   "bursts per clock"], rows)
 
@@ -146,6 +151,27 @@ def shared_pace() -> str:
                      f"{m['utilisation']:.4f}", f"{m['burst_utilisation']:.4f}", f"{m['energy_pj'] / queries / 1e6:.1f}"])
     return table(["preset", "queries", "cycles", "time, ns", "time per query, ns", "multipliers used", "bursts used",
                   "memory energy per query and channel, µJ"], rows)
+
+
+def shared_memory() -> str:
+    """Time of the memory per query if it waits for a unit of some multipliers per lane: a step of 4,096 tokens."""
+    def nanoseconds(config: PamPuConfig, memory: str, queries: int, multipliers: int, limit: bool) -> float:
+        device = load_memory(memory)
+        clocks = -(-queries // multipliers) * device.column_bytes / config.beat_bytes
+        cycles = int(np.ceil(clocks / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+        program = attention_program(config, device, [Step(4096, 128)], burst_cycles=cycles)
+        return float(time_program(program, device, refresh=False, power_limit=limit).time_ns) / queries
+
+    rows: list[list[Any]] = []
+    for memory, name, numbers in (("hbm3-5.2", "pam-hbm", (4, 6, 8)), ("ddr4-3200", "pam-ddr", (2, 4, 8))):
+        for queries in numbers:
+            found = []
+            for limit in (True, False):
+                times = [nanoseconds(PRESETS[name], memory, queries, m, limit) for m in (1, 2, 4)]
+                found.append([f"{time / 1e3:.1f} ({times[0] / time:.2f})" for time in times])
+            states = {"on": found[0], "off": found[1]} if found[0] != found[1] else {"on or off": found[0]}
+            rows += [[name, memory, state, queries, *times] for state, times in states.items()]
+    return table(["lanes and clock of", "memory", "power limit", "queries", "1 multiplier per lane", "2", "4"], rows)
 
 
 def shared_area() -> str:
@@ -523,7 +549,8 @@ def ru_cycles() -> str:
         config: Any = selection.config
         rng = np.random.default_rng(1)
         cases = [(dim, n) for dim in (64, 128) for n in (config.sources, 4 * config.sources, 16 * config.sources)]
-        merges = [[pam_ru.random_merge(config, pam_ru.spread_counts(config, n), dim, rng)] for dim, n in cases]
+        merges = [[pam_ru.random_merge(config, pam_ru.spread_counts(config, n), dim, rng, queries=config.queries)]
+                  for dim, n in cases]
         outcome = pam_ru.simulate(config, generate.verilog(selection), merges)
         if outcome.mismatches:
             raise SystemExit(f"{selection.label}: {outcome.first_mismatch}")
@@ -790,7 +817,8 @@ def hub_errors() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors, formats,
+    windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
+    errors, formats,
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
     operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
