@@ -362,6 +362,8 @@ class PimTier(Strict):
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
     unit: UnitChoice
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
+    reduction_settings: dict[str, Any] = Field(default_factory=dict, exclude_if=lambda value: not value,
+                                               description="parameters of pam-ru that differ from the preset's")
     page_order: Literal["head", "token"] = Field(
         default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share")
     units_per_device: int | None = Field(default=None, ge=1, description="units of a device, if banks do not have one each")
