@@ -550,6 +550,12 @@ class AttAccSystemSpec(Strict):
     memory: str
     power_limit: bool = True
     placement: Literal["bank", "bank-group", "buffer"]
+    queries: int = Field(default=1, ge=1, le=64, exclude_if=lambda value: value == 1,
+                         description="most queries of a group that share a read of K or V; AttAcc's units take one")
+    query_cycles: int | None = Field(
+        default=None, ge=1, le=1 << 12, exclude_if=lambda value: value is None,
+        description="memory cycles for which a unit works with a read and one query. Without: a unit of several queries "
+                    "takes the least interval of the memory's reads without power limit; of one, no time that counts")
     quirks: Literal["attacc-simulator"] | None = Field(
         default=None, description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone")
     energy: PimEnergy | None = Field(default=None, description="over the energy of reads, which the memory states")

@@ -30,8 +30,8 @@ from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
-from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
 from ..pam.program import mac_interval
+from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
 from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles, together
 from .description import Description
 from .gpu_serving import GridServed
