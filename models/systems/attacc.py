@@ -216,8 +216,8 @@ class AttAccSystem(GpuPlatform):
         passes, together = self.together(model)
         takes = "one at a time" if self.pim.queries == 1 else f"at most {self.pim.queries} at a time"
         notes = [] if passes == 1 else [
-            f"{self.queries_per_head(model)} queries share each key/value head and AttAcc's units take {takes}, so K and V "
-            f"are read {passes} times"]
+            f"{self.queries_per_head(model)} queries share each key/value head and AttAcc's units take {takes}, so K and "
+            f"V are read {passes} times"]
         return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
                                   "heads_per_stack": self.heads(model, cost.micro_batch),
                                   "channels_per_head": self.spread(model, self.heads(model, cost.micro_batch)),
@@ -232,8 +232,8 @@ class AttAccSystem(GpuPlatform):
                                     f"stacks{beside}", self.pim.placement, self.pim.source),
             "queries": Assumption(
                 "AttAcc's units take one query per read of K or V" if self.pim.queries == 1 else
-                f"a read of K or V meets up to {self.pim.queries} queries of a group, which AttAcc's units do not do; a unit "
-                f"works {self.read_cycles(1) or read_interval(self.whole_memory, self.pim.placement)} memory cycles for each",
+                f"a read of K or V meets up to {self.pim.queries} queries of a group, which AttAcc's units do not do; a "
+                f"unit works {self.read_cycles(2) // 2} memory cycles for each",
                 self.pim.queries),
             "kv_kept": Assumption("KV must fit HBM: nothing is offloaded" if self.pim.stacks is None else
                                   "KV must fit AttAcc's stacks: nothing is offloaded", "all")}

@@ -903,8 +903,8 @@ class TieredPimSystem(GpuPlatform):
             "queries": Assumption(
                 "a unit takes one query per pass, so the queries of a group read the same K and V one after the other"
                 if all(unit.config.queries == 1 for unit in self.units) else
-                "a pass over K and V serves as many queries of a group as the unit and the reduction unit of its tier take; "
-                "the unit takes a clock for each query and beat",
+                "a pass over K and V serves as many queries of a group as the unit and the reduction unit of its tier "
+                "take; the unit takes a clock for each query and beat",
                 {tier.name: unit.config.queries for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),
             "unit_clock": Assumption(
                 "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",

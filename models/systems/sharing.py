@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...constraints.errors import ConfigError
+from ...constraints.records import Measurement
 from ...constraints.units.pam_pu import PRESETS
 from ..cost import DieArea
 from ..llm import ModelShape
@@ -123,7 +124,7 @@ def sharing(records: RecordSource, models: Iterable[ModelShape], contexts: Seque
     """
     models = list(models)
     loaded: dict[tuple[str, bool], PamHbmSystem] = {}
-    missing = []
+    missing: list[Measurement] = []
     for design in designs:
         for limit in power_limits:
             made = load_system(system, {"unit.preset": design.preset, "unit.settings": dict(design.settings),
