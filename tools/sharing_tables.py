@@ -40,15 +40,24 @@ def figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
+def both(on: str, off: str) -> str:
+    """A cell with and without the power limit, once if they are equal."""
+    return on if on == off else f"{on} / {off}"
+
+
 def sharing_time(rows: Sequence[Sharing]) -> str:
     """Attention of a decode step, with everything that belongs to it."""
+    limited = {(row.model, row.design): row for row in rows if row.power_limit}
+    free = {(row.model, row.design): row for row in rows if not row.power_limit}
     out = []
-    for row in rows:
-        limit = "" if row.design == "GPU" else "on" if row.power_limit else "off"
-        pace = "" if row.burst_cycles is None else f"{row.passes} x {max(row.burst_cycles, row.interval_cycles or 0)}"
-        out.append([f"{row.model} ({row.queries_per_head})", row.design, limit, pace, row.bound,
-                    *map(figure, row.attention_ms)])
-    return table(["model (queries of a group)", "design", "power limit", "passes x cycles of a burst", "bound",
+    for key, row in limited.items():
+        pair = row, free.get(key, row)
+        paces = [str(max(one.burst_cycles or 0, one.interval_cycles or 0)) for one in pair]
+        out.append([f"{row.model} ({row.queries_per_head})", row.design,
+                    "" if row.burst_cycles is None else f"{row.passes} x {both(*paces)}",
+                    both(*(one.bound for one in pair)),
+                    *(both(figure(a), figure(b)) for a, b in zip(*(one.attention_ms for one in pair), strict=True))])
+    return table(["model (queries of a group)", "design", "passes x cycles of a burst", "bound",
                   *(f"{context // 1024} K" for context in CONTEXTS)], out)
 
 

@@ -229,8 +229,8 @@ def _crossover(crossover: Result) -> Part:
             3.9,
             3.7,
             f"Time of a token on {without} over its time with the units, batch {crossover['batch']}. The number in "
-            "brackets is of the queries per KV head; a pass over K and V serves as many of them as the unit takes. Above the dashed "
-            "line the units win; a ring marks the point from which they win.",
+            "brackets is of the queries per KV head; a pass over K and V serves as many of them as the unit takes. Above "
+            "the dashed line the units win; a ring marks the point from which they win.",
         ),
         (
             table(
