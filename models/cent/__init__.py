@@ -1,1 +1,5 @@
-"""CENT: functional models of its units."""
+"""CENT: programs of its CXL-attached AiM devices, and functional models of its units."""
+
+from .block import BlockMapping, block_program
+
+__all__ = ["BlockMapping", "block_program"]
