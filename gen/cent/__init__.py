@@ -1,0 +1,1 @@
+"""CENT's units."""
