@@ -57,7 +57,7 @@ def position_bytes(position: int) -> tuple[int, int]:
 class CxlLinkConfig(UnitConfig):
     """Parameters of the generator. Both ends of a link have the same."""
 
-    devices: int = Key(default=32, ge=1, le=64, description="devices that a message can name, beside the host")
+    devices: int = Key(default=32, ge=2, le=64, description="devices that a message can name, beside the host")
     beat_bytes: Literal[16, 32, 64] = Key(default=32, description="bytes of a flit that pass in a clock")
     credits_req: int = Key(default=8, ge=2, le=64, description="read requests that an end holds")
     credits_rwd: int = Key(default=32, ge=2, le=64, description="writes that an end holds")

@@ -108,7 +108,7 @@ class CentCxlPort(wiring.Component):
         sends, broadcasts, receives = (command.op == op for op in (PortOp.SEND_CXL, PortOp.BCAST_CXL, PortOp.RECV_CXL))
         targets = Signal(config.link.nodes)
         for n in range(devices):
-            behind = (n > self.identity) & (n <= self.identity + command.device)
+            behind = (self.identity < n) & (self.identity + command.device >= n) if n else Const(0)
             m.d.comb += targets[n + 1].eq(Mux(broadcasts, behind, command.device == n))
 
         # Tags are given and end in order.
