@@ -430,7 +430,7 @@ def bench(request: SimRequest) -> FabricResult:
     config = request.config
     devices = min(3, config.link.devices)
     link = request.part("cent-cxl-link", "cent", _sets(config.link.model_dump()))
-    switch = request.part("cent-cxl-switch", "cent-4", [*_sets(config.model_dump(), "port."), f"joined={devices}"])
+    switch = request.part("cent-cxl-switch", "cent", [*_sets(config.model_dump(), "port."), f"joined={devices}"])
     return _bench(request, Fabric(config, devices, (request.verilog, request.module), (switch.verilog, switch.module),
                                   (link.verilog, link.module)))
 

@@ -50,7 +50,7 @@ class CentCxlSwitchConfig(UnitConfig):
         return tuple(port for node in range(self.nodes) for port in link_ports(self.link, f"_{node}"))
 
 
-PRESETS: dict[str, CentCxlSwitchConfig] = {"cent-4": CentCxlSwitchConfig(), "cent-2": CentCxlSwitchConfig(joined=2)}
+PRESETS: dict[str, CentCxlSwitchConfig] = {"cent": CentCxlSwitchConfig()}
 
 _TRIAL: Mapping[str, Any] = {**PORT.trial.within("port"), "joined": 2}
 
