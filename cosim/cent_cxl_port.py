@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.contract import Field, Layout, Port
+from ..constraints.contract import Layout, Port
 from ..constraints.units.cent_cxl_link import DATA_BYTES, FLIT_BYTES, SLOT_BYTES, MessageClass, Region
 from ..constraints.units.cent_cxl_port import CentCxlPortConfig, FabricResult, PortOp
 from ..models.cent.cxl import Command, Episode, FabricModel, FlitCodec, Flits, Message, rows
@@ -66,12 +66,14 @@ class FabricRig:
         return (
             *(Port(f"load_{n}", "in", self.load_layout, "a slot to begin with") for n in devices),
             *of_unit("command", "command"),
-            *(Port(f"host_send_{kind.name.lower()}", "in", layout(kind), f"{kind.name} of the host") for kind in (REQ, RWD)),
+            *(Port(f"host_send_{kind.name.lower()}", "in", layout(kind), f"{kind.name} of the host")
+              for kind in (REQ, RWD)),
             *of_unit("slot_write", "write"), *of_unit("memory", "access"), *of_unit("received", "received"),
             *of_unit("acknowledged", "acknowledged"),
-            *(Port(f"host_got_{kind.name.lower()}", "out", layout(kind), f"{kind.name} for the host") for kind in (DRS, NDR)),
-            *(Port(f"{way}_{node}", "out", config.link.beat_layout, "a beat, seen") for way in ("up", "down") for node in nodes
-              if self.seen),
+            *(Port(f"host_got_{kind.name.lower()}", "out", layout(kind), f"{kind.name} for the host")
+              for kind in (DRS, NDR)),
+            *(Port(f"{way}_{node}", "out", config.link.beat_layout, "a beat, seen")
+              for way in ("up", "down") for node in nodes if self.seen),
         )
 
     def verilog(self, top: str) -> str:
@@ -80,8 +82,8 @@ class FabricRig:
         nodes = range(fabric.devices + 1)
         own = [port for port in config.link.ports() if port.name not in ("rx", "tx")]
         there = {port.name for port in self.ports()}
-        host = [*((port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits) for port in own),
-                ("rx", "rx_0", 0), ("tx", "tx_0", 0)]
+        host = [*((port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits)
+                  for port in own), ("rx", "rx_0", 0), ("tx", "tx_0", 0)]
         lines = [line for node in nodes for line in ((f"tx_{node}", f"in_{node}", f"up_{node}"),
                                                      (f"out_{node}", f"rx_{node}", f"down_{node}"))]
         return fabric.port[0] + fabric.switch[0] + fabric.link[0] + lines_text(
@@ -118,7 +120,8 @@ class Session:
         return owner
 
 
-def random_session(config: CentCxlPortConfig, devices: int, rng: np.random.Generator, count: int, size: int = 12) -> Session:
+def random_session(config: CentCxlPortConfig, devices: int, rng: np.random.Generator, count: int,
+                   size: int = 12) -> Session:
     """Episodes of random transfers, receives and requests of the host.
 
     In an episode half of the slots are read, and the other half is written, each part of it by one source. The halves
@@ -166,7 +169,7 @@ def _request(session: Session, base: int, half: int, part: int, rng: np.random.G
     config, devices = session.config, session.devices
     write, here, one = rng.random() < 0.5, rng.random() < 0.6 or config.link.address_bits < PLACE_BITS, rng.random() < 0.3
     slots = 1 if one or part < 2 else 2
-    targets = (int(rng.integers(devices)) + 1,)
+    targets: tuple[int, ...] = (int(rng.integers(devices)) + 1,)
     if write and rng.random() < 0.3:
         targets = tuple(int(n) + 1 for n in np.flatnonzero(rng.random(devices) < 0.6)) or targets
     if here:
@@ -213,8 +216,8 @@ class Outcome(Played):
     def beats(self, line: str, device: int, episode: int) -> tuple[int, int]:
         """Cycles of the first and last beat of the flit with the first write of a device in an episode."""
         flits, beats = self.flits[line], self.session.config.link.beats
-        before = sum(len([one for one in each.sent[device + 1] if one.kind is RWD
-                          and (line[:2] == "up" or int(line[5:]) in one.targets)]) for each in self.session.episodes[:episode])
+        before = sum(one.kind is RWD and (line[:2] == "up" or int(line[5:]) in one.targets)
+                     for each in self.session.episodes[:episode] for one in each.sent[device + 1])
         source = flits.of(RWD)
         column = self.session.config.link.data_layout.unpack(source)["source"] == device + 1
         flit = int(flits.flit_of(RWD)[column][before])
@@ -222,7 +225,7 @@ class Outcome(Played):
         return int(cycles[flit * beats]), int(cycles[(flit + 1) * beats - 1])
 
 
-def _sorted(name: str, payload: np.ndarray, keys: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def _sorted(payload: np.ndarray, keys: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Rows of an output by episode and then by key, otherwise in order."""
     episode = np.repeat(np.arange(len(targets) + 1), np.r_[targets, max(0, len(payload) - targets.sum())])[:len(payload)]
     return payload[np.lexsort((np.arange(len(payload)), keys, episode))]
@@ -241,7 +244,7 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
     loads = config.slots + 4
     blocks: dict[str, list[Items]] = {port.name: [] for port in rig.ports() if port.is_input}
     expected: dict[str, list[np.ndarray]] = {port.name: [] for port in rig.ports() if not port.is_input}
-    keys: dict[str, list[np.ndarray]] = {name: [] for name in expected}
+    keys: dict[str, np.ndarray] = {}
     for number, episode in enumerate(session.episodes):
         start = 0 if number else loads
         for n in devices:
@@ -254,7 +257,8 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
                 config.command_layout.word(**vars(command)) for command in commands), epoch=number, cycle=start))
             writes = sorted(episode.writes[n], key=lambda write: write[0])
             expected[f"write_{n}"].append(config.write_layout.rows(
-                config.write_layout.word(slot=slot, data=int.from_bytes(word.tobytes(), "little")) for _, slot, word in writes))
+                config.write_layout.word(slot=slot, data=int.from_bytes(word.tobytes(), "little"))
+                for _, slot, word in writes))
             accesses = sorted(episode.accesses[n], key=lambda one: one.kind is RWD)
             expected[f"access_{n}"].append(config.memory_layout.rows(config.memory_layout.word(
                 write=one.kind is RWD, region=one.region, address=one.address,
@@ -287,15 +291,15 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
         if name.startswith("write_"):
             slot = config.write_layout.unpack(payload)["slot"]
             n, counts = int(name[6:]), targets[name]
-            episode = np.minimum(np.searchsorted(np.cumsum(counts), np.arange(len(payload)), side="right"),
-                                 len(session.episodes) - 1)
+            at = np.minimum(np.searchsorted(np.cumsum(counts), np.arange(len(payload)), side="right"),
+                            len(session.episodes) - 1)
             owners = np.array([session.owners(one, n) for one in session.episodes])
-            keys[name] = [owners[episode, slot]]
+            keys[name] = owners[at, slot]
         elif name.startswith("access_"):
-            keys[name] = [config.memory_layout.unpack(payload)["write"]]
+            keys[name] = config.memory_layout.unpack(payload)["write"]
         elif name.startswith("host_got_"):
-            keys[name] = [layout[name].unpack(payload)["source"]]
-    run.outputs.update({name: _sorted(name, run.outputs[name], key[0], targets[name]) for name, key in keys.items() if key})
+            keys[name] = layout[name].unpack(payload)["source"]
+    run.outputs.update({name: _sorted(run.outputs[name], key, targets[name]) for name, key in keys.items()})
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, targets)
     outcome = Outcome(run, played.vectors, mismatches, first, notes, session=session, targets=targets, flits={})
     if rig.seen:
@@ -342,8 +346,9 @@ def _compare_lines(fabric: Fabric, session: Session, outcome: Outcome) -> None:
 # Bench ------------------------------------------------------------------------------------------------------------------
 
 
-def measured(config: CentCxlPortConfig, devices: int, rng: np.random.Generator, size: int) -> tuple[Session, dict[str, int]]:
-    """The measured episodes by name; ``size`` slots in a vector. Vectors come from the lower half, and go to the upper."""
+def measured(config: CentCxlPortConfig, devices: int, rng: np.random.Generator,
+             size: int) -> tuple[Session, dict[str, int]]:
+    """The measured episodes by name. Vectors of ``size`` slots come from the lower half and go to the upper half."""
     session, half = Session(config, devices, rng), config.slots // 2
     receive = Command(PortOp.RECV_CXL)
 
@@ -440,5 +445,5 @@ def switch_bench(request: SimRequest) -> FabricResult:
     config = request.config
     link = request.part("cent-cxl-link", "cent", _sets(config.link.model_dump()))
     port = request.part("cent-cxl-port", "cent", _sets(config.port.model_dump()))
-    return _bench(request, Fabric(config.port, config.joined, (port.verilog, port.module), (request.verilog, request.module),
-                                  (link.verilog, link.module)))
+    return _bench(request, Fabric(config.port, config.joined, (port.verilog, port.module),
+                                  (request.verilog, request.module), (link.verilog, link.module)))

@@ -22,7 +22,7 @@ __all__ = ["CREDIT_BITS", "CREDIT_BYTE", "DATA_BYTES", "FLIT_BYTES", "HEADER_BIT
 #: Bytes of a flit, of the data of a message, and of a slot of a shared buffer.
 FLIT_BYTES, DATA_BYTES, SLOT_BYTES = 256, 64, 32
 
-#: Messages of a flit: each has a header of 16 bytes and its data. Two bytes of the first header belong to the physical layer.
+#: Messages of a flit: each has a header of 16 bytes and its data. The physical layer has two bytes of the first header.
 MESSAGES = 3
 
 #: Bits of a header.
@@ -66,7 +66,8 @@ class CxlLinkConfig(UnitConfig):
     tag_bits: int = Key(default=8, ge=1, le=16, description="bits of a tag")
     address_bits: int = Key(default=28, ge=1, le=40, description="bits of an address: a slot of the shared buffer, or 64 "
                                                                    "bytes of the memory")
-    flush_clocks: int = Key(default=16, ge=1, le=255, description="clocks that an unfinished flit waits for further messages")
+    flush_clocks: int = Key(default=16, ge=1, le=255,
+                            description="clocks that an unfinished flit waits for further messages")
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -167,7 +168,8 @@ class CxlLinkResult(SimResult):
         return [
             *super().figures(workload),
             ("vector", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
-            ("payload", f"{self.payload_percent:.2f} % of {self.flits} flits; {self.exchange_percent:.2f} % if both ends send"),
+            ("payload", f"{self.payload_percent:.2f} % of {self.flits} flits; {self.exchange_percent:.2f} % if both ends "
+                        "send"),
             ("latency", f"{self.message_clocks} clocks for a write: {self.pack_clocks} to its first beat, "
                         f"{self.unpack_clocks} after its last"),
         ]

@@ -34,8 +34,8 @@ class CxlLink(wiring.Component):
     A flit leaves as soon as the line is free and one of these is true:
 
     * it holds three messages
-    * it holds a REQ, a DRS, or an RWD that is the last of its transfer
-    * ``flush_clocks`` have passed since its first message or acknowledgement
+    * it holds a REQ, a DRS, an NDR, or an RWD that is the last of its transfer
+    * ``flush_clocks`` have passed since its first RWD
     * half of the credits of a class wait to be returned
 
     While the line is busy, a flit goes on filling. Classes take turns.
@@ -70,8 +70,8 @@ class CxlLink(wiring.Component):
 
     @property
     def latency(self):
-        """Clocks with an idle line: from a message that ends its flit to the flit's first beat (``pack``), and from the
-        last beat of a received message to its stream (``unpack``), of a write."""
+        """Fixed latencies in clocks. ``pack``: from a message that ends its flit to the flit's first beat, with an idle
+        line. ``unpack``: from the beat that ends a write to its stream."""
         return {"pack": 2, "unpack": 1 + StreamFIFO(1, self._config.credits_rwd).latency}
 
     def elaborate(self, platform):
@@ -79,12 +79,12 @@ class CxlLink(wiring.Component):
         # Received credits raise those of the sender; what the receiver frees is returned by the sender.
         returned = {kind: Signal(CREDIT_BITS, name=f"returned_{kind.name.lower()}") for kind in MessageClass}
         freed = self._receive(m, platform, returned)
-        self._send(m, platform, returned, freed)
+        self._send(m, returned, freed)
         return m
 
     # ---- Sending -----------------------------------------------------------------------------------------------------
 
-    def _send(self, m, platform, returned, freed):
+    def _send(self, m, returned, freed):
         config = self._config
         header = payload(config.header_layout)
         load = Signal()         # the flit so far goes to the line
@@ -146,10 +146,8 @@ class CxlLink(wiring.Component):
 
         # When a flit goes.
         pressed, age, urgent = Signal(), Signal(range(config.flush_clocks + 1)), Signal()
-        waits = Signal()
-        m.d.comb += waits.eq((count != 0) | (ack_count != 0))
-        m.d.sync += pressed.eq(moves & flush | pressed & ~load)
-        with m.If(load | ~waits):
+        m.d.sync += pressed.eq(moves & flush | ack_moves | pressed & ~load)
+        with m.If(load | (count == 0)):
             m.d.sync += age.eq(0)
         with m.Elif(age != config.flush_clocks):
             m.d.sync += age.eq(age + 1)
@@ -186,7 +184,6 @@ class CxlLink(wiring.Component):
                 credits[kind].eq(credits[kind] + returned[kind] - used),
                 owed[kind].eq(owed[kind] + freed[kind] - Mux(load, given[kind], 0)),
             ]
-        self.credits, self.owed = credits, owed
 
     # ---- Receiving ---------------------------------------------------------------------------------------------------
 

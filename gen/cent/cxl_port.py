@@ -5,7 +5,7 @@ from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, enum, wiring
 
-from ...constraints.units.cent_cxl_link import SLOT_BYTES, MessageClass, Region
+from ...constraints.units.cent_cxl_link import SLOT_BYTES, Region
 from ...constraints.units.cent_cxl_port import CentCxlPortConfig, PortOp
 from ..blocks.broadcast import link
 from ..blocks.merge import StreamMerge
@@ -31,7 +31,7 @@ class CentCxlPort(wiring.Component):
     messages (NDR), ``acknowledged`` gives the tag, in the order of the commands. RECV_CXL waits until a whole transfer
     of any device is in the shared buffer. Each transfer serves one RECV_CXL.
 
-    Received requests go to a queue for the host's (H2L) or for those of devices (R2L), and are served in turn. A write
+    Received requests wait in queue H2L (of the host) or R2L (of devices), and are served in turn. A write
     of the shared buffer is acknowledged when its last slot is written. A read of two slots is answered with DRS. Accesses
     to other regions go to ``memory``.
 
@@ -207,7 +207,8 @@ class CentCxlPort(wiring.Component):
         entry = Signal(request)
         m.d.comb += [
             entry.write.eq(takes_write),
-            Value.cast(entry.header).eq(Mux(takes_write, Value.cast(end.got_rwd.payload)[:header.size], end.got_req.payload)),
+            Value.cast(entry.header).eq(Mux(takes_write, Value.cast(end.got_rwd.payload)[:header.size],
+                                            end.got_req.payload)),
             entry.data.eq(end.got_rwd.p.data),
             end.got_req.ready.eq(takes_read),
             end.got_rwd.ready.eq(takes_write),

@@ -107,7 +107,7 @@ class FlitCodec:
             acks.append(np.packbits(bits[:, answer:answer + ack], axis=1, bitorder="little"))
         first = 8 * CREDIT_BYTE
         credits = bits[:, first:first + len(MessageClass) * CREDIT_BITS].reshape(-1, len(MessageClass), CREDIT_BITS)
-        return Flits(*(np.stack(parts, axis=1) for parts in (kinds, messages, acked, acks)),
+        return Flits(np.stack(kinds, axis=1), np.stack(messages, axis=1), np.stack(acked, axis=1), np.stack(acks, axis=1),
                      credits @ (1 << np.arange(CREDIT_BITS)))
 
     def beats(self, rows: np.ndarray) -> np.ndarray:
@@ -200,8 +200,8 @@ class FabricModel:
     """A host and devices at a switch.
 
     Devices run until all their commands are done. The order between devices is arbitrary, so programs must not depend
-    on it: in an episode no slot may be written by two sources, or be read and written. The requests of the host follow
-    the same rule.
+    on it. In an episode no slot may have two sources that write it, or be read and written without RECV_CXL between. The
+    requests of the host follow the same rule.
 
     Attributes
     ----------
@@ -285,7 +285,8 @@ class FabricModel:
         for target in message.targets:
             device = target - 1
             if not 0 <= device < self.devices:
-                raise ConfigError(f"a message of node {message.source} goes to device {device}, but there are {self.devices}")
+                raise ConfigError(f"a message of node {message.source} goes to device {device}, but there are "
+                                  f"{self.devices}")
             slots = (message.address + np.arange(2 - message.half)) % self.config.slots
             here = message.region == Region.SHARED_BUFFER
             if not here:
@@ -295,7 +296,8 @@ class FabricModel:
                 if here:
                     words = message.data.reshape(-1, SLOT_BYTES)[:len(slots)]
                     self.buffers[device, slots] = words
-                    done.writes[device] += [(message.source, int(slot), word) for slot, word in zip(slots, words, strict=True)]
+                    done.writes[device] += [(message.source, int(slot), word)
+                                            for slot, word in zip(slots, words, strict=True)]
                 else:
                     self.memory[device][message.region, message.address] = message.data
                 done.acks[target].append(Ack(target, message.source, message.tag))

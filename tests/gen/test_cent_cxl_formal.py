@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-"""Control of CENT's CXL units: the merge of streams proved for all time; a bounded proof of two ends of a link, of the first
-24 clocks from reset: room for every message, credits, and progress."""
+"""Control of CENT's CXL units: the merge of streams proved for all time; a bounded proof of two ends of a link, of the
+first 24 clocks from reset: room for every message, credits, and progress."""
 
 import pytest
 from amaranth import *

@@ -65,7 +65,8 @@ def test_messages_of_a_vector(most, messages, flits):
     sent = model.messages(0, Command(PortOp.SEND_CXL, 512, 0, 1024, 1), 3)
     assert len(sent) == messages and FlitCodec(CENT.link).fewest(messages) == flits
     assert [one.last for one in sent] == [False] * (messages - 1) + [True]
-    assert {one.targets for one in sent} == {(2,)} and [one.address for one in sent[:3]] == [1024, 1024 + most, 1024 + 2 * most]
+    assert {one.targets for one in sent} == {(2,)}
+    assert [one.address for one in sent[:3]] == [1024, 1024 + most, 1024 + 2 * most]
 
 
 def test_receivers():
@@ -104,7 +105,8 @@ def test_requests_of_the_host():
     data = np.arange(64, dtype=np.uint8)
     model.run([[], []], [Message(MessageClass.RWD, (1, 2), 8, 1, last=True, data=data),
                          Message(MessageClass.RWD, (1,), 77, 2, region=1, data=data)])
-    done = model.run([[], []], [Message(MessageClass.REQ, (2,), 9, 5, half=True), Message(MessageClass.REQ, (1,), 77, 6, region=1),
+    done = model.run([[], []], [Message(MessageClass.REQ, (2,), 9, 5, half=True),
+                                Message(MessageClass.REQ, (1,), 77, 6, region=1),
                                 Message(MessageClass.REQ, (1,), 78, 7, region=1)])
     slot, (word, nothing) = done.sent[2], done.sent[1]
     assert np.array_equal(slot[0].data[:32], data[32:]) and not slot[0].data[32:].any() and slot[0].tag == 5
