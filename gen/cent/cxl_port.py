@@ -159,18 +159,25 @@ class CentCxlPort(wiring.Component):
         m.d.comb += left.eq(end.send_rwd.valid & end.send_rwd.ready)
         m.d.sync += places.eq(places - (moves & ~second) + left)
 
-        # Acknowledgements that are awaited.
+        # Acknowledgements that are awaited. They are counted a clock after a message is begun, or an acknowledgement came.
         ndr = end.got_ndr
-        m.d.comb += end.got_ndr.ready.eq(1)
-        receivers = sum((bit for bit in mask[2:]), mask[1])
+        grows, grown_tag, receivers = Signal(), Signal.like(tag), Signal(range(devices + 1))
+        acked, acked_tag = Signal(), Signal(config.link.tag_bits)
+        m.d.comb += ndr.ready.eq(1)
+        m.d.sync += [
+            grows.eq(moves & final), grown_tag.eq(tag), receivers.eq(sum((bit for bit in mask[2:]), mask[1])),
+            acked.eq(ndr.valid), acked_tag.eq(ndr.p.tag),
+        ]
         for n, one in enumerate(awaited):
-            more = Mux(moves & final & (tag == n), receivers, 0)
-            less = ndr.valid & (ndr.p.tag == n)
-            m.d.sync += one.eq(one + more - less)
+            less = acked & (acked_tag == n)
+            change = Signal(signed(len(receivers) + 1), name=f"change_{n}")
+            m.d.comb += change.eq(Mux(grows & (grown_tag == n), receivers, 0) - less)
+            m.d.sync += one.eq(one + change)
             if platform == "formal":
                 m.d.comb += Assert(~less | (one != 0), "CentCxlPort: an acknowledgement is awaited")
         m.d.comb += [
-            self.acknowledged.valid.eq((used != 0) & ~(busy & (tag == oldest)) & (Array(awaited)[oldest] == 0)),
+            self.acknowledged.valid.eq((used != 0) & ~(busy & (tag == oldest)) & ~(grows & (grown_tag == oldest))
+                                       & (Array(awaited)[oldest] == 0)),
             self.acknowledged.payload.eq(oldest),
             ends.eq(self.acknowledged.valid & self.acknowledged.ready),
         ]

@@ -97,7 +97,7 @@ def test_fabric_bit_for_bit(devices, more):
 @pytest.mark.parametrize(("module", "old", "new"), [
     (port_module, "self._transfer.eq(stored & ~of_host & now.last)", "self._transfer.eq(stored & now.last)"),
     (port_module, "wanted.header.last.eq(count == 1)", "wanted.header.last.eq(1)"),
-    (port_module, "receivers = sum((bit for bit in mask[2:]), mask[1])", "receivers = Const(1)"),
+    (port_module, "receivers.eq(sum((bit for bit in mask[2:]), mask[1]))", "receivers.eq(1)"),
     (port_module, "queue.i.p.target.eq(now.source)", "queue.i.p.target.eq(now.source ^ 3)"),
     (switch_module, "select = got.p.targets[:config.nodes]", "select = got.p.targets[:config.nodes - 1]"),
 ], ids=["host-counts", "early", "one-ack", "other-ack", "last-node"])
