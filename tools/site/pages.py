@@ -49,6 +49,7 @@ SECTIONS = {
         "docs/pim-hub.md": "pim-hub",
         "docs/cent-pnm.md": "cent-pnm",
         "docs/lol-pim-module.md": "lol-pim-module",
+        "docs/cent-cxl-port.md": "cent-cxl-port",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
