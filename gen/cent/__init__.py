@@ -1,0 +1,1 @@
+"""Units of CENT beside the channels of its devices."""
