@@ -30,8 +30,8 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Load", "Outcome", "bench", "programs", "random_episode", "random_program", "shared_buffer", "simulate",
-           "stimulus"]
+__all__ = ["Episode", "Load", "Outcome", "bench", "programs", "random_episode", "random_program", "shared_buffer",
+           "simulate", "stimulus"]
 
 #: Returns from a program: ``jalr x0, ra, 0``.
 RETURN = i_type(0x67, 0, 0, 1, 0)
@@ -96,7 +96,8 @@ def shared_buffer(config: CentRiscvConfig, verilog: str, top: str, latency: int)
             parts.update(valid=f"valid_{n}", ready=f"ready_{n}")
             old = f"asked_{n}" if latency == 1 else f"ages_{n}[{latency - 2}]"
             ages = [] if latency == 1 else [f"  reg [{latency - 2}:0] ages_{n};"]
-            shift = {1: "", 2: f" ages_{n} <= asked_{n};"}.get(latency, f" ages_{n} <= {{ages_{n}[{latency - 3}:0], asked_{n}}};")
+            aged = f"asked_{n}" if latency == 2 else f"{{ages_{n}[{latency - 3}:0], asked_{n}}}"
+            shift = "" if latency == 1 else f" ages_{n} <= {aged};"
             body += [
                 f"  wire asked_{n} = request_{n}__valid && request_{n}__ready && "
                 f"!request_{n}__payload[{config.request_layout.offset('write')}];",
@@ -113,8 +114,9 @@ def shared_buffer(config: CentRiscvConfig, verilog: str, top: str, latency: int)
     return verilog + around, f"{top}_buffered"
 
 
-def stimulus(config: CentRiscvConfig, model: ClusterModel, episodes: Sequence[Episode]) -> tuple[Stimulus, list[ClusterRun]]:
-    """Commands and answers of episodes, and the expected accesses and ends of ``model``, which executes them."""
+def stimulus(config: CentRiscvConfig, model: ClusterModel,
+             episodes: Sequence[Episode]) -> tuple[Stimulus, list[ClusterRun]]:
+    """Commands and answers of episodes, the accesses and ends that ``model`` gives for them, and its runs."""
     layout, every = config.command_layout, (1 << config.cores) - 1
     commands: list[Items] = []
     answers: list[list[Items]] = [[] for _ in range(config.cores)]
@@ -125,8 +127,8 @@ def stimulus(config: CentRiscvConfig, model: ClusterModel, episodes: Sequence[Ep
         for load in one.loads:
             model.load(load.words, load.address, load.cores)
             words = np.array(load.words, np.int64)
-            rows = layout.pack(start=np.zeros(len(words), np.int64), address=load.address + np.arange(len(words)), data=words,
-                               cores=every if load.cores is None else load.cores)
+            rows = layout.pack(start=np.zeros(len(words), np.int64), address=load.address + np.arange(len(words)),
+                               data=words, cores=every if load.cores is None else load.cores)
             commands.append(Items.of(rows, epoch=number))
             loaded += len(words)
         start = layout.pack(start=np.ones(1, np.int64), address=one.pc, gpr0=one.source, gpr1=one.to, opsize=one.opsize)
@@ -226,7 +228,9 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
 
     def immediates() -> list[int]:
         funct3 = int(number(8))
-        amount = int(number(32)) | (int(number(2)) << 10 if funct3 == 5 else 0) if funct3 in (1, 5) else int(number(-2048, 2048))
+        amount = int(number(-2048, 2048))
+        if funct3 in (1, 5):
+            amount = amount & 31 | (int(number(2)) << 10 if funct3 == 5 else 0)
         return [i_type(0x13, funct3, register(), register(), amount)]
 
     def uppers() -> list[int]:
@@ -266,7 +270,8 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
         for _ in range(left):
             if rng.random() < 0.3:
                 words += pick([computes, floats, multiplies])()
-            words.append(pick([custom(Kind.TAKE, int(number(2)), register()), custom(Kind.MOVE, element(), register(), _WINDOW)]))
+            words.append(pick([custom(Kind.TAKE, int(number(2)), register()),
+                               custom(Kind.MOVE, element(), register(), _WINDOW)]))
         if rng.random() < 0.5:
             words.append(custom(Kind.WRITE, element(), register(), _WINDOW, register()))
         return words
@@ -276,8 +281,8 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
     def skips() -> list[int]:
         inner = [word for _ in range(int(number(1, 4))) for word in pick(simple)()]
         over = 4 * (len(inner) + 1)
-        return [pick([b_type(0x63, pick([0, 1, 4, 5, 6, 7]), register(), register(), over), j_type(0x6F, register(), over)]),
-                *inner]
+        branch = b_type(0x63, pick([0, 1, 4, 5, 6, 7]), register(), register(), over)
+        return [pick([branch, j_type(0x6F, register(), over)]), *inner]
 
     def jumps() -> list[int]:
         inner = computes()

@@ -23,13 +23,15 @@ FOLDER = Path(__file__).resolve().parent.parent / "constraints" / "cent_programs
 #: Version whose output the repository holds. Another version may write other words.
 ZIG = "0.17.1"
 OPTIONS = ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-O2", "-fomit-frame-pointer",
-           "-ffreestanding", "-nostdlib", "-fno-sanitize=all", "-fno-stack-protector", "-falign-functions=32", "-fno-vectorize",
+           "-ffreestanding", "-nostdlib", "-fno-sanitize=all", "-fno-stack-protector", "-falign-functions=32",
+           "-fno-vectorize",
            "-fno-slp-vectorize", "-Wall", "-Werror", "-I", str(FOLDER)]
 #: Code first, then constants and variables; all in one piece from address 0.
 LINKER = """SECTIONS {
   . = 0;
   .text : { KEEP(*(.text .text.*)) }
-  .data : ALIGN(32) { KEEP(*(.rodata .rodata.* .srodata .srodata.* .data .data.* .sdata .sdata.* .bss .bss.* .sbss .sbss.*)) }
+  .data : ALIGN(32) { KEEP(*(.rodata .rodata.* .srodata .srodata.* .data .data.* .sdata .sdata.*))
+                      KEEP(*(.bss .bss.* .sbss .sbss.*)) }
   /DISCARD/ : { *(.comment .note.* .riscv.attributes .eh_frame*) }
 }
 """
@@ -76,7 +78,8 @@ def image(elf: bytes) -> dict[str, object]:
             name = elf[strings + text:elf.index(b"\0", strings + text)].decode()
             if info >> 4 == 1 and index and info & 15 in (1, 2):   # global, defined; 1: variable, 2: function
                 (entries if info & 15 == 2 else parameters)[name] = value
-    return {"compiler": f"ziglang {ZIG}", "entries": dict(sorted(entries.items())), "parameters": dict(sorted(parameters.items())),
+    return {"compiler": f"ziglang {ZIG}", "entries": dict(sorted(entries.items())),
+            "parameters": dict(sorted(parameters.items())),
             "words": [f"{word:08x}" for word in struct.unpack(f"<{len(memory) // 4}I", memory)]}
 
 

@@ -11,7 +11,8 @@ volatile word slots_per_vector = 1;          // of largest
 void rmsnorm(word to, word from, word opsize, word core, word cores) {
   for (; core < opsize; core += cores) {
     READ(from + SLOT * core, 0);
-    word mean = multiply_add(take_fp32(), inverse_length, epsilon);
+    word factor = inverse_length, term = epsilon;   // while the sum is on its way
+    word mean = multiply_add(take_fp32(), factor, term);
     fill(to + SLOT * core, to_bf16(reciprocal_square_root(mean)));
   }
 }

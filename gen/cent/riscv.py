@@ -50,7 +50,7 @@ class CustomFunctions(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        # The cores' port has ready depend on valid: it is no stream of this project's kind.
+        # At ``cmd`` ready depends on valid, because the core wants it so: it is no stream of this project's kind.
         super().__init__({
             "cmd": In(stream.Signature(data.StructLayout({"function": 10, "a": 32, "b": 32}))),
             "rsp": Out(stream.Signature(32)),
@@ -132,8 +132,8 @@ class CustomFunctions(wiring.Component):
             m.d.comb += may.eq(accesses & self.access.ready)
         with m.If(takes):
             m.d.comb += may.eq(self.read.valid)
-        # VexRiscv repeats a command if the port is not ready when an operation, long accepted, leaves its stage. So the port
-        # is ready whenever nothing is offered.
+        # VexRiscv repeats a command if the port is not ready when an operation, long accepted, leaves its stage. So the
+        # port is ready whenever nothing is offered.
         free = (waiting == 0) & (~rsp.valid | rsp.ready)
         m.d.comb += [
             self.cmd.ready.eq(~self.cmd.valid | free & may),
