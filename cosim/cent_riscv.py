@@ -197,8 +197,8 @@ _DATA_WORDS = 64
 def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int = 40) -> list[int]:
     """Words of a random program that ends, with every instruction that the model knows.
 
-    It gives each register a value, does ``units`` things, stores the registers to its core's part of the shared buffer,
-    and returns, or ends with an exception.
+    It gives each register a value, does ``units`` things, and stores the registers to its core's part of the shared
+    buffer. Then it returns, or ends with an exception.
     """
     part = config.window_bytes // (1 << (config.cores - 1).bit_length())
     reach = min(part, 2048)

@@ -715,6 +715,23 @@ def hub_cycles() -> str:
                   for op in pim_hub.PASSES for c in [commands[op]]])
 
 
+def riscv_clocks() -> str:
+    """Clocks of the programs of CENT's RISC-V cores."""
+    programs = _simulated("cent-riscv")["programs"]
+    return table(["program", "micro-operations", "accesses", "clocks", "with empty caches", "of one micro-operation",
+                  "for each item"],
+                 [[f"`{name}`", c["micro_operations"], c["accesses"], c["cycles"], c["cold_cycles"], c["first_core_cycles"],
+                   f"{c['cycles_per_item']:.2f}"] for name, c in programs.items()])
+
+
+def riscv_synthesis() -> str:
+    return _mapped("cent-riscv")
+
+
+def riscv_parts() -> str:
+    return _parts_of("cent-riscv", ("cent",))
+
+
 def hub_errors() -> str:
     """Errors of the functional model and of the correctly rounded result, against binary64 on the same bits."""
     rows = []
@@ -735,12 +752,12 @@ def hub_errors() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors, formats,
-    synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
-    operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
-    dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
-    hub_errors, hub_synthesis, hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted,
-    interface_synthesis)}
+     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors,
+    formats, synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles,
+    composition_synthesis, demo, operators, operators_nangate45, operators_pipelined, dispatcher_words,
+    dispatcher_commands, dispatcher_errors, dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts,
+    aim_area, module_cases, hub_cycles, riscv_clocks, riscv_synthesis, riscv_parts, hub_errors, hub_synthesis,
+    hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted, interface_synthesis)}
 
 
 def held(page: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Parameters of the RISC-V cores beside CENT's shared buffer: their memories, ports and programs.
 
-Source: CENT, ASPLOS'25, section 4.2: eight cores of a device, each with 64 KB for instructions that the host loads, and
-16-bit accesses to the 64 KB of the shared buffer. The core, its custom operations and its address map are this project's.
+Source: CENT, ASPLOS'25, section 4.2. A device has eight cores, each with 64 KB for instructions that the host loads. They
+see the 64 KB of the shared buffer through 16-bit accesses. The core, its custom operations and its address map are this
+project's.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class CentRiscvConfig(UnitConfig):
             value = getattr(self, name)
             if value & (value - 1):
                 raise ValueError(f"{name} must be a power of two, not {value}")
+        if self.window_bytes < 128 * self.cores:
+            raise ValueError(f"window_bytes must be at least 128 for each core, not {self.window_bytes} for {self.cores}")
         return self
 
     @property
@@ -94,7 +97,7 @@ PRESETS: dict[str, CentRiscvConfig] = {"cent": CentRiscvConfig()}
 class CentRiscvWorkload(Workload):
     """Operands of the measured programs."""
 
-    elements: int = Key(default=128, ge=32, le=1 << 15, description="elements of a head, which RoPE rearranges")
+    elements: int = Key(default=4096, ge=32, le=1 << 15, description="elements of a vector, which RoPE rearranges")
     heads: int = Key(default=32, ge=1, le=1024, description="heads, whose sums softmax inverts")
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
@@ -117,7 +120,7 @@ class ProgramClocks(Strict):
     cycles: int = Key(description="from the accepted start to the accepted end, caches filled by a run before")
     cold_cycles: int = Key(description="the same with empty caches")
     first_core_cycles: int = Key(description="of one micro-operation, on one core, caches filled")
-    cycles_per_item: float = Key(description="cycles over heads (softmax, maximum) or elements (RoPE)")
+    cycles_per_item: float = Key(description="cycles over heads (softmax, largest) or elements (RoPE)")
 
 
 class CentRiscvResult(SimResult):

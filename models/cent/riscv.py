@@ -1,7 +1,7 @@
 """Functional model of CENT's RISC-V cores: it executes the same words, and gives every access to the shared buffer.
 
-RV32IM without compressed instructions, and the custom operations of :mod:`bankside.constraints.riscv`. FP32 operators are
-those of :mod:`bankside.models.numerics`. The model has no clock.
+RV32IM without compressed instructions, and the custom operations of :mod:`bankside.constraints.riscv`. FP32 operators
+come from :mod:`bankside.models.numerics`. The model has no clock.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import unicorn
+from unicorn import riscv_const
 
 from bankside.constraints import cent_programs
 from bankside.constraints.cent_programs import Image, load_image
@@ -27,9 +29,6 @@ class Emulator:
     """The emulator QEMU, as the package unicorn has it, with the custom operations added."""
 
     def __init__(self, config, memory, buffer, core, registers):
-        import unicorn
-        from unicorn import riscv_const
-
         self.engine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
         self.names = [getattr(riscv_const, f"UC_RISCV_REG_X{n}") for n in range(32)]
         self.pc = riscv_const.UC_RISCV_REG_PC
@@ -80,7 +79,6 @@ class Emulator:
 
 def test_random_programs_against_an_independent_emulator():
     """Registers, memory and shared buffer of random programs with every instruction: model and emulator agree."""
-    pytest.importorskip("unicorn", reason="the emulator is not installed: pip install unicorn")
     rng, config, seen = np.random.default_rng(5), CentRiscvConfig(cores=2, memory_bytes=1 << 14), set()
     for _ in range(40):
         while True:  # a program that strays reads what the emulator has no memory for
@@ -191,8 +189,9 @@ def test_traps_and_stray_accesses_are_reported():
 
 
 def test_images_that_are_none(tmp_path):
-    for text, message in (("[]", "no image of programs"), ('{"words": ["zz"], "entries": {}, "parameters": {}}', "no image"),
-                          ('{"words": ["00"], "entries": {"f": 4}, "parameters": {}}', "address 4 is not in the image's 4")):
+    for text, message in (
+            ("[]", "no image of programs"), ('{"words": ["zz"], "entries": {}, "parameters": {}}', "no image"),
+            ('{"words": ["00"], "entries": {"f": 4}, "parameters": {}}', "address 4 is not in the image's 4")):
         file = tmp_path / f"{len(text)}.json"
         file.write_text(text)
         with pytest.raises(ConfigError, match=message):
@@ -215,7 +214,8 @@ def test_words_are_those_of_the_sources(tmp_path):
 
 def test_compiling_without_compiler_or_source_is_one_line(tmp_path):
     tool = [sys.executable, "-S", str(ROOT / "tools" / "cent_programs.py")]  # -S: no installed packages
-    for source, message in ((tmp_path / "none.c", "no such file"), (cent_programs.IMAGE.with_name("programs.c"), "ziglang")):
+    for source, message in ((tmp_path / "none.c", "no such file"),
+                            (cent_programs.IMAGE.with_name("programs.c"), "ziglang")):
         done = subprocess.run([*tool, str(source), "-o", str(tmp_path / "x.json")], capture_output=True, text=True)
         assert done.returncode and message in done.stderr and len(done.stderr.splitlines()) == 1
         assert not (tmp_path / "x.json").exists()
