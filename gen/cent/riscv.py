@@ -237,20 +237,23 @@ class RiscvCore(wiring.Component):
         d_stb, d_ack, d_adr, d_cti, d_data = Signal(), Signal(), Signal(30), Signal(3), Signal(32)
         d_we, d_sel, d_out = Signal(), Signal(4), Signal(32)
         cmd, rsp = functions.cmd, functions.rsp
+        # In the clock of its reset the core still shows what it was doing.
+        i_offers, d_offers, cmd_offers = Signal(), Signal(), Signal()
+        m.d.comb += [i_stb.eq(i_offers & ~reset), d_stb.eq(d_offers & ~reset), cmd.valid.eq(cmd_offers & ~reset)]
         m.submodules.cpu = foreign(
             platform, vexriscv(), "VexRiscv", inside="core", i_clk=ClockSignal(), i_reset=reset,
             i_externalResetVector=Const(BOOT, 32), i_timerInterrupt=Const(0), i_softwareInterrupt=Const(0),
             i_externalInterruptArray=Const(0, 32),
-            o_CfuPlugin_bus_cmd_valid=cmd.valid, i_CfuPlugin_bus_cmd_ready=cmd.ready,
+            o_CfuPlugin_bus_cmd_valid=cmd_offers, i_CfuPlugin_bus_cmd_ready=cmd.ready,
             o_CfuPlugin_bus_cmd_payload_function_id=cmd.p.function, o_CfuPlugin_bus_cmd_payload_inputs_0=cmd.p.a,
             o_CfuPlugin_bus_cmd_payload_inputs_1=cmd.p.b,
             i_CfuPlugin_bus_rsp_valid=rsp.valid, o_CfuPlugin_bus_rsp_ready=rsp.ready,
             i_CfuPlugin_bus_rsp_payload_outputs_0=rsp.payload,
-            o_iBusWishbone_CYC=Signal(name="i_cyc"), o_iBusWishbone_STB=i_stb, i_iBusWishbone_ACK=i_ack,
+            o_iBusWishbone_CYC=Signal(name="i_cyc"), o_iBusWishbone_STB=i_offers, i_iBusWishbone_ACK=i_ack,
             o_iBusWishbone_WE=Signal(name="i_we"), o_iBusWishbone_ADR=i_adr, i_iBusWishbone_DAT_MISO=i_data,
             o_iBusWishbone_DAT_MOSI=Signal(32, name="i_out"), o_iBusWishbone_SEL=Signal(4, name="i_sel"),
             i_iBusWishbone_ERR=Const(0), o_iBusWishbone_CTI=i_cti, o_iBusWishbone_BTE=Signal(2, name="i_bte"),
-            o_dBusWishbone_CYC=Signal(name="d_cyc"), o_dBusWishbone_STB=d_stb, i_dBusWishbone_ACK=d_ack,
+            o_dBusWishbone_CYC=Signal(name="d_cyc"), o_dBusWishbone_STB=d_offers, i_dBusWishbone_ACK=d_ack,
             o_dBusWishbone_WE=d_we, o_dBusWishbone_ADR=d_adr, i_dBusWishbone_DAT_MISO=d_data,
             o_dBusWishbone_DAT_MOSI=d_out, o_dBusWishbone_SEL=d_sel,
             i_dBusWishbone_ERR=Const(0), o_dBusWishbone_CTI=d_cti, o_dBusWishbone_BTE=Signal(2, name="d_bte"))
@@ -300,7 +303,7 @@ class RiscvCore(wiring.Component):
             write.data.eq(Mux(loads, head.p.data, d_out)),
             write.en.eq(Mux(loads, 0xF, Mux(d_writes, d_sel, 0))),
         ]
-        m.d.sync += [of_data.eq(d_reads & ~reset), of_code.eq(i_reads & ~reset)]
+        m.d.sync += [of_data.eq(d_reads), of_code.eq(i_reads)]
 
         # ---- Instructions: boot program and memory. Elsewhere a word is 0, which is no instruction. ---------------------
         program = Array([*boot_program(config.memory_bytes), *[0] * BOOT_WORDS][:BOOT_WORDS])

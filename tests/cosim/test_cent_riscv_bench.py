@@ -14,7 +14,6 @@ from bankside.constraints.units.cent_riscv import CentRiscvConfig
 from bankside.cosim.campaign import play_stimulus
 from bankside.cosim.cent_riscv import RETURN, Episode, Load, random_episode, shared_buffer, simulate, stimulus
 from bankside.generate import verilog
-from bankside.measure import run_bench
 from bankside.models.cent.riscv import ClusterModel
 from bankside.selection import select
 
@@ -39,10 +38,12 @@ def test_small_unit():
             [i_type(0x03, 2, 4, 3, 1)], [u_type(0x37, 4, WINDOW + 0x1000), s_type(0x23, 2, 4, 4, 0), RETURN],
             [i_type(0x67, 0, 0, 3, 2)]]
     episodes = [Episode([Load([*place, RETURN], 8), Load([*place, *end], 8, 0b010)], 8, 1, 2, 3, buffer) for end in ends]
+    # A single word while the core waits, then a start at once.
+    episodes += [Episode([Load([RETURN], 9)], 9, 0, 0, 0, buffer), Episode([Load([0], 9, 0b100)], 9, 0, 0, 0, buffer)]
     outcome = simulate(config, text, episodes)
     assert outcome.mismatches == 0, outcome.first_mismatch
-    assert [run.trapped for run in outcome.runs] == [0, 2, 0, 0, 2, 0, 2]
-    assert [run.strayed for run in outcome.runs] == [0, 0, 2, 2, 0, 2, 0]
+    assert [run.trapped for run in outcome.runs] == [0, 2, 0, 0, 2, 0, 2, 0, 4]
+    assert [run.strayed for run in outcome.runs] == [0, 0, 2, 2, 0, 2, 0, 0, 0]
     # The unit gets another program than the model: its accesses are mismatches.
     other, _ = stimulus(config, ClusterModel(config), [dataclasses.replace(
         episodes[0], loads=[Load([*place, custom(Kind.WRITE, 1, 0, 3), RETURN], 8)])])
@@ -64,7 +65,7 @@ def test_a_memory_that_is_too_small_is_told_before_anything_is_built():
                           ({"heads": 17}, "do not fit into the 32 slots")):
         workload = selection.unit.workload(**{"elements": 32, "heads": 1, **work})
         with pytest.raises(ConfigError, match=message):
-            run_bench(selection, workload)
+            workload.check(selection.config)
 
 
 def test_ports_follow_the_parameters():
