@@ -26,6 +26,8 @@ OPTIONS = ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-O2"
            "-ffreestanding", "-nostdlib", "-fno-sanitize=all", "-fno-stack-protector", "-falign-functions=32",
            "-fno-vectorize",
            "-fno-slp-vectorize", "-Wall", "-Werror", "-I", str(FOLDER)]
+#: Bytes of a line of the core's caches.
+LINE = 32
 #: Code first, then constants and variables; all in one piece from address 0.
 LINKER = """SECTIONS {
   . = 0;
@@ -66,7 +68,7 @@ def image(elf: bytes) -> dict[str, object]:
             memory.extend(bytes(max(0, address + length - len(memory))))
             if kind != 8:             # 8: all zeros
                 memory[address:address + length] = elf[offset:offset + length]
-    memory.extend(bytes(-len(memory) % 4))
+    memory.extend(bytes(-len(memory) % LINE + 2 * LINE))   # the core fetches ahead: what it finds there is defined
     entries: dict[str, int] = {}
     parameters: dict[str, int] = {}
     for _, kind, _, _, offset, length, link, *_ in sections:

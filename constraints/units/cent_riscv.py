@@ -13,7 +13,7 @@ from functools import cached_property
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..cent_programs import Image, load_image
+from ..cent_programs import load_image
 from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
@@ -102,8 +102,7 @@ class CentRiscvWorkload(Workload):
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
     def check(self, config: CentRiscvConfig) -> None:
-        image: Image = load_image()
-        image.check_fits(config.memory_bytes)
+        load_image().check_fits(config.memory_bytes)
         slots = max(self.heads, -(-self.elements // SLOT_ELEMENTS))
         if self.elements % (2 * SLOT_ELEMENTS):
             raise ConfigError(f"elements must be a multiple of {2 * SLOT_ELEMENTS}, not {self.elements}")
