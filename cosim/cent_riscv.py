@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.cent_programs import Image, load_image
+from ..constraints.cent_programs import Image
 from ..constraints.formats import BF16
 from ..constraints.riscv import (
     WINDOW,
@@ -23,7 +23,7 @@ from ..constraints.riscv import (
     s_type,
     u_type,
 )
-from ..constraints.units.cent_riscv import SLOT_ELEMENTS, CentRiscvConfig, CentRiscvResult, ProgramClocks
+from ..constraints.units.cent_riscv import AHEAD_WORDS, SLOT_ELEMENTS, CentRiscvConfig, CentRiscvResult, ProgramClocks
 from ..models.cent.riscv import ClusterModel, ClusterRun
 from ..models.numerics import from_float64
 from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
@@ -38,7 +38,7 @@ RETURN = i_type(0x67, 0, 0, 1, 0)
 
 #: Words behind a program that are loaded too. The core fetches ahead of a return, and what it finds there costs time: an
 #: instruction that flushes the caches does so before the core knows that it is not executed.
-AHEAD = [0] * 16
+AHEAD = [0] * (AHEAD_WORDS - 1)
 
 #: Tag of a start among the commands.
 START_TAG = 1
@@ -184,9 +184,9 @@ def _buffer(config: CentRiscvConfig, rng: np.random.Generator) -> np.ndarray:
 
 def programs(config: CentRiscvConfig, image: Image, elements: int, heads: int) -> dict[str, tuple[int, int]]:
     """Micro-operations of each program in the measured work, and the items on which its clocks are spread."""
-    slots = elements // SLOT_ELEMENTS
-    work = {"rmsnorm": (1, 1), "softmax": (heads, heads), "largest": (heads, heads)}
-    return {name: work.get(name, (slots, elements)) for name in image.entries}
+    rope = (elements // SLOT_ELEMENTS, elements)
+    known = {"rmsnorm": (1, 1), "rope_swap": rope, "rope_split": rope, "rope_join": rope}
+    return {name: known.get(name, (heads, heads)) for name in image.entries}
 
 
 # Random programs ------------------------------------------------------------------------------------------------------
@@ -345,8 +345,7 @@ def bench(request: SimRequest) -> CentRiscvResult:
     - random programs, also with stalls on every stream
     """
     config, rng, work = request.config, np.random.default_rng(request.seed), request.workload
-    image = load_image()
-    image.check_fits(config.memory_bytes - 4 * (1 + len(AHEAD)))
+    image = work.image
     empty = len(image.words)
     buffer = _buffer(config, rng)
     measured = programs(config, image, work.elements, work.heads)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from ..document import parse_json, read_text
 from ..errors import ConfigError, nearest
+from ..workspace import kept
 
 __all__ = ["IMAGE", "Image", "load_image"]
 
@@ -58,11 +58,11 @@ class Image:
     def check_fits(self, memory_bytes: int) -> None:
         """:exc:`ConfigError` if a core's memory is too small."""
         if 4 * len(self.words) > memory_bytes:
-            raise ConfigError(f"a program of {4 * len(self.words)} bytes does not fit into the {memory_bytes} bytes of a "
-                              "core's memory")
+            raise ConfigError(f"a program of {4 * len(self.words)} bytes does not fit into a core's memory, which has "
+                              f"room for {memory_bytes}")
 
 
-@cache
+@kept
 def load_image(path: Path = IMAGE) -> Image:
     """The image in a file that ``tools/cent_programs.py`` wrote.
 

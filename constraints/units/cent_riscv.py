@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..cent_programs import load_image
+from ..cent_programs import IMAGE, Image, load_image
 from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import BF16
 
-__all__ = ["PRESETS", "SLOT_ELEMENTS", "UNIT", "CentRiscvConfig", "CentRiscvResult", "CentRiscvWorkload", "ProgramClocks"]
+__all__ = ["AHEAD_WORDS", "PRESETS", "SLOT_ELEMENTS", "UNIT", "CentRiscvConfig", "CentRiscvResult", "CentRiscvWorkload",
+           "ProgramClocks"]
 
+#: Words that the bench loads behind an image: a program that returns at once, and what the core fetches ahead of that.
+AHEAD_WORDS = 17
 #: Elements of a slot of the shared buffer, BF16.
 SLOT_ELEMENTS = 16
 
@@ -99,10 +103,17 @@ class CentRiscvWorkload(Workload):
 
     elements: int = Key(default=4096, ge=32, le=1 << 15, description="elements of a vector, which RoPE rearranges")
     heads: int = Key(default=32, ge=1, le=1024, description="heads, whose sums softmax inverts")
+    program: str | None = Key(default=None, description="image of `tools/cent_programs.py` in place of the programs of the "
+                              "repository: a file. Each of its programs gets `heads` micro-operations")
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
+    @property
+    def image(self) -> Image:
+        """The programs."""
+        return load_image(IMAGE if self.program is None else Path(self.program))
+
     def check(self, config: CentRiscvConfig) -> None:
-        load_image().check_fits(config.memory_bytes)
+        self.image.check_fits(config.memory_bytes - 4 * AHEAD_WORDS)
         slots = max(self.heads, -(-self.elements // SLOT_ELEMENTS))
         if self.elements % (2 * SLOT_ELEMENTS):
             raise ConfigError(f"elements must be a multiple of {2 * SLOT_ELEMENTS}, not {self.elements}")

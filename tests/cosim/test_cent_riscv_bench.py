@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
-from bankside.constraints.cent_programs import load_image
+from bankside.cli import main
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.riscv import WINDOW, Kind, custom, i_type, s_type, u_type
 from bankside.constraints.units.cent_riscv import CentRiscvConfig
@@ -52,10 +53,12 @@ def test_small_unit():
     assert play_stimulus(config, *shared_buffer(config, text, "cent_riscv", 2), mixed).mismatches
 
 
-def test_a_memory_that_is_too_small_is_told_before_anything_is_built():
-    image = load_image()
-    with pytest.raises(ConfigError, match="a program of 4100 bytes does not fit into the 4096 bytes of a core's memory"):
-        dataclasses.replace(image, words=(0,) * 1025).check_fits(4096)
+def test_work_that_is_too_large_is_told_before_anything_is_built(tmp_path, capsys):
+    large = tmp_path / "large.json"
+    large.write_text(json.dumps({"words": ["00000013"] * 20000, "entries": {"f": 0}, "parameters": {}}))
+    assert main(["sim", "cent-riscv", "--program", str(large)]) == 2
+    assert capsys.readouterr().err == ("bankside: a program of 80000 bytes does not fit into a core's memory, which has "
+                                       "room for 65468\n")
     for text, message in (("memory_bytes=5000", "memory_bytes must be a power of two"),
                           ("window_bytes=256", "window_bytes must be at least 128 for each core")):
         with pytest.raises(ConfigError, match=message):

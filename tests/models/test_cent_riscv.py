@@ -166,7 +166,7 @@ def refused(words, message, config=None, **start):
 def test_programs_that_cannot_be_right():
     """Programs for which the hardware has no defined end: each is one line."""
     take, read = custom(Kind.TAKE), custom(Kind.READ, 0, 0, 10)
-    refused([0] * 16385, "a program of 65540 bytes does not fit into the 65536 bytes of a core's memory")
+    refused([0] * 16385, "a program of 65540 bytes does not fit into a core's memory, which has room for 65536")
     refused([take, RETURN], "takes an element that it has not begun to read")
     refused([read, RETURN], "ends with 1 reads not taken")
     refused([read] * 9, "more than 8 reads of the shared buffer under way")
