@@ -63,14 +63,15 @@ class Image:
 
 
 @kept
-def load_image(path: Path = IMAGE) -> Image:
-    """The image in a file that ``tools/cent_programs.py`` wrote.
+def load_image(file: str | None = None) -> Image:
+    """The image in a file that ``tools/cent_programs.py`` wrote; None: the programs of this folder.
 
     Raises
     ------
     :exc:`ConfigError`
         If the file can't be read or is no image.
     """
+    path = IMAGE if file is None else Path(file)
     found = parse_json(read_text(path, "an image of programs"), str(path))
     try:
         words = tuple(int(word, 16) for word in found["words"])

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..cent_programs import IMAGE, Image, load_image
+from ..cent_programs import load_image
 from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
@@ -107,13 +106,8 @@ class CentRiscvWorkload(Workload):
                               "repository: a file. Each of its programs gets `heads` micro-operations")
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
-    @property
-    def image(self) -> Image:
-        """The programs."""
-        return load_image(IMAGE if self.program is None else Path(self.program))
-
     def check(self, config: CentRiscvConfig) -> None:
-        self.image.check_fits(config.memory_bytes - 4 * AHEAD_WORDS)
+        load_image(self.program).check_fits(config.memory_bytes - 4 * AHEAD_WORDS)
         slots = max(self.heads, -(-self.elements // SLOT_ELEMENTS))
         if self.elements % (2 * SLOT_ELEMENTS):
             raise ConfigError(f"elements must be a multiple of {2 * SLOT_ELEMENTS}, not {self.elements}")

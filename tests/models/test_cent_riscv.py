@@ -195,7 +195,7 @@ def test_images_that_are_none(tmp_path):
         file = tmp_path / f"{len(text)}.json"
         file.write_text(text)
         with pytest.raises(ConfigError, match=message):
-            load_image(file)
+            load_image(str(file))
     with pytest.raises(ConfigError, match="unknown program 'rmsnrm'; did you mean 'rmsnorm'"):
         load_image().entry("rmsnrm")
     with pytest.raises(ConfigError, match="unknown parameter of the programs"):
