@@ -24,7 +24,13 @@ __all__ = ["run"]
 
 UNIT, PRESET, MEMORY = "pam-pu", "pam-hbm", "hbm3-5.2"
 MODEL, CONTEXT, BATCH, TOKENS = "llama-3-70b", 4096, 16, 512
-SYSTEMS = ("gpu-only", "pam-hbm-only")
+#: The GPUs alone, with the published unit, and with the same unit for the queries of a group: name on the page, system,
+#: changes of its file.
+SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpu-only": ("gpu-only", {}),
+    "pam-hbm-only": ("pam-hbm-only", {}),
+    "pam-hbm-only, gqa8": ("pam-hbm-only", {"unit.preset": "pam-hbm-gqa8"}),
+}
 STAGES = 6
 
 #: Rules of the GPUs. The charts are of the first.
@@ -71,8 +77,9 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     tell("writing the page")
     commands = [f"bankside gen {UNIT} --preset {PRESET}", f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
                 f"bankside synth {UNIT} --preset {PRESET}",
-                *(f"bankside eval {s} --model {MODEL} --context {CONTEXT} --batch {BATCH} --set gpu.rule={rule}"
-                  for s in SYSTEMS for rule in RULES)]
+                *(" ".join((f"bankside eval {system} --model {MODEL} --context {CONTEXT} --batch {BATCH}",
+                            *(f"--set {key}={value}" for key, value in (*changes.items(), ("gpu.rule", rule)))))
+                  for system, changes in SYSTEMS.values() for rule in RULES)]
     data = {"crossover": crossover, "evaluations": evaluations, "by_rule": by_rule, "sweeps": sweeps,
             "sim": {**sim, "channel": channel}, "synth": synth, "commands": commands}
     files = [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]
@@ -106,31 +113,45 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
                             queries=shape.heads // shape.kv_heads, head_dim=shape.head_dim, gap_cycles=gap)
 
 
-def _evaluate(system: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
-    return evaluate(system, model, context=context, batch=batch, changes={"gpu.rule": rule})
+def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
+    """Result of one of :data:`SYSTEMS`, which the page shows under this name."""
+    system, changes = SYSTEMS[name]
+    return evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule}) | {"system": name}
 
 
 def _crossover() -> dict[str, Any]:
-    """Time of a token with units and without, at all contexts at which the batch fits. Each model has a series with
-    measured GPUs and one with their roofline."""
+    """Time of a token with units and without, at all contexts at which the batch fits. Each model has series with
+    measured GPUs and with their roofline, for each unit that takes other numbers of its queries in a pass."""
     from bankside.constraints.errors import ConfigError
     from bankside.models.llm import load_model
 
     series = []
+    without, *units = SYSTEMS
     for name in CROSSOVER:
         shape = load_model(name)
         for rule in RULES[:2]:
-            points = []
-            for context in CONTEXTS:
-                try:
-                    pair = [_evaluate(system, name, context, BATCH, rule) for system in SYSTEMS]
-                except ConfigError:
-                    break  # the KV cache is full
-                points.append({"context": context} | {
-                    f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
-                    for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
-            series.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "gpu_rule": rule,
-                           "points": points})
+            known: dict[int, dict[str, Any]] = {}
+            taken: set[int] = set()
+            for unit in units:
+                points: list[dict[str, Any]] = []
+                together = 0
+                for context in CONTEXTS:
+                    try:
+                        if context not in known:
+                            known[context] = _evaluate(without, name, context, BATCH, rule)
+                        pair = known[context], _evaluate(unit, name, context, BATCH, rule)
+                    except ConfigError:
+                        break  # the KV cache is full
+                    together = pair[1]["attention"]["queries_per_pass"]
+                    if together in taken:
+                        break  # passes are those of a unit before
+                    points.append({"context": context} | {
+                        f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
+                        for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
+                if points:
+                    taken.add(together)
+                    series.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "unit": unit,
+                                   "queries_per_pass": together, "gpu_rule": rule, "points": points})
     return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
 
 

@@ -597,12 +597,14 @@ class CrossoverPoint(_Part):
 class CrossoverModel(_Part):
     model: str
     queries_per_kv_head: int
+    unit: str = _key("system with units, a name of `systems`")
+    queries_per_pass: int = _key("most queries that a burst of K or V meets")
     gpu_rule: str
     points: list[CrossoverPoint]
 
 
 class Crossover(_Part):
-    systems: list[str] = _key("without units, with units")
+    systems: list[str] = _key("without units, then with units")
     batch: int
     models: list[CrossoverModel]
 

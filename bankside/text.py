@@ -40,7 +40,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("logic", f"{r['combinational_ge'] / 1e3:.1f} kGE"),
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
-        *_second_opinion(r["memories"]),
+        *_second_opinion(r),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
         *([("own process", r["process"]["sentence"])] if r.get("process") else []),
         *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
@@ -50,9 +50,10 @@ def synthesis_text(r: dict[str, Any]) -> str:
     return _title(r) + "\n" + _block(rows)
 
 
-def _second_opinion(memories: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _second_opinion(r: dict[str, Any]) -> list[tuple[str, str]]:
     """CACTI on the macros that its table has."""
-    found = second_opinion(memories)
+    memories, config = r["memories"], r["config"]
+    found = second_opinion(memories, {"registers.": config["bank_ports"]} if "bank_ports" in config else None)
     if found is None:
         return []
     count, model, cacti = found
@@ -223,7 +224,7 @@ RULES = {"measured": "measured", "roofline": "roofline", "attacc-simulator": "as
 def summary_table(data: Mapping[str, Any]) -> FittingTable:
     """The main figures of every evaluation side by side, and area and clock of the unit. ``by_rule`` has the evaluations
     under each rule of the GPUs; the first are also ``evaluations``."""
-    from .pages.components import band, clock
+    from .pages.components import band
     from .pages.systems import grouped_ms
 
     evaluations = list(data.get("evaluations") or [])
@@ -244,11 +245,17 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
     row("energy per token, as modelled", lambda e: f"{e['energy_mj_per_token']:.1f} mJ")
     row("largest batch at this context", lambda e: str(e["capacity"]["largest_batch"]))
     row("units on a DRAM die", lambda e: band(e["area"]["units_mm2"], "mm²") if e.get("area") else "–")
-    row("  with reduction units, budget", lambda e: f"{band(e['area']['with_other_percent'], '%')}, "
-        f"{e['area']['budget_percent']:g} %" if e.get("area") else "–")
-    if synth := data.get("synth"):
-        rows += [None, (f"{synth['unit']} {synth.get('preset') or ''}".strip(), *[""] * (len(evaluations) - 1),
-                        f"{synth['area_ge'] / 1e3:.1f} kGE, {clock(synth)}")]
+    budgets = {e["area"]["budget_percent"] for e in evaluations if e.get("area")}
+    row("  with reduction units" + "".join(f", budget {one:g} %" for one in sorted(budgets)),
+        lambda e: band(e["area"]["with_other_percent"], "%") if e.get("area") else "–")
+    units = [evaluation.get("unit") for evaluation in evaluations]
+    if (synth := data.get("synth")) and not any(units):
+        units[-1] = synth
+    if any(units):
+        targets = {one.get("target_clock_mhz") or one.get("clock_mhz") for one in units if one} - {None}
+        rows += [None, ("a unit, as synthesised", *(f"{one['area_ge'] / 1e3:.1f} kGE" if one else "–" for one in units)),
+                 (f"  clock, target {' or '.join(f'{one:g}' for one in sorted(targets))} MHz" if targets else "  clock",
+                  *((f"{one['fmax_mhz']:.0f} MHz" if one["fmax_mhz"] else "no path") if one else "–" for one in units))]
     columns = [(evaluation["system"], {"justify": "right"}) for evaluation in evaluations]
     return FittingTable([("", {}), *columns], rows, range(1, len(evaluations)),
                         title=f"{first['model']}, context {first['context']}, batch {first['batch']}", title_style="bold")

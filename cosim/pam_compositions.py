@@ -40,7 +40,10 @@ Config = PamBankGroupConfig | PamSsdControllerConfig
 
 @dataclass
 class Decode:
-    """One step: a query (bits, already scaled) against K and V of every processing unit, each ``(tokens, head_dim)``."""
+    """One step: a query (bits, already scaled) against K and V of every processing unit, each ``(tokens, head_dim)``.
+
+    Several queries that share K and V make ``q`` an array of shape ``(queries, head_dim)``.
+    """
 
     q: np.ndarray
     k: list[np.ndarray]
@@ -49,7 +52,11 @@ class Decode:
 
     @property
     def head_dim(self) -> int:
-        return len(self.q)
+        return self.q.shape[-1]
+
+    @property
+    def queries(self) -> int:
+        return len(np.atleast_2d(self.q))
 
     @property
     def tokens(self) -> list[int]:
@@ -78,7 +85,7 @@ class Episode:
     def of_unit(self, unit: int) -> pam_pu.Episode:
         """The episode as one processing unit sees it."""
         more = self.more or [False] * len(self.steps)
-        steps = [Step(len(s.k[unit]), s.head_dim, chained) for s, chained in zip(self.steps, more, strict=True)]
+        steps = [Step(len(s.k[unit]), s.head_dim, chained, s.queries) for s, chained in zip(self.steps, more, strict=True)]
         return pam_pu.Episode(steps, [s.q for s in self.steps], [s.k[unit] for s in self.steps],
                               [s.v[unit] for s in self.steps])
 
@@ -108,10 +115,14 @@ class Outcome(Played):
         log = self.run.epochs[number]
         return int(max(log.moved[name].sum() for name in self.feeds))
 
-    def stall_cycles(self, number: int) -> int:
-        """Clocks in which a stream offered a beat within a phase that was not taken, for the stream with the most."""
+    def stall_cycles(self, number: int, held: int = 0) -> int:
+        """Clocks in which a stream offered a beat within a phase that was not taken, for the stream with the most.
+
+        ``held``: clocks that each beat stays for further queries, in which the next beat waits. They do not count.
+        """
         log = self.run.epochs[number]
-        return int(max(log.stalled[name][[pam_pu.KEY, pam_pu.VALUE]].sum() for name in self.feeds))
+        return int(max((log.stalled[name] - held * log.moved[name])[[pam_pu.KEY, pam_pu.VALUE]].sum()
+                       for name in self.feeds))
 
 
 def _feeds(config: Config) -> list[str]:
@@ -128,7 +139,8 @@ def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Redu
     for number, episode in enumerate(episodes):
         items["command"].append(Items.of(_commands(config, episode), epoch=number))
         items["query"].append(Items.of(_queries(config, episode), epoch=number))
-        merges = config.reduction.command_layout.pack(normalise=np.array([step.normalise for step in episode.steps]))
+        merges = pam_ru.commands(config.reduction, [step.normalise for step in episode.steps],
+                                 [step.queries for step in episode.steps])
         items["merge"].append(Items.of(merges, epoch=number))
         if isinstance(config, PamSsdControllerConfig):
             _pages(config, episode, number, items)
@@ -147,10 +159,11 @@ def _commands(config: Config, episode: Episode) -> np.ndarray:
     for step, chained in zip(episode.steps, episode.more or [False] * len(episode.steps), strict=True):
         tokens, chunks = np.array(step.tokens), config.processing.chunks(step.head_dim)
         for count in np.unique(tokens)[::-1].tolist():
-            rows.append((count, chunks, chained))
+            rows.append((count, chunks, chained, step.queries))
             select.append(tokens == count)
-    count, chunks, more = np.array(rows, np.int64).T
-    return config.command_layout.pack(tokens=count, chunks=chunks, more=more, select=np.stack(select))
+    count, chunks, more, queries = np.array(rows, np.int64).T
+    several = {"queries": queries} if config.processing.queries > 1 else {}
+    return config.command_layout.pack(tokens=count, chunks=chunks, more=more, select=np.stack(select), **several)
 
 
 def _queries(config: Config, episode: Episode) -> np.ndarray:
@@ -158,12 +171,14 @@ def _queries(config: Config, episode: Episode) -> np.ndarray:
     processing = config.processing
     data, select = [np.empty((0, processing.lanes), np.int64)], [np.empty((0, config.units), bool)]
     for step in episode.steps:
-        chunks = processing.chunks(step.head_dim)
-        times = np.array([0 if not n else 1 if chunks <= processing.query_beats else len(processing.tiles(n))
-                          for n in step.tokens])
+        # A query that fits is taken once, whatever the number of tokens.
+        once = processing.query_order([Step(min(1, max(step.tokens)), step.head_dim, queries=step.queries)])
+        fits = processing.chunks(step.head_dim) <= processing.slice_beats
+        times = np.array([0 if not n else 1 if fits else len(processing.tiles(n)) for n in step.tokens])
+        beats = step.q.reshape(step.queries, -1, processing.lanes)[once[:, 2], once[:, 1]]
         for turn in range(int(times.max())):
-            data.append(step.q.reshape(-1, processing.lanes))
-            select.append(np.tile(times > turn, (chunks, 1)))
+            data.append(beats)
+            select.append(np.tile(times > turn, (len(beats), 1)))
     return config.query_layout.pack(data=np.concatenate(data), select=np.concatenate(select))
 
 
@@ -191,8 +206,9 @@ def answered(unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int]
     first = np.cumsum([0, *steps])
 
     def part(_: str, number: int, at: int) -> str:
-        mine = blocks[first[number]:first[number + 1]]
-        return beat_name([(f"step {n}", len(block) - 2) for n, block in enumerate(mine)], at)
+        mine = results[first[number]:first[number + 1]]
+        return beat_name([(f"step {n}", np.size(result.m), result.o.shape[-1] // unit.lanes)
+                          for n, result in enumerate(mine)], at)
 
     targets = [sum(map(len, blocks[a:b])) for a, b in zip(first[:-1], first[1:], strict=True)]
     return Stimulus(items, {"result": np.concatenate(blocks)}, {"result": np.array(targets)}, part=part)
@@ -211,7 +227,7 @@ def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: 
     for step in steps:
         config.reduction.check_head_dim(step.head_dim)
         for count in step.tokens:
-            config.processing.check_step(Step(count, step.head_dim))
+            config.processing.check_step(Step(count, step.head_dim, queries=step.queries))
     results = [step.result(config) for step in steps]
     return played(config, verilog, top, stimulus(config, episodes, results), results, _feeds(config), **options)
 
@@ -220,10 +236,10 @@ def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: 
 
 
 def random_decode(config: Config, tokens: Sequence[int], head_dim: int, rng: np.random.Generator, *, kind: str = "normal",
-                  normalise: bool = True) -> Decode:
+                  normalise: bool = True, queries: int = 1) -> Decode:
     """A step with the given number of tokens of every unit. Data are as :func:`bankside.cosim.pam_pu.random_episode`
     makes them."""
-    whole = pam_pu.random_episode(config.processing, [Step(int(sum(tokens)), head_dim)], rng, kind=kind)
+    whole = pam_pu.random_episode(config.processing, [Step(int(sum(tokens)), head_dim, queries=queries)], rng, kind=kind)
     cuts = np.cumsum(tokens)[:-1]
     return Decode(whole.q[0], np.split(whole.k[0], cuts), np.split(whole.v[0], cuts), normalise)
 
@@ -234,6 +250,7 @@ def stress_episodes(config: Config, rng: np.random.Generator, count: int) -> lis
     - units without a token, with one token, with tokens around tile borders
     - final and inner levels
     - chained steps where the units take K of a tile before V of the tile before
+    - every number of queries that the units take
     """
     tile, lanes = config.processing.tile_tokens, config.reduction.lanes
     sizes = sorted({0, 1, 2, tile, tile + 1, 2 * tile + 1})
@@ -248,14 +265,27 @@ def stress_episodes(config: Config, rng: np.random.Generator, count: int) -> lis
             tokens = (rng.choice(sizes, config.units) if number % 3 else
                       np.full(config.units, rng.choice(sizes)) * (rng.random(config.units) < 0.5))
             steps.append(random_decode(config, tokens.tolist(), int(rng.choice(dims)), rng,
-                                       kind=kinds[(number + place) % 6], normalise=bool(rng.integers(2))))
+                                       kind=kinds[(number + place) % 6], normalise=bool(rng.integers(2)),
+                                       queries=pam_ru.drawn_queries(config.reduction, rng)))
         chained = not isinstance(config, PamSsdControllerConfig)
-        more = [bool(rng.integers(2)) and chained for _ in steps[1:]] + [False]
+        more = [bool(rng.integers(2)) and chained and may_chain(config, step) for step in steps[:-1]] + [False]
         episodes.append(Episode(steps, more))
     alone = np.zeros(config.units, int)
     alone[rng.integers(config.units)] = 1
     corners = [alone.tolist(), [0] * config.units]  # one token in all, none
-    return episodes + [Episode([random_decode(config, tokens, dims[-1], rng)]) for tokens in corners]
+    return episodes + [Episode([random_decode(config, tokens, dims[-1], rng, queries=config.reduction.queries)])
+                       for tokens in corners]
+
+
+def may_chain(config: Config, step: Decode) -> bool:
+    """Whether the next step may be chained to this one: K of the next one precedes V of this one's last tile.
+
+    A unit with few tiles then needs the next query, which goes to all units at once. A unit with many tiles has no room
+    for it before its own last tile. With several queries, its results wait in the unit until their turn. So the numbers
+    of tiles may differ by one at most. With one query, a unit may be two tiles ahead.
+    """
+    tiles = [len(config.processing.tiles(count)) for count in step.tokens]
+    return max(tiles) - min(tiles) <= (1 if config.processing.queries > 1 else 2)
 
 
 def spread(config: Config, tokens: int) -> list[int]:
@@ -289,8 +319,8 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
     device = load_memory(memory)
     gap_cycles = int(np.ceil(unit.latency["last_k_to_first_v"] / processing.clock_mhz * 1e6 / device.clock_ps))
     # All banks read the same rows. A bank with fewer tokens drops the data that its neighbours read for their last.
-    timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim)], gap_cycles=gap_cycles)
-               for count in set(counts)}
+    timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim, queries=step.queries)],
+                                             gap_cycles=gap_cycles) for count in set(counts)}
     return float(timings[max(counts)][0].time_ns), [timings[count][1] for count in counts]
 
 
@@ -310,7 +340,9 @@ def bench(request: SimRequest) -> CompositionResult:
     workload: CompositionWorkload = request.workload
     workload.check(config)
     device = load_memory(workload.memory)
-    main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng)
+    queries = config.processing.queries
+    clocks = config.processing.burst_clocks(queries)
+    main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng, queries=queries)
     nanoseconds, arrivals = memory_arrivals(request, workload.memory, main)
 
     campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
@@ -321,16 +353,16 @@ def bench(request: SimRequest) -> CompositionResult:
     campaign.stress(lambda count: stress_episodes(config, rng, count), max(2, 48 // config.units))
 
     with np.errstate(all="ignore"):
-        reference = attention(config.processing, main.q, np.concatenate(main.k), np.concatenate(main.v))
-        error = np.abs(to_float64(full.expected[0].o, config.reduction.io) - reference)
+        error = attention_error(config, full.expected[0], main.q, np.concatenate(main.k), np.concatenate(main.v))
     cycles, paced_cycles = full.cycles(0), paced.cycles(0)
     return campaign.result(
         CompositionResult,
         units=config.units,
+        queries=queries,
         cycles=cycles,
-        ideal_cycles=full.ideal_cycles(0),
-        stall_cycles=full.stall_cycles(0),
-        utilisation=round(full.ideal_cycles(0) / cycles, 6),
+        ideal_cycles=full.ideal_cycles(0) * clocks,
+        stall_cycles=full.stall_cycles(0, 0 if isinstance(config, PamSsdControllerConfig) else clocks - 1),
+        utilisation=round(full.ideal_cycles(0) * clocks / cycles, 6),
         drain_cycles=full.drain_cycles(0),
         max_abs_error=float(error.max(initial=0.0)),
         rms_error=float(np.sqrt(np.mean(error**2))),
@@ -341,17 +373,23 @@ def bench(request: SimRequest) -> CompositionResult:
             memory_time_ns=round(nanoseconds, 3),
             stall_cycles=paced.stall_cycles(0),
             drain_cycles=paced.drain_cycles(0),
-            utilisation=round(paced.ideal_cycles(0) / paced_cycles, 6)))
+            utilisation=round(paced.ideal_cycles(0) * clocks / paced_cycles, 6)))
+
+
+def attention_error(config: Config, result: Reduced, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Absolute error of a normalised result against attention in binary64, for every query."""
+    reference = np.stack([attention(config.processing, one, k, v) for one in np.atleast_2d(q)])
+    return np.abs(np.atleast_2d(to_float64(result.o, config.reduction.io)) - reference)
 
 
 # ---- A tree of reduction units alone ------------------------------------------------------------------------------------
 
 
 def random_partials(config: PamReductionTreeConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator,
-                    kind: str = "scaled") -> list[Partial]:
+                    kind: str = "scaled", queries: int = 1) -> list[Partial]:
     """Partial results of every source; ``kind`` as for :func:`bankside.cosim.pam_ru.random_merge`."""
     one = PamRuConfig(**{**merger(config.unit, 2).model_dump(), "sources": 1})
-    return [pam_ru.random_merge(one, [count], head_dim, rng, kind=kind).sources[0] for count in counts]
+    return [pam_ru.random_merge(one, [count], head_dim, rng, kind=kind, queries=queries).sources[0] for count in counts]
 
 
 def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[tuple[list[Partial], bool]], *, top: str,
@@ -363,7 +401,9 @@ def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[
     items: dict[str, list[Items]] = {name: [] for name in streams}
     for number, (sources, normalise) in enumerate(steps):
         unit.check_head_dim(int(sources[0].o.shape[-1]))
-        items["merge"].append(Items.of(unit.command_layout.pack(normalise=normalise), epoch=number))
+        queries = pam_ru.queries_of(sources[0])
+        unit.check_queries(queries)
+        items["merge"].append(Items.of(pam_ru.commands(unit, [normalise], [queries]), epoch=number))
         for n, source in enumerate(sources):
             beats = pam_ru.source_beats(unit, streams[f"source_{n}"], source)
             items[f"source_{n}"].append(Items.of(beats, epoch=number))
@@ -384,11 +424,12 @@ def tree_bench(request: SimRequest) -> TreeResult:
     workload: TreeWorkload = request.workload
     workload.check(config)
     head_dim, kinds = workload.head_dim, pam_ru.KINDS
-    main = random_partials(config, [1] * config.inputs, head_dim, rng)
+    main = random_partials(config, [1] * config.inputs, head_dim, rng, queries=config.unit.queries)
 
     def random_steps() -> list[tuple[list[Partial], bool]]:
         return [(random_partials(config, rng.choice([1, 1, 2, 3], config.inputs).tolist(),
-                                 int(rng.choice([head_dim, config.unit.lanes])), rng, kind), bool(n % 2))
+                                 int(rng.choice([head_dim, config.unit.lanes])), rng, kind,
+                                 pam_ru.drawn_queries(config.unit, rng)), bool(n % 2))
                 for n, kind in enumerate(kinds)]
 
     campaign = Campaign(request, lambda steps, **options: tree_simulate(config, request.verilog, steps, top=request.module,
@@ -400,11 +441,12 @@ def tree_bench(request: SimRequest) -> TreeResult:
     stacked = Partial(*(np.concatenate([getattr(s, name) for s in main]) for name in ("m", "scale", "l", "o")))
     error = np.abs(to_float64(full.expected[0].o, config.unit.io) - merged(config.unit, stacked))
     # The busiest unit merges this many beats of O, one a clock.
-    ideal = max(map(max, config.levels)) * head_dim // config.unit.lanes
+    ideal = max(map(max, config.levels)) * config.unit.queries * head_dim // config.unit.lanes
     return campaign.result(
         TreeResult,
         units=config.units,
         levels=len(config.levels),
+        queries=config.unit.queries,
         cycles=full.cycles(0),
         inner_cycles=full.cycles(1),
         ideal_cycles=ideal,

@@ -9,7 +9,7 @@ is compared with the functional models.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -31,12 +31,12 @@ from ..constraints.units.pam_tier_merge import (
     PamTierMergeConfig,
     parse_shares,
 )
-from ..models.numerics import from_float64, to_float64
+from ..models.numerics import from_float64
 from ..models.pam.compositions import tier_merge
 from ..models.pam.placement import KvTable, TierShape
-from ..models.pam.pu import attention
 from .campaign import Campaign
-from .pam_compositions import Decode, Episode, Outcome, answered, memory_arrivals, played, simulate
+from .pam_compositions import Decode, Episode, Outcome, answered, attention_error, memory_arrivals, played, simulate
+from .pam_ru import commands
 from .request import Part, SimRequest
 from .streams import Items
 
@@ -51,11 +51,13 @@ CROSSING_CYCLES = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A decode step: number of tokens, proportions in which the tiers share them, kind of data."""
+    """A decode step: number of tokens, proportions in which the tiers share them, kind of data, queries that share the
+    tokens."""
 
     tokens: int
     shares: tuple[int, int, int]
     kind: DataKind = "normal"
+    queries: int = 1
 
     def slots(self) -> list[int]:
         """Tokens for which each tier has room, just enough for all. A share that is not 0 has at least one token."""
@@ -106,15 +108,15 @@ def placed(case: Case, units: int, page_tokens: int, rng: np.random.Generator) -
 
 
 def random_data(case: Case, head_dim: int, io: FloatFormat, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Bits of q (scaled), k and v."""
-    q = rng.normal(size=head_dim) * head_dim**-0.5
+    """Bits of q (scaled; with an axis of queries if there are several), k and v."""
+    q = rng.normal(size=head_dim if case.queries == 1 else (case.queries, head_dim)) * head_dim**-0.5
     k, v = rng.normal(size=(2, case.tokens, head_dim))
     if case.kind == "equal" and case.tokens:
         k[:] = k[0]
     elif case.kind == "dominant" and case.tokens:
-        k[rng.integers(case.tokens)] = 16 * head_dim**0.5 * q
+        k[rng.integers(case.tokens)] = 16 * head_dim**0.5 * np.atleast_2d(q)[0]
     elif case.kind == "extreme":
-        q = np.eye(head_dim)[0]
+        q[...] = np.eye(head_dim)[0]
         k[:, 0] = rng.choice([-65504.0, 65504.0], case.tokens)
     return from_float64(q, io), from_float64(k, io), from_float64(v, io)
 
@@ -168,9 +170,10 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
         memory_ns[name] = [nanoseconds for nanoseconds, _ in timed]
         episodes = [Episode([step], arrival=arrival) for step, (_, arrival) in zip(steps, timed, strict=True)]
         outcomes[name] = simulate(part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number)
-        figures[name] = [_figures(part.config, outcomes[name], n, memory_ns[name][n], sum(step.tokens))
+        figures[name] = [_figures(part.config, outcomes[name], n, memory_ns[name][n], step)
                          for n, step in enumerate(steps)]
-    outcomes["merge"] = _merge(parts, outcomes, len(cases), seed=seed + 3, stalls=stalls)
+    queries = [case.queries for case in cases]
+    outcomes["merge"] = _merge(parts, outcomes, queries, seed=seed + 3, stalls=stalls)
 
     out = []
     clock = parts.merge.config.clock_mhz
@@ -179,8 +182,7 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
         end = outcomes["merge"].run.epochs[n].end_cycle + 1
         time_ns = end / clock * 1e3
         with np.errstate(all="ignore"):
-            error = np.abs(to_float64(outcomes["merge"].expected[n].o, parts.merge.config.unit.io)
-                           - attention(parts.hbm.config.processing, q, k, v))
+            error = attention_error(parts.hbm.config, outcomes["merge"].expected[n], q, k, v)
         slowest = max(t.time_ns for t in tiers.values())
         merge = DecodeMerge(clock_mhz=clock, end_cycle=end, cycles=end - int(np.floor(slowest * clock / 1e3)),
                             time_ns=round(time_ns, 3))
@@ -189,44 +191,49 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
     return out, outcomes
 
 
-def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_ns: float, tokens: int) -> DecodeTier:
+def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_ns: float, step: Decode) -> DecodeTier:
     """Cycles of a tier from the first command of its memory on; ``local`` is the part until its last beat of K and V."""
     log = outcome.run.epochs[number]
     moved = any(log.moved[name].any() for name in outcome.feeds)
     local = log.last_of(outcome.feeds) + 1 if moved else 0
     end = log.end_cycle + 1
-    ideal = outcome.ideal_cycles(number)
+    ideal = outcome.ideal_cycles(number) * config.processing.burst_clocks(step.queries)
     return DecodeTier(
-        tokens=tokens, clock_mhz=config.clock_mhz, memory_time_ns=round(memory_ns, 3), local_cycles=local,
+        tokens=sum(step.tokens), clock_mhz=config.clock_mhz, memory_time_ns=round(memory_ns, 3), local_cycles=local,
         reduction_cycles=end - local, cycles=end, stall_cycles=outcome.stall_cycles(number),
         utilisation=round(ideal / end, 6), local_ns=round(local / config.clock_mhz * 1e3, 3),
         time_ns=round(end / config.clock_mhz * 1e3, 3))
 
 
-def _merge(parts: Parts, tiers: Mapping[str, Outcome], cases: int, **options: Any) -> Outcome:
-    """Merge the results of the tiers' RTL, beat by beat at the cycles at which they came. ``options`` are as of
-    :func:`play_stimulus`."""
+def _merge(parts: Parts, tiers: Mapping[str, Outcome], queries: Sequence[int], **options: Any) -> Outcome:
+    """Merge the results of the tiers' RTL, beat by beat at the cycles at which they came. ``queries``: of every case.
+    ``options`` are as of :func:`play_stimulus`."""
     config: PamTierMergeConfig = parts.merge.config
-    steps = config.unit.command_layout.pack(normalise=np.ones(cases, bool))
+    cases = len(queries)
+    steps = commands(config.unit, [True] * cases, queries)
     items: dict[str, Items] = {"merge": Items.of(steps, epoch=np.arange(cases))}
     for number, (name, part) in enumerate(parts.tiers.items()):
         outcome = tiers[name]
-        beats = outcome.vectors // cases
+        beats = outcome.vectors // sum(queries)
         cycle = outcome.run.output_cycles["result"] + 1
         arrival = np.ceil(cycle * config.clock_mhz / part.config.clock_mhz - 1e-9).astype(np.int64) + CROSSING_CYCLES
-        items[f"source_{number}"] = Items.of(outcome.run.outputs["result"], epoch=np.arange(len(cycle)) // beats,
-                                             cycle=arrival)
+        items[f"source_{number}"] = Items.of(outcome.run.outputs["result"], cycle=arrival,
+                                             epoch=np.repeat(np.arange(cases), beats * np.array(queries)))
     results = [tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)]
     return played(config, parts.merge.verilog, parts.merge.module, answered(config.unit, items, [1] * cases, results),
                   results, [f"source_{number}" for number in range(len(parts.tiers))], **options)
 
 
-def corner_cases(tokens: int = 96) -> list[Case]:
-    """Each tier empty, all but one empty, one token in each tier alone, and every kind of data."""
+def corner_cases(tokens: int = 96, queries: int = 1) -> list[Case]:
+    """Each tier empty, all but one empty, one token in each tier alone, and every kind of data.
+
+    ``queries``: most queries of a step. The cases have all numbers up to it in turn.
+    """
     flags = [(n >> 2 & 1, n >> 1 & 1, n & 1) for n in range(1, 7)]
     alone = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    return [*(Case(tokens, shares) for shares in flags), *(Case(1, shares) for shares in alone),
-            *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
+    cases = [*(Case(tokens, shares) for shares in flags), *(Case(1, shares) for shares in alone),
+             *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
+    return [replace(case, queries=queries - n % queries) for n, case in enumerate(cases)]
 
 
 def tiers_of(request: SimRequest) -> Parts:
@@ -234,15 +241,15 @@ def tiers_of(request: SimRequest) -> Parts:
     units.
 
     For the published merge, the units have the published sizes. For another merge, the units are as wide as the merge's
-    own, two to a tier. All have the same buffers, and hold a query and two beats of output.
+    own, two to a tier. All have the same buffers, and hold the queries of a step and two beats of output.
     """
     config: PamTierMergeConfig = request.config
     sets: dict[str, tuple[str, ...]] = {"hbm": (), "ddr": (), "ssd": ("groups=1", "reduction.sources=4")}
     if config != PRESETS["pam"]:
         unit = config.unit
-        query_bytes = unit.max_head_dim * unit.io.width // 8
+        query_bytes = unit.queries * unit.max_head_dim * unit.io.width // 8
         reduction = {**unit.model_dump(exclude={"clock_mhz"}), "sources": 2}
-        processing = {"lanes": unit.lanes, "format": unit.format, "acc_format": unit.acc_format,
+        processing = {"lanes": unit.lanes, "queries": unit.queries, "format": unit.format, "acc_format": unit.acc_format,
                       "max_head_dim": unit.max_head_dim, "query_bytes": query_bytes,
                       "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate",
                       "score_tiles": 1, "output_skid_beats": 4}
@@ -266,12 +273,14 @@ def bench(request: SimRequest) -> DecodeResult:
     """
     workload: DecodeWorkload = request.workload
     workload.check(request.config)
-    corners = corner_cases()[-1:] if request.quick else corner_cases()
-    cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data), *corners]
+    queries = request.config.unit.queries
+    corners = corner_cases(queries=queries)[-1 if request.quick else 0:]
+    cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data, queries), *corners]
     request.progress("generating the tiers")
     parts = tiers_of(request)
     # A level receives the output of the level before, so a run consists of all levels, each with its own outcome.
-    campaign: Campaign[Outcome] = Campaign(request, lambda tiers, **options: _merge(parts, tiers, len(cases), **options))
+    campaign: Campaign[Outcome] = Campaign(request, lambda tiers, **options: _merge(
+        parts, tiers, [case.queries for case in cases], **options))
     steps: list[StepResult] = []
     for run, text, seed, stalls in (("memory", "data at the cycles of the memories", request.seed, 0.0),
                                     ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35))[request.quick:]:
@@ -293,5 +302,7 @@ def bench(request: SimRequest) -> DecodeResult:
         max_abs_error=main.max_abs_error,
         rms_error=main.rms_error,
         cases=[DecodeCase(tokens=s.case.tokens, shares=":".join(map(str, s.case.shares)), data=s.case.kind,
-                          time_ns=round(s.time_ns, 3), max_abs_error=s.max_abs_error) for s in steps],
+                          queries=s.case.queries, time_ns=round(s.time_ns, 3), max_abs_error=s.max_abs_error)
+               for s in steps],
+        queries=queries,
         cycles=main.merge.end_cycle)

@@ -79,8 +79,8 @@ class Outcome(Played):
 
     @property
     def ideal_cycles(self) -> int:
-        """Cycles at one column burst and query per clock."""
-        return sum(len(self.config.beats([step])) * step.queries for episode in self.episodes
+        """Cycles at one column burst and query per clock and multiplier."""
+        return sum(len(self.config.beats([step])) * self.config.burst_clocks(step.queries) for episode in self.episodes
                    for step in (dataclasses.replace(one, more=False) for one in episode.steps))
 
     @cached_property
@@ -171,9 +171,8 @@ def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
         count = tiles * (2 + chunks) * step.queries
         if at < count:
             tile, at = divmod(at, (2 + chunks) * step.queries)
-            row, query = _result_order(step.queries, chunks)[at]
             name = f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}"
-            return beat_name([(name + (f", query {query}" if config.queries > 1 else ""), chunks)], int(row))
+            return beat_name([(name, step.queries, chunks)], at)
         at -= count
     raise IndexError(at)
 
@@ -188,18 +187,8 @@ def _result_order(queries: int, chunks: int) -> np.ndarray:
 
 def result_beats(config: PamPuConfig, parts: Sequence[Partials]) -> np.ndarray:
     """Payloads of the partial results of a step's queries as the unit must send them."""
-    layout, queries = config.result_layout, len(parts)
-    tiles, dim = parts[0].o.shape
-    chunks = config.chunks(dim)
-    blocks = np.stack([partial_beats(layout, part.m, part.l, part.o).reshape(tiles, 2 + chunks, -1) for part in parts])
-    row, query = _result_order(queries, chunks).T
-    beats = blocks[query, :, row].swapaxes(0, 1).reshape(tiles * len(row), -1)
-    if config.queries == 1:
-        return beats
-    # `last` is on the last beat of the tile, not of each query.
-    fields = layout.unpack(beats)
-    fields["last"] = fields["last"] * np.tile(np.arange(len(row)) == len(row) - 1, tiles)
-    return layout.pack(**{**fields, "query": np.tile(query, tiles)})
+    m, total, o = (np.stack([getattr(part, name) for part in parts], axis=1) for name in ("m", "l", "o"))
+    return partial_beats(config.result_layout, m, total, o)
 
 
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
@@ -296,7 +285,8 @@ def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, 
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
     device = load_memory(memory)
     # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
-    beats = device.column_bytes / config.beat_bytes * max((step.queries for step in steps), default=1)
+    beats = device.column_bytes / config.beat_bytes * max(
+        (config.burst_clocks(step.queries) for step in steps), default=1)
     burst_cycles = int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
     program = attention_program(config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles)
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
@@ -357,9 +347,10 @@ def bench(request: SimRequest) -> PamPuResult:
     one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]), episodes=[main])
     moved = log.moved["kv"].sum()
     # A beat that is offered at every clock waits while the beat before meets its further queries.
-    held = (queries - 1) * log.moved["kv"]
+    clocks = config.burst_clocks(queries)
+    held = (clocks - 1) * log.moved["kv"]
     exposed = one.exposed_softmax_cycles - int(held[VALUE_FIRST])
-    streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + queries - exposed if moved else 0
+    streaming = log.last_of(["kv"]) - log.first_of(["kv"]) + clocks - exposed if moved else 0
     paced_ns = paced.cycles / config.clock_mhz * 1e3
     own_pace = time_program(attention_program(config, device, [step]), device)
     return campaign.result(

@@ -19,8 +19,8 @@ from .pam_pu import special_numbers
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Merge", "Outcome", "random_merge", "result_beats", "simulate", "source_beats", "stimulus",
-           "stress_merges"]
+__all__ = ["KINDS", "Merge", "Outcome", "commands", "drawn_queries", "queries_of", "random_merge", "result_beats",
+           "simulate", "source_beats", "stimulus", "stress_merges"]
 
 #: Tags of input beats: m and l, and O.
 HEADER, OUTPUT = range(2)
@@ -33,6 +33,8 @@ KINDS = ("normal", "spread", "bits", "special", "equal", "dominant", "extreme", 
 class Merge:
     """One step: the partial results of every source, each with a first axis, and whether the result is normalised.
 
+    With several queries, the partial results have a second axis of that length.
+
     ``arrival``: per source, first cycle of the episode in which its beats may be offered.
     """
 
@@ -44,6 +46,10 @@ class Merge:
     def head_dim(self) -> int:
         return int(self.sources[0].o.shape[-1])
 
+    @property
+    def queries(self) -> int:
+        return queries_of(self.sources[0])
+
     def partials(self, config: PamRuConfig) -> Partial:
         return in_order(config, self.sources)
 
@@ -52,7 +58,7 @@ class Merge:
 
     def beats(self, config: PamRuConfig) -> int:
         """Beats of O of all partial results, ``lanes`` elements each."""
-        return sum(len(s.m) for s in self.sources) * (self.head_dim // config.lanes)
+        return sum(len(s.m) for s in self.sources) * self.queries * (self.head_dim // config.lanes)
 
 
 @dataclass
@@ -105,7 +111,18 @@ def result_beats(config: PamRuConfig, result: Reduced) -> np.ndarray:
 def _maxima(config: PamRuConfig, partial: Partial) -> np.ndarray:
     """Row maxima, each with its scale in the bits above."""
     layout = config.maximum_layout
-    return layout.lowest(layout.pack(m=np.atleast_1d(partial.m), scale=np.atleast_1d(partial.scale)), "m", layout.bits)
+    return layout.lowest(layout.pack(m=np.ravel(partial.m), scale=np.ravel(partial.scale)), "m", layout.bits)
+
+
+def queries_of(partial: Partial) -> int:
+    """Queries of partial results with a first axis."""
+    return np.shape(partial.m)[1] if np.ndim(partial.m) > 1 else 1
+
+
+def commands(config: PamRuConfig, normalise: Sequence[bool], queries: Sequence[int]) -> np.ndarray:
+    """Payloads of steps: whether each is normalised, and its number of queries."""
+    several = {"queries": np.array(queries, np.int64)} if config.queries > 1 else {}
+    return config.command_layout.pack(normalise=np.array(normalise, bool), **several)
 
 
 def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: Sequence[Reduced]) -> Stimulus:
@@ -113,25 +130,27 @@ def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: 
     steps."""
     items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, steps in enumerate(episodes):
-        commands = config.command_layout.pack(normalise=np.array([step.normalise for step in steps]))
-        items["command"].append(Items.of(commands, epoch=number))
+        items["command"].append(Items.of(commands(config, [step.normalise for step in steps],
+                                                  [step.queries for step in steps]), epoch=number))
         for step in steps:
-            chunks = step.head_dim // config.source_lanes
+            headers = 2 * step.queries
+            beats_each = headers + step.queries * (step.head_dim // config.source_lanes)
             for n, source in enumerate(step.sources):
                 # ``final`` on the last beat is enough; every other source marks all beats of O, as processing units do.
                 beats = source_beats(config, config.source_layout, source, all_final=bool(n % 2))
-                tag = np.where(np.arange(len(beats)) % (2 + chunks) < 2, HEADER, OUTPUT)
+                tag = np.where(np.arange(len(beats)) % beats_each < headers, HEADER, OUTPUT)
                 items[f"source_{n}"].append(Items.of(beats, epoch=number, tag=tag,
                                                      cycle=step.arrival[n] if step.arrival else 0))
 
     def part(_: str, number: int, at: int) -> str:
         return beat_name([(f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension "
-                           f"{step.head_dim})", step.head_dim // config.lanes)
+                           f"{step.head_dim})", step.queries, step.head_dim // config.lanes)
                           for n, step in enumerate(episodes[number])], at)
 
     return Stimulus({name: Items.join(parts) for name, parts in items.items()},
                     {"result": np.concatenate([result_beats(config, result) for result in results])},
-                    {"result": np.array([sum(2 + step.head_dim // config.lanes for step in steps) for steps in episodes])},
+                    {"result": np.array([sum(step.queries * (2 + step.head_dim // config.lanes) for step in steps)
+                                         for steps in episodes])},
                     part=part)
 
 
@@ -142,6 +161,7 @@ def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merg
     steps = [step for episode in episodes for step in episode]
     for step in steps:
         config.check_head_dim(step.head_dim)
+        config.check_queries(step.queries)
     results = [step.result(config) for step in steps]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, results), **options)
     error = np.concatenate([np.empty(0), *(_error(config, step, result) for step, result in
@@ -157,12 +177,12 @@ def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
         return np.empty(0)
     with np.errstate(all="ignore"):
         error = np.abs(to_float64(result.o, config.io) - merged(config, step.partials(config)))
-    return error if np.isfinite(error).all() else np.empty(0)
+    return error.ravel() if np.isfinite(error).all() else np.empty(0)
 
 
 def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator, *,
-                 normalise: bool = True, kind: str = "normal") -> Merge:
-    """Random partial results, ``counts`` of each source, of one ``kind``:
+                 normalise: bool = True, kind: str = "normal", queries: int = 1) -> Merge:
+    """Random partial results of ``queries`` queries, ``counts`` of each source, of one ``kind``:
 
     - ``normal`` (as processing units send: scores of unit variance, l from 1 to 32)
     - ``spread`` (maxima tens apart)
@@ -178,7 +198,7 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
     io, acc, score = config.io, config.acc, config.score
     sources = []
     top = 0
-    for count in counts:
+    for count in (number * queries for number in counts):
         m: np.ndarray = rng.normal(size=count)
         scale = np.zeros(count, np.int64)
         if kind == "spread":
@@ -212,7 +232,14 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
     if kind == "dominant":
         chosen = sources[rng.integers(len(sources))]
         chosen[0][rng.integers(len(chosen[0]))] = from_float64(np.asarray(300.0), score)
+    if queries > 1:
+        sources = [[part.reshape(-1, queries, *part.shape[1:]) for part in source] for source in sources]
     return Merge([Partial(*part) for part in sources], normalise)
+
+
+def drawn_queries(config: PamRuConfig, rng: np.random.Generator) -> int:
+    """A number of queries that the unit takes."""
+    return int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1
 
 
 def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> list[list[Merge]]:
@@ -226,7 +253,8 @@ def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> 
         for place in range(int(rng.integers(1, 4))):
             counts = rng.choice([1, 1, 2, 3, 5], config.sources).tolist()
             step = random_merge(config, counts, int(rng.choice(dims)), rng, normalise=bool(rng.integers(2)),
-                                kind=KINDS[(number + place) % len(KINDS)])
+                                kind=KINDS[(number + place) % len(KINDS)],
+                                queries=drawn_queries(config, rng))
             step.arrival = rng.integers(0, 120, config.sources).tolist() if number % 2 and not place else None
             steps.append(step)
         episodes.append(steps)
@@ -249,7 +277,7 @@ def bench(request: SimRequest) -> PamRuResult:
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: PamRuWorkload = request.workload
     workload.check(config)
-    main = random_merge(config, spread_counts(config, workload.partials), workload.head_dim, rng)
+    main = random_merge(config, spread_counts(config, workload.partials), workload.head_dim, rng, queries=config.queries)
     level = Merge(main.sources, False)
 
     campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
@@ -259,6 +287,7 @@ def bench(request: SimRequest) -> PamRuResult:
     final, partial, pair = (full.episode_cycles(n) for n in range(3))
     return campaign.result(
         PamRuResult,
+        queries=config.queries,
         cycles=final["cycles"],
         ideal_cycles=final["ideal_cycles"],
         stall_cycles=final["merge_cycles"] - final["ideal_cycles"],

@@ -28,8 +28,10 @@ from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
+from bankside.constraints.memory import load_memory
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
+from bankside.constraints.units.cent_pnm import PRESETS as PNMS
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
@@ -41,9 +43,11 @@ from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
-from bankside.models.cost import load_nodes, process_clock
-from bankside.models.cost.memories import banked
+from bankside.models.cost import buffer_cost, load_nodes, process_clock, register_ports, second_opinion, unit_area
+from bankside.models.cost.memories import banked, macro_ports
+from bankside.models.memory import time_program
 from bankside.models.numerics import from_float64, to_float64
+from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
@@ -62,8 +66,9 @@ STEPS_PER_FIGURE = 64
 PROCESSES = {"pam-hbm": (10, 0.13, "0.13"), "pam-ddr": (10, 0.46, "0.46"), "pam-ssd": (1, 8.16 / 64, "below 0.128")}
 #: The same for one reduction unit.
 RU_PROCESSES = {"pam-hbm": (10, 0.18, "0.18"), "pam-ddr": (10, 0.68, "0.68")}
-#: Banks of the hub's registers that the page compares.
+#: Banks of the hub's registers that the page compares, and presets that differ in them alone.
 HUB_BANKS = (8, 16)
+HUB_MEMORIES = ("lol-pim-two-ported", "lol-pim")
 
 
 def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
@@ -128,8 +133,10 @@ def shared() -> str:
         numbers = [n for n in (1, 2, 3, 4, 8) if n <= PRESETS[name].queries]
         for tokens in (17, 512):
             found = counts(preset(name), [[Step(tokens, 128, queries=n)] for n in numbers])
-            rows += [[name, tokens, n, c["beats"], c["beats"] * n, c["cycles"], f"{c['beats'] * n / c['cycles']:.4f}",
-                      f"{c['beats'] / c['cycles']:.4f}"] for n, c in zip(numbers, found, strict=True)]
+            for n, c in zip(numbers, found, strict=True):
+                ideal = c["beats"] * PRESETS[name].burst_clocks(n)
+                rows.append([name, tokens, n, c["beats"], ideal, c["cycles"], f"{ideal / c['cycles']:.4f}",
+                             f"{c['beats'] / c['cycles']:.4f}"])
     return table(["preset", "tokens", "queries", "bursts", "ideal cycles", "cycles", "multipliers used",
                   "bursts per clock"], rows)
 
@@ -144,6 +151,27 @@ def shared_pace() -> str:
                      f"{m['utilisation']:.4f}", f"{m['burst_utilisation']:.4f}", f"{m['energy_pj'] / queries / 1e6:.1f}"])
     return table(["preset", "queries", "cycles", "time, ns", "time per query, ns", "multipliers used", "bursts used",
                   "memory energy per query and channel, µJ"], rows)
+
+
+def shared_memory() -> str:
+    """Time of the memory per query if it waits for a unit of some multipliers per lane: a step of 4,096 tokens."""
+    def nanoseconds(config: PamPuConfig, memory: str, queries: int, multipliers: int, limit: bool) -> float:
+        device = load_memory(memory)
+        clocks = -(-queries // multipliers) * device.column_bytes / config.beat_bytes
+        cycles = int(np.ceil(clocks / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+        program = attention_program(config, device, [Step(4096, 128)], burst_cycles=cycles)
+        return float(time_program(program, device, refresh=False, power_limit=limit).time_ns) / queries
+
+    rows: list[list[Any]] = []
+    for memory, name, numbers in (("hbm3-5.2", "pam-hbm", (4, 6, 8)), ("ddr4-3200", "pam-ddr", (2, 4, 8))):
+        for queries in numbers:
+            found = []
+            for limit in (True, False):
+                times = [nanoseconds(PRESETS[name], memory, queries, m, limit) for m in (1, 2, 4)]
+                found.append([f"{time / 1e3:.1f} ({times[0] / time:.2f})" for time in times])
+            states = {"on": found[0], "off": found[1]} if found[0] != found[1] else {"on or off": found[0]}
+            rows += [[name, memory, state, queries, *times] for state, times in states.items()]
+    return table(["lanes and clock of", "memory", "power limit", "queries", "1 multiplier per lane", "2", "4"], rows)
 
 
 def shared_area() -> str:
@@ -521,7 +549,8 @@ def ru_cycles() -> str:
         config: Any = selection.config
         rng = np.random.default_rng(1)
         cases = [(dim, n) for dim in (64, 128) for n in (config.sources, 4 * config.sources, 16 * config.sources)]
-        merges = [[pam_ru.random_merge(config, pam_ru.spread_counts(config, n), dim, rng)] for dim, n in cases]
+        merges = [[pam_ru.random_merge(config, pam_ru.spread_counts(config, n), dim, rng, queries=config.queries)]
+                  for dim, n in cases]
         outcome = pam_ru.simulate(config, generate.verilog(selection), merges)
         if outcome.mismatches:
             raise SystemExit(f"{selection.label}: {outcome.first_mismatch}")
@@ -709,7 +738,7 @@ def process_clocks() -> str:
 
 
 def hub_cycles() -> str:
-    commands = _simulated("pim-hub")["commands"]
+    commands = _simulated("pim-hub", "lol-pim")["commands"]
     return table(["command", "words through the EPU", "clocks", "utilisation"],
                  [[f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['ideal_cycles'] / c['cycles']:.4f}"]
                   for op in pim_hub.PASSES for c in [commands[op]]])
@@ -732,10 +761,63 @@ def riscv_parts() -> str:
     return _parts_of("cent-riscv", ("cent",))
 
 
+def hub_registers() -> str:
+    """The hub with its registers in banks beside the hub with one memory of two ports: area and clocks, from records."""
+    rows = []
+    for name in HUB_MEMORIES:
+        config, synth, sim = HUBS[name], _measured(select("pim-hub", preset=name), "synth"), _simulated("pim-hub", name)
+        own = [m for m in synth["memories"] if m["name"].startswith("registers.")]
+        ports = register_ports(config)
+        gates = (float(synth["area_ge"]) - float(synth["memory_ge_estimate"])) / 1e3
+        macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), "45nm").mm2 for m in own)
+        _, _, cacti = second_opinion(own, ports) or (0, 0.0, float("nan"))
+        rows.append([name, f"{len(own)} with {config.bank_ports} port{'s' if config.bank_ports > 1 else ''}",
+                     f"{macros:.2f}", f"{cacti:.2f}", f"{gates:.1f}",
+                     f"{unit_area(synth, '45nm', '45nm', ports=ports).mm2:.2f}", f"{synth['fmax_mhz']:.0f}",
+                     *(sim["commands"][op]["cycles"] for op in pim_hub.PASSES), sim["overlapped_cycles"]])
+    return table(["preset", "memories of the registers", "model, mm²", "CACTI, mm²", "logic and flip-flops, kGE",
+                  "hub, mm²", "MHz", *(f"`{op}`, clocks" for op in pim_hub.PASSES),
+                  "`SOFTMAX` beside transfers, clocks"], rows)
+
+
+#: Presets of `cent-pnm` that differ in units and banks.
+PNM_SHAPES = ("cent-1x1", "cent", "cent-32x32")
+
+
+def _shape(config: Any) -> str:
+    return f"{config.exp_units} x {config.banks}"
+
+
+def pnm_cycles() -> str:
+    rows = []
+    for name in PNM_SHAPES:
+        for op, c in _simulated("cent-pnm", name)["commands"].items():
+            rows.append([name, _shape(PNMS[name]), f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['utilisation']:.4f}",
+                         c["cycles_32"], c["cycles_1"], c["further_cycles"]])
+    return table(["preset", "units x banks", "command", "ports, clocks", "256 slots, clocks", "utilisation",
+                  "32 slots, clocks", "one slot, clocks", "further command, clocks"], rows)
+
+
+def pnm_synthesis() -> str:
+    rows = []
+    for name in PNM_SHAPES:
+        config, r = PNMS[name], _measured(select("cent-pnm", preset=name), "synth")
+        ports = register_ports(config)
+        parts = {kind: sum(p["count"] * p["area_ge"] for p in r["parts"] if p["module"] == f"cent_pnm_{kind}") / 1e3
+                 for kind in ("acc", "red", "exp")}
+        rest = (float(r["area_ge"]) - float(r["memory_ge_estimate"])) / 1e3 - sum(parts.values())
+        area = unit_area(r, "45nm", "45nm", ports=ports)
+        rows.append([name, _shape(config), *(f"{parts[kind]:.1f}" for kind in parts), f"{rest:.1f}",
+                     f"{area.memories_mm2:.2f}", f"{area.mm2:.2f}", f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "units x banks", "accumulators, kGE", "reduction trees, kGE", "exponent units, kGE",
+                  "rest without memories, kGE", "memories, mm² (estimate)", "unit at 45 nm, mm²", "MHz"], rows)
+
+
 def hub_errors() -> str:
     """Errors of the functional model and of the correctly rounded result, against binary64 on the same bits."""
     rows = []
-    for name, config in HUBS.items():
+    for name in ("lol-pim", "lol-pim-fp16"):
+        config = HUBS[name]
         for op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
             for count in (128, 4096):
                 worst = []
@@ -752,12 +834,15 @@ def hub_errors() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_area, outputs, memories, errors,
-    formats, synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles,
-    composition_synthesis, demo, operators, operators_nangate45, operators_pipelined, dispatcher_words,
-    dispatcher_commands, dispatcher_errors, dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts,
-    aim_area, module_cases, hub_cycles, riscv_clocks, riscv_synthesis, riscv_parts, hub_errors, hub_synthesis,
-    hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted, interface_synthesis)}
+    windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
+    errors, formats,
+    synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
+    operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
+    dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
+    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, riscv_clocks,
+    riscv_synthesis, riscv_parts,
+    process_clocks, interface_memories, interface_rates, interface_quoted,
+    interface_synthesis)}
 
 
 def held(page: str) -> list[str]:

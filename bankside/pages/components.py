@@ -27,6 +27,7 @@ __all__ = [
     "Row",
     "Table",
     "band",
+    "beside",
     "bars",
     "clock",
     "clock_state",
@@ -338,7 +339,7 @@ def bars(
         if limit:
             axes.axvline(limit[0], color=COLOURS["limit"], linewidth=1.2, linestyle="--", zorder=4)
             axes.text(limit[0], len(values) + 0.55, limit[1], color=COLOURS["limit"], ha="center", va="bottom")
-        axes.set_yticks(list(places), _names((name for name, _ in values), narrow))
+        axes.set_yticks(list(places), beside((name for name, _ in values), narrow))
         axes.set_ylim(0.4, len(values) + 0.6)
         _values_from_zero(axes, most, label)
 
@@ -373,7 +374,7 @@ def stacked(
             left = [start + width for start, width in zip(left, widths, strict=True)]
         for place, total in zip(places, totals, strict=True):
             axes.text(total + 0.008 * most, place, f"{short(total)} {unit}", ha="left", va="center", fontweight="bold")
-        axes.set_yticks(places, _names(rows, narrow))
+        axes.set_yticks(places, beside(rows, narrow))
         axes.set_ylim(0.5, len(rows) + 0.5)
         _values_from_zero(axes, most, label)
         legend(figure, axes, narrow)
@@ -403,7 +404,7 @@ def grouped_bars(
             for place, value in zip(places, values[n], strict=True):
                 if value is not None:
                     axes.text(value + 0.01 * most, place, short(value), va="center", ha="left")
-        axes.set_yticks([len(groups) - k for k in range(len(groups))], _names(groups, narrow))
+        axes.set_yticks([len(groups) - k for k in range(len(groups))], beside(groups, narrow))
         _values_from_zero(axes, most, label)
         legend(figure, axes, narrow)
 
@@ -411,7 +412,7 @@ def grouped_bars(
     return Chart(draw, height, height + 0.2 * len(names), caption)
 
 
-def _names(names: Iterable[str], narrow: bool) -> list[str]:
+def beside(names: Iterable[str], narrow: bool) -> list[str]:
     """Names beside bars, on two lines if there is little room."""
     return [textwrap.fill(name, 20) if narrow else name for name in names]
 

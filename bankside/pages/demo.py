@@ -40,14 +40,14 @@ def _about(context: float, found: Mapping[int, float]) -> str:
 
 
 def answer(crossover: Mapping[str, Any]) -> list[str]:
-    """The demo's answer: a sentence for each model and rule of the GPUs."""
+    """The demo's answer: a sentence for each model, unit and rule of the GPUs."""
     out = []
     for model in crossover["models"]:
         found = gains(model["points"])
         first, last = min(found), max(found)
         begins = threshold(found)
         queries = model["queries_per_kv_head"]
-        who = f"{model['model']} ({queries} {'query' if queries == 1 else 'queries'} per KV head), {_gpus(model)}"
+        who = f"{model['model']} ({_queries(queries)} per KV head), {_passes(model)}, {_gpus(model)}"
         best = max(found, key=lambda context: found[context])
         if begins is None:
             what = (
@@ -62,6 +62,14 @@ def answer(crossover: Mapping[str, Any]) -> list[str]:
             )
         out.append(f"{who}: {what}.")
     return out
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count} queries"
+
+
+def _passes(series: Result) -> str:
+    return f"{_queries(series['queries_per_pass'])} a pass"
 
 
 def _gpus(series: Result) -> str:
@@ -79,7 +87,7 @@ def story(result: Result) -> Page:
         queries = model["queries_per_kv_head"]
         cards.append(
             Card(
-                f"{queries} {'query' if queries == 1 else 'queries'} per KV head ({model['model']}), {_gpus(model)}",
+                f"{_queries(queries)} per KV head ({model['model']}), {_passes(model)}, {_gpus(model)}",
                 f"{max(found.values()):.2f} times",
                 "the most that the units gain; they "
                 + ("never win" if begins is None else f"win from {_about(begins, found)} tokens on"),
@@ -109,9 +117,10 @@ def story(result: Result) -> Page:
         Part(
             "Why",
             text="A unit beside a bank reads keys and values at the bank's own rate, many times that of the memory's "
-            "interface. A GPU reads them once for all queries that share a KV head; the unit reads them again for each "
-            "query. The gain therefore shrinks with every query that shares a head. It grows with the context, because "
-            "only attention takes longer with it. All other operators run on the GPU in both systems.",
+            "interface. A GPU reads them once for all queries that share a KV head; the published unit reads them again "
+            "for each query. Its gain therefore shrinks with every query that shares a head. A unit that takes a group in "
+            "one pass reads them once too, and then the unit sets the pace. The gain grows with the context, because "
+            "only attention takes longer with it. All other operators run on the GPU in all systems.",
         ),
         _rules(result["by_rule"]),
         latency(results),
@@ -162,20 +171,22 @@ def _crossover(crossover: Result) -> Part:
 
         axes = figure.add_subplot()
         axes.axhline(1, color=INK, linewidth=1.2, linestyle="--")
-        for place, model in enumerate(models):
+        kinds = list(dict.fromkeys((model["model"], model["unit"]) for model in models))
+        for model in models:
             found = gains(model["points"])
             queries = model["queries_per_kv_head"]
             measured = model["gpu_rule"] == "measured"
-            colour = SEQUENCE[place // 2 + 1]
+            place = kinds.index((model["model"], model["unit"]))
+            colour = SEQUENCE[1 + place % (len(SEQUENCE) - 1)]
             axes.plot(
                 list(found),
                 list(found.values()),
                 color=colour,
-                marker="os^D"[place % 4],
+                marker="os^Dv"[place % 5],
                 linewidth=1.8,
                 linestyle="-" if measured else ":",
                 markersize=5,
-                label=f"{model['model']} ({queries}), {_gpus(model)}",
+                label=f"{model['model']} ({queries}), {_passes(model)}, {_gpus(model)}",
                 zorder=3,
             )
             begins = threshold(found)
@@ -198,6 +209,7 @@ def _crossover(crossover: Result) -> Part:
         (
             model["model"],
             str(model["queries_per_kv_head"]),
+            str(model["queries_per_pass"]),
             model["gpu_rule"],
             f"{point['context']:,}",
             f"{point['without_ms']:.3f}",
@@ -209,25 +221,27 @@ def _crossover(crossover: Result) -> Part:
         for model in models
         for point in model["points"]
     ]
-    without, units = crossover["systems"]
+    without, *_ = crossover["systems"]
     return Part(
         "The line where the units begin to win",
         Chart(
             draw,
             3.9,
             3.7,
-            f"Time of a token on {without} over its time on {units}, batch {crossover['batch']}, for models with so many "
-            "queries per KV head. Above the dashed line the units win; a ring marks the point from which they win.",
+            f"Time of a token on {without} over its time with the units, batch {crossover['batch']}. The number in "
+            "brackets is of the queries per KV head; a pass over K and V serves as many of them as the unit takes. Above "
+            "the dashed line the units win; a ring marks the point from which they win.",
         ),
         (
             table(
                 (
                     "model",
                     "queries per KV head",
+                    "queries per pass",
                     "rule of the GPU",
                     "context",
                     f"{without} (ms)",
-                    f"{units} (ms)",
+                    "units (ms)",
                     "attention without",
                     "attention with",
                     "times as fast",

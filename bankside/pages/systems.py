@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .components import (
@@ -17,6 +17,7 @@ from .components import (
     Table,
     band,
     bars,
+    beside,
     clock,
     legend,
     number,
@@ -410,22 +411,23 @@ def energy(results: Sequence[Result]) -> Part:
 
 def area(results: Sequence[Result]) -> Part | None:
     """Area of the units on a DRAM die against the published budget."""
-    found = next((one["area"] for one in results if one.get("area")), None)
-    if not found:
+    each = [(one["system"], one["area"]) for one in results if one.get("area")]
+    if not each:
         return None
+    found = each[0][1]
     other = found["other"]
     published = found["published_unit_mm2"] * found["units_per_die"]
-    shown = [
-        ("published", published),
-        ("this RTL, low end", found["units_mm2"][0]),
-        ("this RTL, high end", found["units_mm2"][1]),
-    ]
+    shown = [("published", published)]
+    for name, one in each:
+        who = "this RTL" if len(each) == 1 else name
+        shown += [(f"{who}, low end", one["units_mm2"][0]), (f"{who}, high end", one["units_mm2"][1])]
 
     def draw(figure: Any, narrow: bool) -> None:
         axes = figure.add_subplot()
         places = range(len(shown), 0, -1)
         units = [value for _, value in shown]
-        axes.barh(places, units, color=[COLOURS["grey"], COLOURS["red"], COLOURS["red"]], height=0.55, zorder=3)
+        colours = [COLOURS["grey"], *(SEQUENCE[1 + place % 5] for place in range(len(each)) for _ in range(2))]
+        axes.barh(places, units, color=colours, height=0.55, zorder=3)
         axes.barh(
             places,
             [found["other_mm2"]] * len(shown),
@@ -455,7 +457,7 @@ def area(results: Sequence[Result]) -> Part | None:
                 va="center",
                 ha="left",
             )
-        axes.set_yticks(list(places), [name for name, _ in shown])
+        axes.set_yticks(list(places), beside((name for name, _ in shown), narrow))
         axes.set_ylim(0.4, len(shown) + 0.6)
         axes.set_xlim(0, 1.42 * longest)
         axes.set_xlabel(f"area (mm²) of {found['units_per_die']} units on a {found['die_mm2']:g} mm² DRAM die")
@@ -467,23 +469,30 @@ def area(results: Sequence[Result]) -> Part | None:
         "over": "over the budget over the whole band",
         "undecided": "the band straddles the budget",
     }
-    low, high = found["with_other_percent"]
-    verdict = "within" if high <= found["budget_percent"] else "over" if low > found["budget_percent"] else "undecided"
+    def verdict(one: Mapping[str, Any]) -> str:
+        low, high = one["with_other_percent"]
+        return words["within" if high <= one["budget_percent"] else "over" if low > one["budget_percent"] else "undecided"]
+
+    def row(name: str, value: Callable[[Mapping[str, Any]], str], published: str = "") -> tuple[str, ...]:
+        return (name, *(value(one) for _, one in each), published)
+
     rows = [
-        ("one unit, measured", f"{found['unit_ge'] / 1e3:.1f} kGE", ""),
-        ("one unit in the DRAM process", band(found["unit_mm2"], "mm²", 3), f"{found['published_unit_mm2']:g} mm²"),
-        (f"{found['units_per_die']} units", band(found["units_mm2"], "mm²"), f"{published:.2f} mm²"),
-        ("share of the die", band(found["die_percent"], "%"), f"{found['published_units_percent']:.2f} %"),
-        (f"with {other}", band(found["with_other_percent"], "%"), f"{found['budget_percent']:g} %"),
-        ("  both ends at the customary utilisation", band(found["placed_percent"], "%"), ""),
-        ("logic process taken as the same generation", found["logic_node"], ""),
-        ("DRAM over logic area", f"{found['density_penalty']:g} times", ""),
+        row("one unit, measured", lambda one: f"{one['unit_ge'] / 1e3:.1f} kGE"),
+        row("one unit in the DRAM process", lambda one: band(one["unit_mm2"], "mm²", 3),
+            f"{found['published_unit_mm2']:g} mm²"),
+        row(f"{found['units_per_die']} units", lambda one: band(one["units_mm2"], "mm²"), f"{published:.2f} mm²"),
+        row("share of the die", lambda one: band(one["die_percent"], "%"), f"{found['published_units_percent']:.2f} %"),
+        row(f"with {other}", lambda one: band(one["with_other_percent"], "%"), f"{found['budget_percent']:g} %"),
+        row("  both ends at the customary utilisation", lambda one: band(one["placed_percent"], "%")),
+        row("logic process taken as the same generation", lambda one: str(one["logic_node"])),
+        row("DRAM over logic area", lambda one: f"{one['density_penalty']:g} times"),
     ]
     caption = "Gate equivalents of the synthesised RTL, times a NAND2 of the process, times the density penalty."
     return Part(
-        f"Area against the budget: {words[verdict]}",
-        Chart(draw, 3.0, 3.2, caption),
-        (table(("", "this RTL", "published"), rows),),
+        "Area against the budget: "
+        + (verdict(found) if len(each) == 1 else "; ".join(f"{name}, {verdict(one)}" for name, one in each)),
+        Chart(draw, 2.0 + 0.5 * len(shown) - 0.5, 2.2 + 0.5 * len(shown) - 0.5, caption),
+        (table(("", *(["this RTL"] if len(each) == 1 else [name for name, _ in each]), "published"), rows),),
         text=found["source"],
     )
 

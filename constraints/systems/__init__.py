@@ -362,6 +362,8 @@ class PimTier(Strict):
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
     unit: UnitChoice
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
+    reduction_settings: dict[str, Any] = Field(default_factory=dict, exclude_if=lambda value: not value,
+                                               description="parameters of pam-ru that differ from the preset's")
     page_order: Literal["head", "token"] = Field(
         default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share")
     units_per_device: int | None = Field(default=None, ge=1, description="units of a device, if banks do not have one each")
@@ -548,6 +550,12 @@ class AttAccSystemSpec(Strict):
     memory: str
     power_limit: bool = True
     placement: Literal["bank", "bank-group", "buffer"]
+    queries: int = Field(default=1, ge=1, le=64, exclude_if=lambda value: value == 1,
+                         description="most queries of a group that share a read of K or V; AttAcc's units take one")
+    query_cycles: int | None = Field(
+        default=None, ge=1, le=1 << 12, exclude_if=lambda value: value is None,
+        description="memory cycles for which a unit works with a read and one query. Without: a unit of several queries "
+                    "takes the least interval of the memory's reads without power limit; of one, no time that counts")
     quirks: Literal["attacc-simulator"] | None = Field(
         default=None, description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone")
     energy: PimEnergy | None = Field(default=None, description="over the energy of reads, which the memory states")

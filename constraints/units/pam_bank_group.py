@@ -15,7 +15,7 @@ from pydantic import model_validator
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, Port, Row, Trial, Unit, UnitConfig
 from .pam_pu import PRESETS as PU_PRESETS
 from .pam_pu import UNIT as PU
-from .pam_pu import PamPuConfig, check_one_query
+from .pam_pu import PamPuConfig
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
@@ -27,8 +27,8 @@ __all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming",
 class PamBankGroupConfig(UnitConfig):
     """Parameters of the generator of a bank group: ``reduction.sources`` processing units, all alike.
 
-    The reduction unit must take the beats of a processing unit: formats of O, l and m, and elements of a beat must
-    agree.
+    The reduction unit must take the beats of a processing unit: formats of O, l and m, elements of a beat, and the
+    number of queries must agree.
     """
 
     processing: PamPuConfig = Key(default=PU_PRESETS["pam-hbm"], description="each processing unit")
@@ -37,11 +37,10 @@ class PamBankGroupConfig(UnitConfig):
     @model_validator(mode="after")
     def _check(self) -> PamBankGroupConfig:
         for sends, takes in (("lanes", "source_lanes"), ("format", "format"), ("acc_format", "acc_format"),
-                             ("score_format", "score_format")):
+                             ("score_format", "score_format"), ("queries", "queries")):
             a, b = getattr(self.processing, sends), getattr(self.reduction, takes)
             if a != b:
                 raise ValueError(f"processing.{sends} {a} must be reduction.{takes}, which is {b}")
-        check_one_query(self.processing)
         return self
 
     @property
@@ -87,9 +86,10 @@ class PamBankGroupConfig(UnitConfig):
                 self.reduction.command_port("merge"), self.reduction.result_port(), *self.feeds())
 
 
-#: A bank group of an HBM or a DDR die.
+#: A bank group of an HBM or a DDR die. pam-hbm-gqa4 and pam-hbm-gqa8 have this project's units of several queries.
 PRESETS: dict[str, PamBankGroupConfig] = {
-    name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name]) for name in ("pam-hbm", "pam-ddr")}
+    name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name])
+    for name in ("pam-hbm", "pam-ddr", "pam-hbm-gqa4", "pam-hbm-gqa8")}
 
 
 class CompositionWorkload(AttentionWorkload):

@@ -53,7 +53,7 @@ def _slice(name: str) -> PamSliceConfig:
 
 
 #: A channel of an HBM stack with the units of the logic die that serve it; a DIMM with its central buffer.
-PRESETS: dict[str, PamSliceConfig] = {name: _slice(name) for name in GROUP_PRESETS}
+PRESETS: dict[str, PamSliceConfig] = {name: _slice(name) for name in TREE_PRESETS if name in GROUP_PRESETS}
 
 
 UNIT = Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",

@@ -11,7 +11,8 @@ from ..contract import Field, Layout, UnitConfig
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
 
-__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "check_power_of_two", "partial_layout"]
+__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "check_power_of_two", "partial_layout",
+           "queries_field"]
 
 
 class PartialKind(IntEnum):
@@ -28,10 +29,20 @@ Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not
 
 
 def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str,
-                   final: str) -> Layout:
-    """Beat of a partial result with ``lanes`` elements of O; the texts are the meanings of its fields."""
+                   final: str, queries: int = 1) -> Layout:
+    """Beat of a partial result with ``lanes`` elements of O; the texts are the meanings of its fields.
+
+    With several ``queries``, a beat has the number of its query.
+    """
     return Layout.of(Field("data", lanes * io.width, data, lanes, io), Field("kind", 2, kind, kinds=kinds),
-                     Field("last", 1, last), Field("final", 1, final))
+                     Field("last", 1, last), Field("final", 1, final),
+                     *([Field("query", (queries - 1).bit_length(), "query that the beat belongs to")]
+                       if queries > 1 else []))
+
+
+def queries_field(queries: int) -> list[Field]:
+    """The field of a command with the number of queries of the step; none if it is always one."""
+    return [Field("queries", queries.bit_length(), f"queries of the step, 1 to {queries}")] if queries > 1 else []
 
 
 def check_power_of_two(name: str, value: int) -> None:

@@ -16,10 +16,9 @@ from pydantic import model_validator
 
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericResult, Port, RateResult, Row, Trial, Unit
 from ..errors import ConfigError
-from .pam_partials import Kind, PartialUnitConfig, partial_layout
+from .pam_partials import Kind, PartialUnitConfig, check_power_of_two, partial_layout, queries_field
 
-__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step",
-           "check_one_query"]
+__all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
 
 #: One element per column burst that the unit takes, in stream order. ``value`` is 0 for K and 1 for V; ``token`` counts
 #: within the step, ``chunk`` counts groups of ``lanes`` elements within the head dimension.
@@ -62,13 +61,16 @@ class PamPuConfig(PartialUnitConfig):
     ``score_format``, except in tiles of at most ``score_accumulators`` tokens.
 
     With ``queries`` above 1, a step may have several queries that share K and V. ``query_bytes`` and the scores are then
-    for all of them: each query has a ``queries``-th part.
+    for all of them: each query has a ``queries``-th part. With ``multipliers_per_lane`` above 1, the unit consists of that
+    many cores. The buffer is shared out among them, each has a skid, and a burst meets a query of each core in one clock.
     """
 
     lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
     # At 1, the value stands in no document: the unit is the one that had no such parameter.
     queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
                        description="most queries of a step, which share each burst of K and V")
+    multipliers_per_lane: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
+                                    description="multipliers of a lane: queries that a burst meets in one clock")
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of Q, K, V, of probabilities and of O")
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
         default="fp32", description="precision of accumulation: width of the aligned accumulators")
@@ -92,21 +94,37 @@ class PamPuConfig(PartialUnitConfig):
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
+        check_power_of_two("multipliers_per_lane", self.multipliers_per_lane)
+        if self.queries % self.multipliers_per_lane:
+            raise ValueError(f"queries must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), "
+                             f"not {self.queries}")
+        output = self.beat_bytes * self.multipliers_per_lane
         least = self.beat_bytes * self.queries
         if self.query_bytes % least:
             beats = "a beat" if self.queries == 1 else f"a beat of each of {self.queries} queries"
             raise ValueError(f"query_bytes must be a multiple of the {least} bytes of {beats}, not {self.query_bytes}")
-        if self.output_bytes < self.beat_bytes:
+        if self.output_bytes < output:
             raise ValueError(
                 f"buffer_bytes {self.buffer_bytes} leaves {self.output_bytes} bytes for output; query_bytes "
                 f"{self.query_bytes} and {self.score_bytes} bytes of scores need at least "
-                f"{self.query_bytes + self.score_bytes + self.beat_bytes}")
-        if self.output_bytes % self.beat_bytes:
-            raise ValueError(f"buffer_bytes must leave a multiple of {self.beat_bytes} bytes for output, "
+                f"{self.query_bytes + self.score_bytes + output}")
+        if self.output_bytes % output:
+            raise ValueError(f"buffer_bytes must leave a multiple of {output} bytes for output, "
                              f"not {self.output_bytes}")
         return self
 
     # Derived sizes -----------------------------------------------------------------------------------------------
+
+    @property
+    def core(self) -> PamPuConfig:
+        """One of the ``multipliers_per_lane`` cores, each with its share of the queries and of the buffer."""
+        cores = self.multipliers_per_lane
+        return PamPuConfig(**{**self.model_dump(), "multipliers_per_lane": 1, "queries": self.queries // cores,
+                              "query_bytes": self.query_bytes // cores, "buffer_bytes": self.buffer_bytes // cores})
+
+    def burst_clocks(self, queries: int) -> int:
+        """Clocks that a burst stays for a step of ``queries`` queries."""
+        return -(-queries // self.multipliers_per_lane)
 
     @property
     def score_bytes(self) -> int:
@@ -150,8 +168,7 @@ class PamPuConfig(PartialUnitConfig):
             Field("tokens", self.max_tokens.bit_length(), "tokens of the step; 0 is legal"),
             Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
             Field("more", 1, "the first K of the next step comes before the V of this step's last tile"),
-            *([Field("queries", self.queries.bit_length(), f"queries of the step, 1 to {self.queries}")]
-              if self.queries > 1 else []))
+            *queries_field(self.queries))
 
     @property
     def beat_layout(self) -> Layout:
@@ -161,15 +178,11 @@ class PamPuConfig(PartialUnitConfig):
     @property
     def result_layout(self) -> Layout:
         """Beat of a tile's partial result."""
-        several = self.queries > 1
-        layout = partial_layout(self.lanes, self.io, Kind,
-                                data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
-                                kind="0: O, 1: m (score format), 2: l (accumulation format)",
-                                last="last beat of the tile" if several else "last beat of the partial result",
-                                final="O of the step's last tile")
-        if not several:
-            return layout
-        return Layout.of(*layout.fields, Field("query", (self.queries - 1).bit_length(), "query that the beat belongs to"))
+        return partial_layout(self.lanes, self.io, Kind,
+                              data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
+                              kind="0: O, 1: m (score format), 2: l (accumulation format)",
+                              last="last beat of the tile" if self.queries > 1 else "last beat of the partial result",
+                              final="O of the step's last tile", queries=self.queries)
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -296,17 +309,11 @@ class PamPuConfig(PartialUnitConfig):
         return np.concatenate(out)
 
 
-def check_one_query(config: PamPuConfig) -> None:
-    """Refuse a processing unit of several queries where a reduction unit takes its results."""
-    if config.queries > 1:
-        raise ValueError(f"processing.queries must be 1, not {config.queries}: a reduction unit merges the partial results "
-                         "of one query")
-
-
 #: Section 5.2.1 (lanes, buffer), section 7.1 (clocks). pam-ddr: the 128-byte buffer holds a query slice of 32 elements
 #: (64 B), 16 scores (32 B) and 16 output elements (32 B). Every preset has 12 places for output beats, skid included: as
 #: many as the pipeline has in flight, so that tiles of a single token do not stall P V. pam-hbm-gqa4 and pam-hbm-gqa8 are
-#: no units of the paper: they are pam-hbm with 256 bytes for each of 4 and 8 queries that share K and V.
+#: no units of the paper: they are pam-hbm with 256 bytes for each of 4 and 8 queries that share K and V. pam-hbm-gqa8-m2
+#: has two multipliers in each lane, as two of pam-hbm-gqa4 side by side.
 PRESETS: dict[str, PamPuConfig] = {
     "pam-hbm": PamPuConfig(output_skid_beats=4),
     "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
@@ -314,6 +321,8 @@ PRESETS: dict[str, PamPuConfig] = {
     "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
     "pam-hbm-gqa4": PamPuConfig(queries=4, query_bytes=1024, buffer_bytes=1280, output_skid_beats=4),
     "pam-hbm-gqa8": PamPuConfig(queries=8, query_bytes=2048, buffer_bytes=2304, output_skid_beats=4),
+    "pam-hbm-gqa8-m2": PamPuConfig(queries=8, multipliers_per_lane=2, query_bytes=2048, buffer_bytes=2560,
+                                   output_skid_beats=4),
 }
 
 
@@ -331,7 +340,8 @@ class PamPuResult(RateResult, NumericResult):
     """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
-    ideal_cycles: int = Key(description="K and V beats times queries: one multiplication per lane and clock")
+    ideal_cycles: int = Key(description="K and V beats times queries over `multipliers_per_lane`: every multiplier works "
+                                        "in every clock")
     stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except "
                                         "while the beat before meets further queries")
     key_stall_cycles: int = Key(description="stall cycles with K beats")

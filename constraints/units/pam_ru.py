@@ -17,7 +17,7 @@ from ..arithmetic import ExpTable
 from ..contract import Field, Layout, NumericResult, Port, RateResult, Row, Trial, Unit, Workload
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, IntegerFormat
-from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout
+from .pam_partials import PartialUnitConfig, check_power_of_two, partial_layout, queries_field
 
 __all__ = ["PRESETS", "SCALE_INTEGER_BITS", "UNIT", "MergeResult", "PamRuConfig", "PamRuResult", "PamRuWorkload"]
 
@@ -30,11 +30,17 @@ class PamRuConfig(PartialUnitConfig):
     """Parameters of the generator ``pam-ru``; every value here is free, the presets are the paper's.
 
     The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``.
+
+    With ``queries`` above 1, a step may have several queries, as those of :class:`PamPuConfig`. Each partial result then
+    has m, l and O of every query, and the scratch holds the accumulators of all of them.
     """
 
     lanes: int = Key(default=16, ge=1, le=64, description="multipliers; elements merged in a clock")
     sources: int = Key(default=4, ge=1, le=64, description="input streams")
     source_lanes: int = Key(default=16, ge=1, le=64, description="elements of one beat of an input stream")
+    # At 1, the value stands in no document: the unit is the one that had no such parameter.
+    queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
+                       description="most queries of a step, whose partial results come together")
     format: Literal["fp16", "bf16"] = Key(
         default="fp16", description="format of O on the streams, of weights and of the multipliers' operands")
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
@@ -53,10 +59,11 @@ class PamRuConfig(PartialUnitConfig):
         check_power_of_two("source_lanes", self.source_lanes)
         if self.source_lanes > self.lanes:
             raise ValueError(f"source_lanes must be at most lanes ({self.lanes}), not {self.source_lanes}")
-        need = self.max_head_dim * self.acc.width // 8
+        need = self.queries * self.max_head_dim * self.acc.width // 8
         if self.scratch_bytes < need:
+            of = f" of {self.queries} queries" if self.queries > 1 else ""
             raise ValueError(f"scratch_bytes {self.scratch_bytes} holds {self.scratch_bytes * 8 // self.acc.width} "
-                             f"accumulators of {self.acc_format}; max_head_dim {self.max_head_dim} needs {need} bytes")
+                             f"accumulators of {self.acc_format}; max_head_dim {self.max_head_dim}{of} needs {need} bytes")
         width = self.source_lanes * self.io.width
         need = max(self.score.width + self.scale_bits, self.acc.width)
         if width < need:
@@ -107,7 +114,8 @@ class PamRuConfig(PartialUnitConfig):
     @property
     def command_layout(self) -> Layout:
         """One step."""
-        return Layout.of(Field("normalise", 1, "final level: O is divided by l, and m + ln l leaves in the place of l"))
+        return Layout.of(Field("normalise", 1, "final level: O is divided by l, and m + ln l leaves in the place of l"),
+                         *queries_field(self.queries))
 
     @property
     def maximum_layout(self) -> Layout:
@@ -123,7 +131,7 @@ class PamRuConfig(PartialUnitConfig):
                               data="source_lanes elements of O, lane 0 lowest; or m (score format) with its scale above "
                                    "it, or l (accumulation format), in the lowest bits",
                               kind="0: O, 1: m, 2: l", last="last beat of the partial result",
-                              final="with last: the source's last partial result of the step")
+                              final="with last: the source's last partial result of the step", queries=self.queries)
 
     @property
     def result_layout(self) -> Layout:
@@ -132,7 +140,7 @@ class PamRuConfig(PartialUnitConfig):
                               data="lanes elements of O, lane 0 lowest; or m with its scale above it, or l or m + ln l "
                                    "(accumulation format), in the lowest bits",
                               kind="0: O, 1: m, 2: l, 3: m + ln l", last="last beat of the result",
-                              final="on every beat of O")
+                              final="on every beat of O", queries=self.queries)
 
     def command_port(self, name: str = "command") -> Port:
         return Port(name, "in", self.command_layout, "one step")
@@ -150,6 +158,11 @@ class PamRuConfig(PartialUnitConfig):
         return self.command_port(), *self.source_ports(self.sources), self.result_port()
 
     # Work -------------------------------------------------------------------------------------------------------------
+
+    def check_queries(self, queries: int) -> None:
+        """Raise :exc:`ConfigError` if this configuration can't take steps of ``queries`` queries."""
+        if not 1 <= queries <= self.queries:
+            raise ConfigError(f"queries of a step must be in 1..{self.queries}, not {queries}")
 
     def order(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Order in which the partial results of a step are merged, as ``(source, index within the source)``.
@@ -169,11 +182,15 @@ class PamRuConfig(PartialUnitConfig):
 
 
 #: Section 5.2.2 (lanes, exponential units, scratch; one unit to a bank group of 4 banks, 8 to an SSD controller of 64
-#: processing units), section 7.1 (clocks). pam-ddr takes the 4-element beats of its processing units.
+#: processing units), section 7.1 (clocks). pam-ddr takes the 4-element beats of its processing units. pam-hbm-gqa4 and
+#: pam-hbm-gqa8 are no units of the paper: they merge the results of the processing units of these names, with 512 bytes of
+#: scratch for each query.
 PRESETS: dict[str, PamRuConfig] = {
     "pam-hbm": PamRuConfig(),
     "pam-ddr": PamRuConfig(source_lanes=4, score_format="fp16", clock_mhz=500.0),
     "pam-ssd": PamRuConfig(sources=8, lane_depth=2, clock_mhz=1000.0),
+    "pam-hbm-gqa4": PamRuConfig(queries=4, scratch_bytes=2048),
+    "pam-hbm-gqa8": PamRuConfig(queries=8, scratch_bytes=4096),
 }
 
 
@@ -191,7 +208,8 @@ class MergeResult(RateResult, NumericResult):
     """Measurements of benches of reduction units and of compositions with them."""
 
     cycles: int = Key(description="from the first accepted beat of the measured step to its last result beat")
-    ideal_cycles: int = Key(description="beats of the busiest part, one a clock")
+    queries: int = Key(default=1, description="queries of the step")
+    ideal_cycles: int = Key(description="beats of the busiest part, one a clock; a K or V beat stays for more queries")
     max_abs_error: float = Key(description="of the normalised output against binary64")
 
 

@@ -17,7 +17,7 @@ from ..contract import Field, Layout, Port, Trial, Unit, memory_port
 from .pam_bank_group import SMALL, CompositionResult, CompositionWorkload
 from .pam_hbm_slice import PamSliceConfig
 from .pam_pu import PRESETS as PU_PRESETS
-from .pam_pu import PamPuConfig, check_one_query
+from .pam_pu import PamPuConfig
 from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import PamRuConfig
 
@@ -44,11 +44,11 @@ class PamSsdControllerConfig(PamSliceConfig):
 
     @model_validator(mode="after")
     def _check_pages(self) -> PamSsdControllerConfig:
-        check_one_query(self.processing)
         if self.processing.score_tiles != 1:
             raise ValueError("processing.score_tiles must be 1: V of a page follows its K")
-        if self.processing.query_beats * self.processing.lanes < self.max_head_dim:
-            raise ValueError(f"processing.query_bytes must hold a query of {self.max_head_dim} elements: K of a page "
+        if self.processing.slice_beats * self.processing.lanes < self.max_head_dim:
+            held = f"{self.processing.queries} queries" if self.processing.queries > 1 else "a query"
+            raise ValueError(f"processing.query_bytes must hold {held} of {self.max_head_dim} elements: K of a page "
                              "leaves the buffer once")
         return self
 

@@ -116,6 +116,7 @@ class DecodeCase(Strict):
     tokens: int = Key(description="of the step")
     shares: str = Key(description="proportions of tokens in HBM, DDR and SSD")
     data: str = Key(description="kind of scores")
+    queries: int = Key(default=1, description="queries that share the tokens")
     time_ns: float = Key(description="from the first command of a memory to the last result beat")
     max_abs_error: float = Key(description="against attention in binary64")
 
@@ -123,6 +124,7 @@ class DecodeCase(Strict):
 class DecodeResult(NumericResult):
     """Measurements of the bench of ``pam-tier-merge``."""
 
+    queries: int = Key(default=1, description="queries of the measured step, which share its tokens")
     cycles: int = Key(description="of the merge's clock, from the first command of a memory to the last result beat")
     time_ns: float = Key(description="the same in ns")
     reduction_ns: float = Key(description="from the last beat of K and V that any tier takes to the last result beat")

@@ -1,1 +1,6 @@
-"""Units of CENT beside the channels of its devices."""
+"""Units of CENT's device."""
+
+from .pnm import CentPnm
+from .riscv import RiscvCluster
+
+__all__ = ["CentPnm", "RiscvCluster"]

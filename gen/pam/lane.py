@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...constraints.formats import FloatFormat
 from ..arith import add_product, addend_distance, convert, exact_product
 
-__all__ = ["ReductionLane", "converted", "delayed", "factor_format", "moved"]
+__all__ = ["ReductionLane", "chosen", "converted", "delayed", "factor_format", "moved", "per_query"]
 
 
 def delayed(m, value, name, cycles, *, reset=False):
@@ -19,6 +19,17 @@ def delayed(m, value, name, cycles, *, reset=False):
         m.d.sync += register.eq(value)
         value = register
     return value
+
+
+def per_query(config, shape, name, **options):
+    """A register for each query."""
+    names = [name] if config.queries == 1 else [f"{name}_{n}" for n in range(config.queries)]
+    return [Signal(shape, name=each, **options) for each in names]
+
+
+def chosen(registers, query):
+    """The register of a query, to read and to assign."""
+    return registers[0] if len(registers) == 1 else Array(registers)[query]
 
 
 def factor_format(config):

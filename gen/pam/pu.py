@@ -11,7 +11,9 @@ from amaranth.lib.memory import Memory
 from ...constraints.units import pam_partials
 from ...constraints.units.pam_pu import PamPuConfig
 from ..blocks.ports import kinds, members, payload
+from ..blocks.shared import shared
 from ..blocks.stream import ReplayBuffer, StreamFIFO, StreamRegister
+from .cores import connect_cores
 from .sequencer import TileSequencer, phase_layout
 from .softmax import SoftmaxUnit
 from .vector_unit import VectorUnit
@@ -147,6 +149,9 @@ class PamPu(wiring.Component):
     multipliers work in every clock. Scores, probabilities and accumulators of all queries follow each other query by
     query. Each tile gives MAXIMUM and SUM of every query, then chunk 0 of O of every query, then chunk 1.
 
+    With ``multipliers_per_lane`` above 1, the unit consists of that many units of fewer queries on one stream of K and V.
+    They take a burst in the same clock, so it meets that many queries per clock. Results leave as from one unit.
+
     The V phase of a tile waits for its softmax, ``SOFTMAX_GAP`` cycles from the tile's last K beat. With
     ``score_tiles`` 2, the K phase of the next tile can come in between.
 
@@ -190,14 +195,18 @@ class PamPu(wiring.Component):
     @property
     def latency(self):
         """Fixed latencies in cycles (the bench measures the same). The last burst meets all queries first."""
-        held = self._config.queries - 1
+        config = self._config
         return {
-            "last_k_to_first_v": self.SOFTMAX_GAP + held,
-            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + held,
+            "last_k_to_first_v": self.SOFTMAX_GAP + config.burst_clocks(config.queries) - 1,
+            "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + config.queries - 1,
         }
 
     def elaborate(self, platform):
         m = Module()
+        if self._config.multipliers_per_lane > 1:
+            cores = [PamPu(self._config.core) for _ in range(self._config.multipliers_per_lane)]
+            connect_cores(m, self._config, self, cores, [shared(platform, core, "core") for core in cores])
+            return m
         phases = self._phases(m)
         query = self._query_buffer(m)
         parts = self._parts(m)

@@ -10,13 +10,19 @@ from ..blocks.ports import members
 from ..blocks.shared import shared
 from .ru import PamRu
 
-__all__ = ["PamReductionTree", "shared_ru"]
+__all__ = ["PamReductionTree", "inner", "shared_ru"]
 
 
 def shared_ru(platform, config):
     """A reduction unit, and its instance of the Verilog module that equal units share."""
     unit = PamRu(config)
     return unit, shared(platform, unit, f"ru_{config.sources}_{config.source_lanes}")
+
+
+def inner(step):
+    """The payload of a step for a unit that is not the last one: it does not normalise."""
+    others = Value.cast(step.payload)[1:]
+    return Cat(Const(0, 1), others) if len(others) else Const(0, 1)
 
 
 class PamReductionTree(wiring.Component):
@@ -57,7 +63,8 @@ class PamReductionTree(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        m.submodules.steps = steps = StreamBroadcast(1, max(config.units, 1))
+        step_bits = config.unit.command_layout.bits
+        m.submodules.steps = steps = StreamBroadcast(step_bits, max(config.units, 1))
         link(m, self.merge, steps.i, Cat(self.merge.payload, Const((1 << config.units) - 1, max(config.units, 1))))
         heads, unit_number = [wiring.flipped(getattr(self, f"source_{n}")) for n in range(config.inputs)], 0
         for level, sizes in enumerate(config.levels):
@@ -69,7 +76,7 @@ class PamReductionTree(wiring.Component):
                     unit, m.submodules[f"level_{level}_{place}"] = shared_ru(platform, merger(config.unit, size))
                     step = getattr(steps, f"o_{unit_number}")
                     last = level == len(config.levels) - 1
-                    link(m, step, unit.command, None if last else Const(0, 1))
+                    link(m, step, unit.command, None if last else inner(step))
                     for n in range(size):
                         wiring.connect(m, head=heads[first + n], source=getattr(unit, f"source_{n}"))
                     merged.append(unit.result)

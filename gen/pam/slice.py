@@ -7,7 +7,7 @@ from ...constraints.units.pam_hbm_slice import PamSliceConfig
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.shared import shared
 from .bank_group import Composition, PamBankGroup
-from .reduction_tree import PamReductionTree
+from .reduction_tree import PamReductionTree, inner
 
 __all__ = ["PamSlice", "connect_groups"]
 
@@ -35,10 +35,11 @@ def connect_groups(m, platform, config, top):
 
     # With one group, the group normalises. Otherwise the last unit of the tree does.
     m.submodules.tree = tree = PamReductionTree(config.tree)
-    m.submodules.steps = steps = StreamBroadcast(1, config.groups + 1)
+    m.submodules.steps = steps = StreamBroadcast(config.reduction.command_layout.bits, config.groups + 1)
     link(m, top.merge, steps.i, Cat(top.merge.payload, Const((1 << config.groups + 1) - 1, config.groups + 1)))
     for g, group in enumerate(groups):
-        link(m, getattr(steps, f"o_{g}"), group.merge, None if config.groups == 1 else Const(0, 1))
+        step = getattr(steps, f"o_{g}")
+        link(m, step, group.merge, None if config.groups == 1 else inner(step))
         link(m, group.result, getattr(tree, f"source_{g}"))
     link(m, getattr(steps, f"o_{config.groups}"), tree.merge)
     link(m, tree.result, top.result)

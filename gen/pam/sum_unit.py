@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith import add_product, addend_distance, exact_product, from_integer, logarithm
-from .lane import converted, delayed, factor_format, moved
+from .lane import chosen, converted, delayed, factor_format, moved, per_query
 
 __all__ = ["SumUnit"]
 
@@ -37,6 +37,9 @@ class SumUnit(wiring.Component):
     maximum, scale : ``In``
     log_sum : ``Out(acc.width)``
         ``maximum + scale * ln 2 + ln part``, rounded to ``acc_format`` after each of the two additions.
+    query, select : ``In``, only with several queries
+        Query of the operand; query whose l ``part`` and the others follow. Each query has its own sum, so operands of
+        other queries may follow in every cycle.
     """
 
     LOGARITHM = 4
@@ -64,6 +67,7 @@ class SumUnit(wiring.Component):
             "maximum": In(config.score.width),
             "scale": In(signed(config.scale_bits)),
             "log_sum": Out(config.acc.width),
+            **({"query": In(range(config.queries)), "select": In(range(config.queries))} if config.queries > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -92,8 +96,11 @@ class SumUnit(wiring.Component):
         weight = converted(m, self.weight, self._weight, acc, "weight", flush_to_zero=self._normal)
         m.d.comb += b.eq(Mux(self.finish, Mux(second, acc.bias << acc.fraction_bits, config.log_constant), weight))
         product = exact_product(m, a, b, depth=1, name="product_", **options)
-        total, addend = Signal(acc.width, reset_less=True), Signal(acc.width, reset_less=True)
-        down = moved(m, total, delayed(m, self.steps, "steps", 2), acc, "moved")
+        # In the Verilog of a unit of one query, the register has no name.
+        totals, addend = ([Signal(acc.width, reset_less=True)] if config.queries == 1 else
+                          per_query(config, acc.width, "total", reset_less=True)), Signal(acc.width, reset_less=True)
+        query_2, query_end = self._queries(m)
+        down = moved(m, chosen(totals, query_2), delayed(m, self.steps, "steps", 2), acc, "moved")
         other = Signal(acc.width)
         m.d.comb += other.eq(Mux(
             self.finish, Mux(second, converted(m, self.maximum, config.score, acc, "maximum"),
@@ -103,10 +110,14 @@ class SumUnit(wiring.Component):
         product = delayed(m, addend_distance(m, product, other[acc.fraction_bits:-1], **options), "product", 1)
         result = add_product(m, product, addend, depth=self._adder, name="sum_", **options)
         with m.If(delayed(m, self.valid, "valid", self.LATENCY - 1, reset=True)):
-            m.d.sync += total.eq(result)
+            m.d.sync += chosen(totals, query_end).eq(result)
         with m.If((count == self.FINISH // 2 - 1) | (count == self.FINISH - 1)):
             m.d.sync += self.log_sum.eq(result)
 
+        total = totals[0]
+        if config.queries > 1:
+            total = Signal(acc.width, name="total")
+            m.d.comb += total.eq(chosen(totals, self.select))
         field = total[acc.fraction_bits:-1]
         empty, special = Signal(), Signal()
         m.d.comb += [empty.eq(~field.any()), special.eq(field.all())]
@@ -119,3 +130,10 @@ class SumUnit(wiring.Component):
                 self.bad.eq(special | total[-1]),
             ]
         return m
+
+    def _queries(self, m):
+        """Query of the sum that is moved, in cycle 2, and of the sum that is written, in the last cycle."""
+        if self.config.queries == 1:
+            return 0, 0
+        query_2 = delayed(m, self.query, "query", 2)
+        return query_2, delayed(m, query_2, "query_later", self.LATENCY - 3)

@@ -67,5 +67,5 @@ class PamTierMerge(wiring.Component):
             ]
             link(m, source, getattr(unit, f"source_{n}"),
                  Cat(Mux(source.p.kind == PartialKind.MAXIMUM, widened.as_value(), source.p.data),
-                     source.p.kind, source.p.last, source.p.final))
+                     source.p.kind, source.p.last, source.p.final, *([source.p.query] if config.queries > 1 else [])))
         return m

@@ -426,9 +426,9 @@ class VectorUnit(wiring.Component):
     def _kept_totals(self, m, products, beat):
         """Lane accumulators of all queries: a memory with a row for each query.
 
-        A row is read in cycle 3 and written in cycle 6. A beat that follows a beat of its query by one to three cycles
-        gets the value from the registers in between instead. A row that is read and written in the same cycle is such a
-        case. The behaviour of a macro does not matter then.
+        A row is read in cycle 3 and written in cycle 5. A beat that follows a beat of its query by one or two cycles
+        gets the value on its way there instead. A row that is read and written in the same cycle is such a case. The
+        behaviour of a macro does not matter then.
 
         Returns three values per lane, each with its three flags. The first is the accumulator before the beat, in cycle 5.
         The second is the accumulator after it, to be assigned. The third is the same in cycle 6.
@@ -437,20 +437,19 @@ class VectorUnit(wiring.Component):
         m.submodules.lane_totals = memory = Memory(shape=len(lanes) * size, depth=self._config.queries, init=[])
         write, read = memory.write_port(), memory.read_port()
         queries, strobes = [self._query_of(products.slot)], [products.beat.valid & products.beat.value]
-        for cycle in (4, 5, 6):
+        for cycle in (4, 5):
             queries.append(_register(m, queries[-1], f"value_query_{cycle}"))
             strobes.append(_register(m, strobes[-1], f"value_valid_{cycle}", keep=True))
         news = [Signal(size, name=f"lane_total_5_{lane}") for lane in lanes]
         new_6 = _register(m, Cat(*news), "lane_totals_6")
-        new_7 = _register(m, new_6, "lane_totals_7")
         old = read.data
-        for n, value in ((3, new_7), (2, new_6), (1, Cat(*news))):
+        for n, value in ((2, new_6), (1, Cat(*news))):
             near = _register(m, strobes[n] & (queries[n] == queries[0]), f"lane_near_{n}")
             old = Mux(near, value, old)
         old_5 = _register(m, old, "lane_totals_old")
         m.d.comb += [
             read.en.eq(strobes[0]), read.addr.eq(queries[0]),
-            write.en.eq(strobes[3]), write.addr.eq(queries[3]), write.data.eq(new_6),
+            write.en.eq(strobes[2]), write.addr.eq(queries[2]), write.data.eq(Cat(*news)),
         ]
         return [old_5.word_select(lane, size) for lane in lanes], news, [new_6.word_select(lane, size) for lane in lanes]
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith import compare, negative_power, scaled_difference
-from .lane import delayed
+from .lane import chosen, delayed, per_query
 
 __all__ = ["WeightUnit"]
 
@@ -31,6 +31,8 @@ class WeightUnit(wiring.Component):
     free : ``Out(1)``
     maximum, total_scale : ``Out``
         Maximum and scale of all partial results started in the step; valid ``LATENCY`` cycles after the last start.
+    query, select : ``In``, only with several queries
+        Query of the partial result; query whose ``maximum`` and ``total_scale`` are shown.
     valid : ``Out(1)``
         A weight is ready: ``weight``, ``steps`` (the decrease of the accumulators' exponents), ``is_first``.
     normalised : ``Out(1)``
@@ -60,6 +62,7 @@ class WeightUnit(wiring.Component):
             "weight": Out(config.io.width),
             "steps": Out(10),
             "is_first": Out(1),
+            **({"query": In(range(config.queries)), "select": In(range(config.queries))} if config.queries > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -81,12 +84,13 @@ class WeightUnit(wiring.Component):
         norm_1 = delayed(m, self.normalise, "norm", 1, reset=True)
         m_1, first_1 = delayed(m, self.m, "m", 1), delayed(m, self.first, "first", 1)
         run = Signal(score.width)
-        m.d.comb += run.eq(Mux(norm_1, 0, Mux(first_1, score.negative_infinity, self.maximum)))
+        maximum, total_scale = self._running(m)
+        m.d.comb += run.eq(Mux(norm_1, 0, Mux(first_1, score.negative_infinity, maximum)))
         _, _, greater, unordered = compare(m, m_1, run, fmt=score, name="comparator_")
         high, low = Signal(score.width), Signal(score.width)
         m.d.comb += [high.eq(Mux(greater, m_1, run)), low.eq(Mux(greater, run, m_1))]
         with m.If(valid_1):
-            m.d.sync += self.maximum.eq(Mux(unordered, score.nan, high))
+            m.d.sync += maximum.eq(Mux(unordered, score.nan, high))
 
         def kind(bits):
             top = bits[score.fraction_bits:-1].all()
@@ -137,7 +141,7 @@ class WeightUnit(wiring.Component):
         far_8, over_8 = delayed(m, far_7, "far_8", 1), delayed(m, over_7, "over_8", 1)
         below, kept = Signal(wide), Signal(unsigned(len(key) - 1))
         m.d.comb += [
-            below.eq(self.total_scale - key_8),
+            below.eq(total_scale[8] - key_8),
             kept.eq(Mux(norm_8, key_8, Mux(over_8, 0, Mux(below[-1], below[:fraction], below)))),
         ]
 
@@ -147,7 +151,7 @@ class WeightUnit(wiring.Component):
         valid_9, norm_9 = delayed(m, valid_8, "valid_9", 1, reset=True), delayed(m, norm_8, "norm_9", 1, reset=True)
         far_9, over_9 = delayed(m, far_8, "far_9", 1), delayed(m, over_8, "over_9", 1)
         with m.If(valid_9 & (over_9 | ~far_9)):
-            m.d.sync += self.total_scale.eq(kept_9 + behind_9)
+            m.d.sync += total_scale[9].eq(kept_9 + behind_9)
         whole = Signal(len(floor_9))
         m.d.comb += whole.eq(-floor_9)
         steps = Signal(10)
@@ -177,3 +181,16 @@ class WeightUnit(wiring.Component):
             self.is_first.eq(delayed(m, first_7, "first_end", 2 + cycles)),
         ]
         return m
+
+    def _running(self, m):
+        """The running maximum in cycle 1, and the running scale by the cycle that uses it."""
+        config = self._config
+        if config.queries == 1:
+            return self.maximum, {8: self.total_scale, 9: self.total_scale}
+        maxima = per_query(config, config.score.width, "maximum")
+        scales = per_query(config, signed(config.scale_bits), "total_scale")
+        query_1 = delayed(m, self.query, "query", 1)
+        query_8 = delayed(m, query_1, "query_later", 7)
+        query_9 = delayed(m, query_8, "query_last", 1)
+        m.d.comb += [self.maximum.eq(chosen(maxima, self.select)), self.total_scale.eq(chosen(scales, self.select))]
+        return chosen(maxima, query_1), {8: chosen(scales, query_8), 9: chosen(scales, query_9)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +16,18 @@ from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, 
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from .schedule import BANK, BANK_GROUP, BUFFER, PHASES, Shape, schedule
 
-__all__ = ["PLACEMENTS", "QUIRKS", "AttentionLayer", "LayerTimer", "shared_timer"]
+__all__ = ["PLACEMENTS", "QUIRKS", "READS", "AttentionLayer", "LayerTimer", "read_interval", "shared_timer"]
 
 #: Where the units that multiply are: beside every bank, for the banks of a group, on the logic die.
 PLACEMENTS = {"bank": BANK, "bank-group": BANK_GROUP, "buffer": BUFFER}
 
+#: Command with which the units at a place read.
+READS = {"bank": "MAC_AB", "bank-group": "MAC_SB", "buffer": "MAC_PB"}
+
 QUIRKS = "attacc-simulator"
+
+#: Most queries that share a read.
+MOST_QUERIES = 64
 
 #: Tokens for which AttAcc's generator reserves memory, as if an element had one byte.
 _RESERVED = 4096
@@ -48,6 +55,9 @@ class AttentionLayer:
         the first round's V. Requests of the remainder are forgotten when a round's query or probabilities are dealt out
         to steps. None: without these quirks.
     memory : name or :class:`Memory`
+    queries : :class:`int`
+        Queries that share the keys and values of a head, 1 in AttAcc. Each read meets all of them. Requests that write
+        queries, start the softmax, move scores, probabilities and results are as many for each query as with one.
     """
 
     tokens: int
@@ -57,11 +67,14 @@ class AttentionLayer:
     head_dim: int = 128
     quirks: str | None = None
     memory: str | Memory = "hbm3-5.2"
+    queries: int = 1
 
     def __post_init__(self) -> None:
         for what, value in (("tokens", self.tokens), ("heads per stack", self.heads), ("head dimension", self.head_dim)):
             if not 1 <= value <= 1 << 30:
                 raise ConfigError(f"{what} must be 1 to {1 << 30}, not {value}")
+        if not 1 <= self.queries <= MOST_QUERIES:
+            raise ConfigError(f"queries that share a read must be 1 to {MOST_QUERIES}, not {self.queries}")
         if self.placement not in PLACEMENTS:
             raise ConfigError(nearest("placement", self.placement, PLACEMENTS))
         if self.element_bytes not in (1, 2):
@@ -89,9 +102,10 @@ class AttentionLayer:
         next_head = self._rows(groups * columns) * row
         if self.quirks:
             next_head = -(-_RESERVED * self.head_dim // memory.banks)
-        return Shape(placement, self.heads, memory.channels, groups, columns, passes, -(-self.tokens // (tokens * lanes)),
-                     columns, ranks, bank_groups, banks, memory.column_bytes, row, bank, bank * banks,
-                     bank * banks * bank_groups, next_head, bank // 2, int(self.quirks is None))
+        return Shape(placement, self.heads, memory.channels, groups, columns, passes,
+                     self.queries * -(-self.tokens // (tokens * lanes)), self.queries * columns, ranks, bank_groups, banks,
+                     memory.column_bytes, row, bank, bank * banks, bank * banks * bank_groups, next_head, bank // 2,
+                     int(self.quirks is None), self.queries)
 
     def _rows(self, accesses: int) -> int:
         """Rows of each bank that hold K or V of a head."""
@@ -133,8 +147,9 @@ class AttentionLayer:
         ends = np.append(np.flatnonzero(np.diff(phases)), len(phases) - 1)
         for index, (kind, mask, address, step, count) in enumerate(np.stack(requests, axis=1).tolist()):
             while count:
-                # A run along the columns ends with its row.
-                run = min(count, (row - 1 - address % row) // step + 1) if step else count
+                # A run along the columns ends with its row, a run along the places of a buffer with its column.
+                within = row if step == memory.column_bytes else memory.column_bytes
+                run = min(count, (within - 1 - address % within) // step + 1) if step else count
                 body.append(_node(_OPS[kind], mask, address, step, run, weights, memory.column_bytes))
                 count -= run
                 address += step * run
@@ -190,10 +205,13 @@ class LayerTimer:
     quirks : :class:`str` or None
         ``attacc-simulator``: the controllers of that simulator.
     power_limit : :class:`bool`
+    paces : mapping of command to :class:`int`
+        Least cycles between two such commands, for units that are slower than the memory.
     """
 
-    def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True) -> None:
-        self.controller = QueueController(memory, quirks=quirks, power_limit=power_limit)
+    def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True,
+                 paces: Mapping[str, int] | None = None) -> None:
+        self.controller = QueueController(memory, quirks=quirks, power_limit=power_limit, paces=paces)
         self.known: dict[Shape, QueueTiming] = {}
 
     def time(self, layer: AttentionLayer) -> QueueTiming:
@@ -205,13 +223,21 @@ class LayerTimer:
         return timing
 
 
+def read_interval(memory: Memory, placement: str) -> int:
+    """Least cycles of a channel between two reads of the units, without power limit. AttAcc's units keep up with it."""
+    name = READS[placement]
+    return max((c.cycles for c in memory.at(False).constraints if c.level == "channel" and c.between == "same"
+                and c.window == 1 and name in c.from_ and name in c.to), default=1)
+
+
 #: Timers that systems share, with the memory whose identity is their key.
-_SHARED: dict[tuple[int, str | None, bool], tuple[Memory, LayerTimer]] = {}
+_SHARED: dict[tuple[int, str | None, bool, tuple[tuple[str, int], ...]], tuple[Memory, LayerTimer]] = {}
 
 
-def shared_timer(memory: Memory, quirks: str | None, power_limit: bool) -> LayerTimer:
+def shared_timer(memory: Memory, quirks: str | None, power_limit: bool, paces: Mapping[str, int] | None = None
+                 ) -> LayerTimer:
     """The timer of this very memory; systems that differ in other things share what has been timed."""
-    key = (id(memory), quirks, power_limit)
+    key = (id(memory), quirks, power_limit, tuple(sorted((paces or {}).items())))
     if key not in _SHARED:
-        _SHARED[key] = (memory, LayerTimer(memory, quirks=quirks, power_limit=power_limit))
+        _SHARED[key] = (memory, LayerTimer(memory, quirks=quirks, power_limit=power_limit, paces=paces))
     return _SHARED[key][1]

@@ -44,6 +44,7 @@ class Shape(NamedTuple):
     row, bank, bank_group, rank : bytes
     next_head, values : bytes from one round's K to the next, from K to V
     corrected : whether the errors of AttAcc's generator are corrected
+    queries : queries that share each read. ``moves`` and ``query`` count the columns of all of them
     """
 
     placement: int
@@ -65,6 +66,7 @@ class Shape(NamedTuple):
     next_head: int
     values: int
     corrected: int
+    queries: int = 1
 
 
 @compiled
@@ -73,6 +75,12 @@ def _emit(out, n, kind, mask, address, step, count, phase):
     if n < out.shape[1]:
         out[0, n], out[1, n], out[2, n], out[3, n], out[4, n], out[5, n] = kind, mask, address, step, count, phase
     return n + 1
+
+
+@compiled
+def _each(shape, out, n, kind, mask, address, phase):
+    """Add a request for every query that shares the reads, each for the next place of a buffer."""
+    return _emit(out, n, kind, mask, address, 1 if shape.queries > 1 else 0, shape.queries, phase)
 
 
 @compiled
@@ -146,23 +154,23 @@ def _share(shape, out, n, kind, channels, base, items, step, steps, phase):
 
 @compiled
 def _scores_out(shape, out, n, mask, base, phase):
-    """Scores of a step from the units to the softmax unit."""
+    """Scores of a step from the units to the softmax unit, query by query."""
     if shape.placement == BUFFER:
-        return _emit(out, n, _MV_SB, mask, base, 0, 1, phase)
+        return _each(shape, out, n, _MV_SB, mask, base, phase)
     for group in range(shape.bank_groups):
         for rank in range(shape.ranks):
-            n = _emit(out, n, _MV_SB, mask, base + rank * shape.rank + group * shape.bank_group, 0, 1, phase)
+            n = _each(shape, out, n, _MV_SB, mask, base + rank * shape.rank + group * shape.bank_group, phase)
     return n
 
 
 @compiled
 def _results_out(shape, out, n, mask, base, phase):
-    """Results of a pass over V from the units."""
+    """Results of a pass over V from the units, query by query."""
     banks = shape.banks if shape.placement == BANK else 1
     ranks = 1 if shape.placement == BUFFER else shape.ranks
     for bank in range(banks):
         for rank in range(ranks):
-            n = _emit(out, n, _MV_SB, mask, base + rank * shape.rank + bank * shape.bank, 0, 1, phase)
+            n = _each(shape, out, n, _MV_SB, mask, base + rank * shape.rank + bank * shape.bank, phase)
     return n
 
 
@@ -212,7 +220,7 @@ def schedule(shape, out):
             if j > 0:
                 n = _scores_out(shape, out, n, masks[1], keys[1], base)
             if j == 0:
-                n = _emit(out, n, _SFM, everywhere, 0, 0, 1, base)
+                n = _each(shape, out, n, _SFM, everywhere, 0, base)
             if j < steps:
                 if j >= late:
                     n = _share(shape, out, n, _MV_GB, channels, values[0], moves, j - late, steps - late, base)
@@ -225,7 +233,7 @@ def schedule(shape, out):
             if j > 0:
                 n = _results_out(shape, out, n, everywhere, values[0], base)
             if j == 0:
-                n = _emit(out, n, _SFM, masks[1], 0, 0, 1, base)
+                n = _each(shape, out, n, _SFM, masks[1], 0, base)
             if j < shape.passes:
                 if j >= late:
                     n = _share(shape, out, n, _MV_GB, second, values[1], moves, j - late, shape.passes - late, base)
@@ -254,7 +262,7 @@ def schedule(shape, out):
                 n = _scores_out(shape, out, n, mask, keys0, base)
             if j < steps:
                 n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
-        n = _emit(out, n, _SFM, mask, 0, 0, 1, base + 1)
+        n = _each(shape, out, n, _SFM, mask, 0, base + 1)
         n = _items(shape, out, n, _MV_GB, mask, values0, 0, moves, base + 1)
         n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base + 1)
         base += 2

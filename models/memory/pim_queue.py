@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
-from ...constraints.memory import Memory, load_memory
+from ...constraints.memory import Constraint, Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel
 from .answer import TraceTiming
@@ -92,12 +92,17 @@ class QueueController:
         Whether the memory's power limit holds.
     refresh : :class:`bool`
         Whether channels refresh.
+    paces : mapping of command to :class:`int`
+        Least cycles of a channel from one such command to the next, for units that are slower than the memory.
     """
 
     def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True,
-                 refresh: bool = True) -> None:
+                 refresh: bool = True, paces: Mapping[str, int] | None = None) -> None:
         memory = load_memory(memory) if isinstance(memory, str) else memory
-        self.memory = memory.with_quirks(quirks).at(power_limit)
+        memory = memory.with_quirks(quirks).at(power_limit)
+        slower = [Constraint("channel", frozenset({name}), frozenset({name}), cycles, 1, "same", 0)
+                  for name, cycles in (paces or {}).items()]
+        self.memory = replace(memory, constraints=(*memory.constraints, *slower)) if slower else memory
         missing = {name for name in OPERATIONS.values() if name} - self.memory.commands.keys()
         if missing:
             raise ConfigError(f"{memory.name}: not an AttAcc device: no command {min(missing)}")

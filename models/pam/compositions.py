@@ -16,7 +16,7 @@ from ...constraints.units.pam_pu import PamPuConfig
 from ...constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
 from ...constraints.units.pam_tier_merge import PamTierMergeConfig
 from ..numerics import convert
-from .pu import local_attention
+from .pu import group_partials
 from .ru import Partial, Reduced, in_order, reduce_partials
 
 __all__ = ["as_source", "bank_partials", "group_attention", "reduction_tree", "slice_attention", "tier_merge"]
@@ -28,9 +28,14 @@ def as_source(result: Reduced) -> Partial:
 
 
 def bank_partials(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Partial:
-    """Partial results that a processing unit sends for a step, one for each tile; see :func:`local_attention`."""
-    part = local_attention(config, q, k, v)
-    return Partial(part.m, np.zeros_like(part.m), part.l, part.o)
+    """Partial results that a processing unit sends for a step, one for each tile; see :func:`group_partials`.
+
+    With ``q`` of shape ``(queries, head_dim)``, they have a second axis, of queries.
+    """
+    parts = group_partials(config, np.atleast_2d(q), k, v)
+    m, total, o = (np.stack([getattr(part, name) for part in parts], axis=1) for name in ("m", "l", "o"))
+    several = Partial(m, np.zeros_like(m), total, o)
+    return several if np.ndim(q) > 1 else several.at((slice(None), 0))
 
 
 def group_attention(config: PamBankGroupConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *,
@@ -39,8 +44,8 @@ def group_attention(config: PamBankGroupConfig, q: np.ndarray, k: Sequence[np.nd
 
     Parameters
     ----------
-    q : int64 array of shape ``(head_dim,)``
-        Bits of the query, scaled by 1/sqrt(head_dim).
+    q : int64 array of shape ``(head_dim,)``, or ``(queries, head_dim)``
+        Bits of the query, scaled by 1/sqrt(head_dim). The results of several queries have an axis of queries.
     k, v : for each bank, int64 array of shape ``(tokens, head_dim)``
     normalise : whether O is divided by l
     """

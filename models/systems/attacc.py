@@ -3,6 +3,10 @@
 The units are in the GPUs' own HBM, or in ``stacks`` of an AttAcc device beside each GPU. Queries, keys and values then go
 over a link, and outputs come back. The energy of the units is a ratio to the energy of
 their reads, or the energy of their commands.
+
+AttAcc's units take one query per read. With ``queries`` above 1, each read of K or V meets that many queries of a group,
+as in a processing unit with the parameter ``queries``. The unit takes its time for each of them. Tokens of a group are
+spread over the channels that would otherwise idle.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...constraints.systems import AttAccSystemSpec
-from ..attacc.layer import AttentionLayer, shared_timer
+from ..attacc.layer import READS, AttentionLayer, LayerTimer, read_interval, shared_timer
 from ..llm import ModelShape
 from ..llm.operators import SOFTMAX_FLOPS
 from ..memory.pim_queue import QueueTiming
@@ -25,7 +29,7 @@ from .system import GIB, Assumption, Details, StepCost
 __all__ = ["AttAccSystem", "LayerWork"]
 
 #: Commands by what they move: reads of banks, writes into buffers, moves between buffers.
-_MACS, _WRITES, _MOVES = ("MAC_AB", "MAC_SB", "MAC_PB"), ("WR_GB",), ("MV_SB", "MV_GB")
+_MACS, _WRITES, _MOVES = tuple(READS.values()), ("WR_GB",), ("MV_SB", "MV_GB")
 
 #: Contexts at which layers are timed, at most. Between them values lie on straight lines.
 _SAMPLES = 16
@@ -56,7 +60,7 @@ class AttAccSystem(GpuPlatform):
         super().__init__(description)
         self.memory = description.memory(spec.memory, spec.power_limit)
         # The file's memory: the one without a power limit knows of no quirks.
-        self.timer = shared_timer(description.memory(spec.memory), spec.quirks, spec.power_limit)
+        self.whole_memory = description.memory(spec.memory)
         self.stacks_per_gpu = (spec.stacks or self.spec.memory).stacks_per_gpu
         if spec.transfers is not None:
             self.transfers = ("attention_send", "attention_receive")
@@ -77,14 +81,44 @@ class AttAccSystem(GpuPlatform):
 
     # Attention -------------------------------------------------------------------------------------------------------
 
+    def together(self, model: ModelShape) -> tuple[int, int]:
+        """Passes over K and V for the queries of a group, and the most queries of a pass."""
+        queries = self.queries_per_head(model)
+        passes = -(-queries // self.pim.queries)
+        return passes, -(-queries // passes)
+
     def heads(self, model: ModelShape, batch: int) -> int:
-        """Heads on the busiest stack. Each query head of a request counts, with keys and values to itself."""
-        return -(-batch * (model.heads // self.tp) // self.stacks_per_gpu)
+        """Heads on the busiest stack. Each pass over the keys and values of a request's head counts, with keys and values
+        to itself: each query head, where units take one query."""
+        count = model.heads // self.tp if self.pim.queries == 1 else \
+            max(model.kv_heads // self.tp, 1) * self.together(model)[0]
+        return -(-batch * count // self.stacks_per_gpu)
+
+    def spread(self, model: ModelShape, heads: int) -> int:
+        """Channels over which the tokens of a head are spread. AttAcc gives each query head a channel. Groups that share
+        reads are fewer than their queries, so each takes the channels that would idle."""
+        return 1 if self.together(model)[1] == 1 else max(1, self.memory.channels // heads)
+
+    def read_cycles(self, queries: int) -> int:
+        """Memory cycles for which a unit works with a read that meets so many queries; 0 where it keeps up with any
+        memory."""
+        each = self.pim.query_cycles
+        if each is None:
+            each = read_interval(self.whole_memory, self.pim.placement) if queries > 1 else 0
+        return queries * each
+
+    def timer(self, queries: int) -> LayerTimer:
+        """Timer of layers whose reads meet so many queries."""
+        cycles = self.read_cycles(queries)
+        return shared_timer(self.whole_memory, self.pim.quirks, self.pim.power_limit,
+                            {READS[self.pim.placement]: cycles} if cycles else None)
 
     def timing(self, model: ModelShape, tokens: int, heads: int) -> QueueTiming:
         """Cycles and commands of one layer of a stack."""
-        return self.timer.time(AttentionLayer(tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim,
-                                              quirks=self.pim.quirks, memory=self.memory))
+        queries = self.together(model)[1]
+        return self.timer(queries).time(AttentionLayer(
+            tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim, quirks=self.pim.quirks,
+            memory=self.memory, queries=queries))
 
     def layer_work(self, model: ModelShape, tokens: int, heads: int) -> LayerWork:
         """Work of one layer of a stack. With the simulator's quirks all heads are timed. Without, each pair of rounds
@@ -107,7 +141,8 @@ class AttAccSystem(GpuPlatform):
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         values, where = np.unique(attended, return_inverse=True)
         chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _SAMPLES)).round().astype(int))]
-        sampled = np.array([self.layer_work(model, int(tokens), heads).values for tokens in chosen])
+        spread = self.spread(model, heads)
+        sampled = np.array([self.layer_work(model, -(-int(tokens) // spread), heads * spread).values for tokens in chosen])
         work = LayerWork(np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended))
                                    for column in sampled.T]))
         own, others = model.heads // self.tp, max(model.kv_heads // self.tp, 1)
@@ -139,9 +174,11 @@ class AttAccSystem(GpuPlatform):
             assert self.pim.energy is not None
             read = work.read_pj * stacks
             if self.pim.energy.boundary == "access":  # all of a read in place of its way to the units
-                command = self.memory.command(dict(zip(("bank", "bank-group", "buffer"), _MACS, strict=True))[place])
+                command = self.memory.command(READS[place])
                 read = read + work.reads * (banks * access_pj(self.memory) - sum(command.energy_pj.values())) * stacks
-            return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio}, {}
+            # The ratio is of a read that meets one query.
+            met = self.queries_per_head(model) / self.together(model)[0]
+            return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio * met}, {}
         cells = work.reads * size * banks * constants.cell_pj_per_byte.at(place) * stacks
         inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
         moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks
@@ -176,11 +213,16 @@ class AttAccSystem(GpuPlatform):
     # Result ----------------------------------------------------------------------------------------------------------
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
-        notes = [] if model.group == 1 else [
-            f"{model.group} queries share each key/value head and AttAcc's units take one at a time, so K and V are read "
-            f"{model.group} times"]
+        passes, together = self.together(model)
+        takes = "one at a time" if self.pim.queries == 1 else f"at most {self.pim.queries} at a time"
+        notes = [] if passes == 1 else [
+            f"{self.queries_per_head(model)} queries share each key/value head and AttAcc's units take {takes}, so K and "
+            f"V are read {passes} times"]
         return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
-                                  "heads_per_stack": self.heads(model, cost.micro_batch)}, notes=notes)
+                                  "heads_per_stack": self.heads(model, cost.micro_batch),
+                                  "channels_per_head": self.spread(model, self.heads(model, cost.micro_batch)),
+                                  "queries_per_pass": together, "passes": passes,
+                                  "unit_burst_memory_cycles": self.read_cycles(together)}, notes=notes)
 
     def assumptions(self) -> dict[str, Assumption]:
         cycles = "with the defects of its simulator" if self.pim.quirks else "without the defects of its simulator"
@@ -188,5 +230,10 @@ class AttAccSystem(GpuPlatform):
         return super().assumptions() | {
             "attention": Assumption(f"attention is AttAcc's on its controllers, {cycles}; heads are dealt out evenly to "
                                     f"stacks{beside}", self.pim.placement, self.pim.source),
+            "queries": Assumption(
+                "AttAcc's units take one query per read of K or V" if self.pim.queries == 1 else
+                f"a read of K or V meets up to {self.pim.queries} queries of a group, which AttAcc's units do not do; a "
+                f"unit works {self.read_cycles(2) // 2} memory cycles for each",
+                self.pim.queries),
             "kv_kept": Assumption("KV must fit HBM: nothing is offloaded" if self.pim.stacks is None else
                                   "KV must fit AttAcc's stacks: nothing is offloaded", "all")}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ...constraints.document import Strict, validate
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from ...constraints.systems import GpuSystemSpec
 from ...constraints.workspace import kept
 from .kernels import Kernels, load_kernels
 
-__all__ = ["Description", "apart"]
+__all__ = ["Description", "apart", "put"]
 
 Spec = TypeVar("Spec", bound=Strict, covariant=True)
 
@@ -35,6 +35,47 @@ def apart(changes: Mapping[str, Any], based: bool) -> tuple[dict[str, Any], dict
         else:
             own[key] = value
     return own, base
+
+
+def put(document: dict[str, Any], key: str, value: Any, told: str) -> tuple[str | int, ...]:
+    """Set the value at a dotted key of a system's plain data. An entry of a list goes by its ``name``: ``tiers.hbm.unit``.
+
+    Returns
+    -------
+    tuple
+        The place of the value, with the number of each entry of a list.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If a part of the key is a plain value, or a list has no entry of that name. ``told`` begins the message.
+    """
+    at: Any = document
+    place: list[str | int] = []
+    *parents, last = key.split(".")
+    for parent in parents:
+        if isinstance(at, list):
+            at, number = _entry(at, parent, told)
+            place.append(number)
+            continue
+        at = at.setdefault(parent, {})
+        place.append(parent)
+        if not isinstance(at, dict) and not (isinstance(at, list) and at and all(isinstance(one, dict) for one in at)):
+            raise ConfigError(f"{told}: '{parent}' is a plain value, not a group")
+    if isinstance(at, list):
+        _, number = _entry(at, last, told)
+        at[number] = value
+        return (*place, number)
+    at[last] = value
+    return (*place, last)
+
+
+def _entry(entries: list[dict[str, Any]], name: str, told: str) -> tuple[dict[str, Any], int]:
+    """The entry of this name, and its number."""
+    names = [str(one.get("name")) for one in entries]
+    if name not in names:
+        raise ConfigError(f"{told}: {nearest('entry', name, names)}")
+    return entries[names.index(name)], names.index(name)
 
 
 @dataclass(frozen=True)
@@ -114,11 +155,5 @@ def _changed(spec: Part, changes: Mapping[str, Any], where: str) -> Part:
         return spec
     document = spec.model_dump()
     for key, value in changes.items():
-        at: Any = document
-        *parents, last = key.split(".")
-        for parent in parents:
-            at = at.setdefault(parent, {})
-            if not isinstance(at, dict):
-                raise ConfigError(f"{where}: '{key}': '{parent}' is a plain value, not a group")
-        at[last] = value
+        put(document, key, value, f"{where}: '{key}'")
     return validate(document, type(spec), where)

@@ -30,6 +30,7 @@ from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
+from ..pam.program import mac_interval
 from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
 from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles, together
 from .description import Description
@@ -38,7 +39,7 @@ from .platform import GpuPlatform, MicroBatch
 from .reads import read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
-from .units import InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
+from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -221,10 +222,6 @@ class TieredPimSystem(GpuPlatform):
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
         self.units = [MeasuredUnit(f"{name}: tier '{tier.name}'", pam_pu.UNIT, ProcessingFigures, tier.unit.preset,
                                    tier.unit.settings, synth="required") for tier in spec.tiers]
-        for unit in self.units:
-            if unit.config.queries > 1:
-                raise ConfigError(f"{unit.where}: unit: queries must be 1, not {unit.config.queries}: the tiers take the "
-                                  "queries of a group one after the other")
         self.reducers: list[MeasuredUnit[PamRuConfig, ReductionFigures]] = []
         #: Interface of each direction, by preset: the sending and the receiving tier.
         self.interfaces: dict[str, MeasuredUnit[PamInterfaceConfig, InterfaceFigures]] = {}
@@ -232,7 +229,7 @@ class TieredPimSystem(GpuPlatform):
             if tier.reduction_preset is None:
                 raise ConfigError(f"{name}: tier '{tier.name}' merges partial results and needs a reduction_preset")
             self.reducers.append(MeasuredUnit(f"{name}: tier '{tier.name}'", pam_ru.UNIT, ReductionFigures,
-                                              tier.reduction_preset, synth="wanted"))
+                                              tier.reduction_preset, tier.reduction_settings, synth="wanted"))
         for tier in spec.tiers if spec.features.kv_scheduling else ():
             if tier.interface is None:
                 raise ConfigError(f"{name}: tokens of tier '{tier.name}' move: it needs an interface")
@@ -403,14 +400,14 @@ class TieredPimSystem(GpuPlatform):
                                  size * together, room))
                 continue
             partial_s = step_s = 0.0
+            group = self.group(number, model)
             if self.reducers:
                 reducer = self.reducers[number]
                 partial_s = reducer.figures.partial_s(reducer.config, model.head_dim)
-                step_s = reducer.figures.step_s(reducer.config)
-            out.append(NearBank(layout, memory, tier.devices_per_gpu, size,
-                                burst_cycles=unit.figures.burst_cycles(unit.config, memory),
-                                gap_cycles=unit.figures.gap_cycles(unit.config, memory),
-                                hides_gap=unit.config.score_tiles == 2, partial_s=partial_s, step_s=step_s,
+                step_s = reducer.figures.step_s(reducer.config) * group.reads_per_query
+            out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=group.burst_cycles,
+                                gap_cycles=group.gap_cycles, hides_gap=unit.config.score_tiles == 2,
+                                partial_s=partial_s, step_s=step_s,
                                 read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
                                 refresh=self._refresh and memory.refresh is not None))
         return out
@@ -463,8 +460,8 @@ class TieredPimSystem(GpuPlatform):
                                   first.device_reduction_units * first.devices_per_gpu, last=True)
         else:
             attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
-            tokens = sum(t.work.tokens for t in times.values()) * self._passes(model)
-            outputs = sum(t.work.group_pairs for t in times.values()) * self._passes(model)
+            tokens = sum(t.work.tokens for t in times.values()) * self._queries(model)
+            outputs = sum(t.work.group_pairs for t in times.values()) * self._queries(model)
             gather_s = self.roofline.memory_time(2 * tokens * model.dtype_bytes)
             merge_s = self.roofline.memory_time(outputs * model.head_dim * model.dtype_bytes)
         return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
@@ -474,14 +471,26 @@ class TieredPimSystem(GpuPlatform):
                last: bool = False) -> float:
         """Seconds of ``units`` reduction units of a tier to merge the partial results of each query of ``requests``
         requests. ``partials`` counts the partial results of all requests for one query each. One unit does a whole
-        merge."""
+        merge, of all queries of a pass."""
         if not requests:
             return 0.0
-        reducer, rounds = self.reducers[number], -(-requests * self._passes(model) // units)
-        return reducer.figures.merge_s(reducer.config, model.head_dim, partials / requests * rounds, rounds, last)
+        reducer, group = self.reducers[number], self.group(number, model)
+        rounds = -(-requests * self.heads_per_gpu(model) * group.passes // units)
+        return reducer.figures.merge_s(reducer.config, model.head_dim, partials / requests * rounds, rounds, last,
+                                       queries=group.together)
 
-    def _passes(self, model: ModelShape) -> int:
-        """Queries of a share that read the keys and values of a token. A unit takes one query per pass."""
+    def group(self, number: int, model: ModelShape) -> Group:
+        """How a tier takes the queries of a key/value head: as many in a pass over K and V as both its units and its
+        reduction units take."""
+        unit = self.units[number]
+        return unit.figures.group(unit.config, self.memories[number], self.queries_per_head(model), self._merged(number))
+
+    def _merged(self, number: int) -> int | None:
+        """Most queries whose results a tier's reduction units take in a step; None without reduction units."""
+        return getattr(self.reducers[number].config, "queries", 1) if self.reducers else None
+
+    def _queries(self, model: ModelShape) -> int:
+        """Queries of a share that read the keys and values of a token."""
         return model.heads // self.tp
 
     def _channel_rate(self, number: int) -> float:
@@ -501,11 +510,12 @@ class TieredPimSystem(GpuPlatform):
         if not work.tokens:
             return TierTimes()
         tier, unit, features = self.pim.tiers[number], self.units[number], self.pim.features
-        passes, dim, size = self._passes(model), model.head_dim, model.dtype_bytes
+        queries, dim, size = self._queries(model), model.head_dim, model.dtype_bytes
+        passes = self.heads_per_gpu(model) * self.group(number, model).passes
         partial = partial_bytes(unit.config, dim)
         link, latency = self._link(number)
         channel = self._channel_rate(number) if isinstance(part, NearBank) else float("inf")
-        query_s = latency + passes * dim * size * max(work.busiest_channel_pairs / channel, work.requests / link)
+        query_s = latency + queries * dim * size * max(work.busiest_channel_pairs / channel, work.requests / link)
         # K and V
         scale = passes if isinstance(part, NearBank) else self.pages(model)[0]
         key_s, value_s = scale * work.key_s, scale * work.value_s
@@ -513,41 +523,43 @@ class TieredPimSystem(GpuPlatform):
         if isinstance(part, Flash):
             # Units take the page from the controller's buffer: K and V of every active token, for every query.
             units = (tier.units_per_device or 1) * devices
-            beats = 2 * dim / unit.config.lanes * work.tokens * passes
-            key_s = max(key_s, beats / (units * clock_hz(unit.config) * unit.figures.beats_per_clock))
+            beats = 2 * dim / unit.config.lanes * work.tokens * queries
+            rate = unit.figures.beats_per_clock * unit.figures.queries   # a beat meets one query after the other
+            key_s = max(key_s, beats / (units * clock_hz(unit.config) * rate))
         drain_s = unit.figures.drain_s(unit.config)
         stretch = unit.figures.stretch if isinstance(part, NearBank) else 1.0
         key_s, value_s = key_s * stretch, value_s * stretch
         if self.pim.rate == "paper":
             assert tier.paper_gflops is not None  # the schema sees to it
-            key_s = value_s = 2 * dim * work.tokens * passes / (tier.paper_gflops * 1e9 * devices)
+            key_s = value_s = 2 * dim * work.tokens * queries / (tier.paper_gflops * 1e9 * devices)
         local_s = key_s + value_s + drain_s
 
         reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
             work.rows * scale * (tier.page_pj or 0.0)
-        beside = self.pim.energy.unit_power_ratio * reads_pj if isinstance(part, NearBank) else \
-            self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * passes * self.spec.energy.mac_pj
+        # The ratio is of a burst that meets one query.
+        beside = self.pim.energy.unit_power_ratio * (part.energy_pj(work) * queries) if isinstance(part, NearBank) else \
+            self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj
         energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": reads_pj, "pu_compute": beside}
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
-            inside = work.busiest_group_pairs * passes * partial / channel
+            inside = work.busiest_group_pairs * queries * partial / channel
             together = self._merge(number, model, work.group_pairs, work.device_pairs,
                                    tier.device_reduction_units * devices)
-            reduce_s = max(passes * work.reduce_s, inside, together)
-            return_s = latency + work.device_pairs * passes * partial / link
+            reduce_s = max(queries * work.reduce_s, inside, together)
+            return_s = latency + work.device_pairs * queries * partial / link
             total = query_s + max(local_s, reduce_s) + return_s
-            moved = passes * (dim * size * work.channel_pairs + partial * (work.group_pairs + work.device_pairs))
+            moved = queries * (dim * size * work.channel_pairs + partial * (work.group_pairs + work.device_pairs))
             energy["transfers"] = moved * per_byte
-            energy["reduction"] = work.bank_pairs * passes * dim * self.spec.energy.mac_pj
+            energy["reduction"] = work.bank_pairs * queries * dim * self.spec.energy.mac_pj
             return TierTimes(query_s, local_s, reduce_s, return_s, 0.0, total, 0.0, total, energy, work)
         # Scores leave, probabilities come back, and each group's sum of outputs leaves: no softmax and no merge in the
         # tier. As in AttAcc, the banks of a group add up on the way.
-        scores_s = latency + passes * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
-        return_s = latency + passes * dim * size * max(work.busiest_group_pairs / channel, work.group_pairs / link)
+        scores_s = latency + queries * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
+        return_s = latency + queries * dim * size * max(work.busiest_group_pairs / channel, work.group_pairs / link)
         again_s = value_s or key_s   # a page is read anew for V
         first = query_s + key_s + scores_s
         second = scores_s + again_s + drain_s + return_s
-        moved = passes * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
+        moved = queries * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
             energy["flash_reads"] = 2 * reads_pj
@@ -774,7 +786,7 @@ class TieredPimSystem(GpuPlatform):
     def _transfers(self, number: int, model: ModelShape, work: TierWork) -> dict[str, Any]:
         """Bytes of partial results on their way through a tier, for one layer of a micro-batch. ``tree`` has reduction
         units in the arrays; ``central`` has one place of reduction in each device."""
-        size = partial_bytes(self.units[number].config, model.head_dim) * self._passes(model)
+        size = partial_bytes(self.units[number].config, model.head_dim) * self._queries(model)
         inside, between, out = (size * count for count in (work.partials, work.group_pairs, work.device_pairs))
         if not inside:
             return {}
@@ -802,13 +814,14 @@ class TieredPimSystem(GpuPlatform):
         total = sum(step.active)
         tiers: dict[str, Any] = {}
         for number, (tier, shape) in enumerate(zip(self.pim.tiers, shapes, strict=True)):
-            t = step.tiers[tier.name]
+            t, group = step.tiers[tier.name], self.group(number, model)
             area = areas[tier.name]
             tiers[tier.name] = {
                 "tokens": step.tokens[number], "capacity_tokens": shape.capacity, "active_tokens": step.active[number],
                 "active_percent": 100 * step.active[number] / total if total else 0.0,
                 "query_us": t.query_s * 1e6, "local_us": t.local_s * 1e6, "reduce_us": t.reduce_s * 1e6,
                 "return_us": t.return_s * 1e6, "scores_us": t.scores_s * 1e6, "total_us": t.total_s * 1e6,
+                "queries_per_pass": group.together, "passes": group.passes,
                 "imbalance": t.work.imbalance, "moving_ms": step.moving_s[tier.name] * 1e3,
                 "busy_ms": self._busy(model, t) * 1e3,
                 "units_mm2": area.units_mm2, "reduction_mm2": area.reduction_mm2, "published_percent": area.budget_percent,
@@ -823,6 +836,7 @@ class TieredPimSystem(GpuPlatform):
             reached: list[tuple[str, MeasuredUnit[PamPuConfig, Any] | MeasuredUnit[PamRuConfig, Any]]] = [
                 ("unit", self.units[number]), *(("reduction unit", one) for one in self.reducers[number:number + 1])]
             notes += [f"the {what} of tier '{tier.name}' {one.below_target}" for what, one in reached if one.below_target]
+            notes += self._group_notes(number, model)
         beside: list[MeasuredUnit[Any, Any]] = [*self.reducers, *self.interfaces.values()]
         notes += [f"area not measured: run `{need.command}`" for one in beside for need in one.unmeasured]
         tokens = sum(step.tokens)
@@ -844,6 +858,22 @@ class TieredPimSystem(GpuPlatform):
                   "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz, "area_ge": synthesis.area_ge,
                   "process": hbm.process.as_dict() if hbm.process else None},
             attention=attention, notes=notes)
+
+    def _group_notes(self, number: int, model: ModelShape) -> list[str]:
+        """What limits a tier whose units take several queries of a group."""
+        tier, memory, takes = self.pim.tiers[number], self.memories[number], self.units[number].config.queries
+        group, merged = self.group(number, model), self._merged(number)
+        if takes == 1 or group.queries == 1 or tier.layout == "ssd":
+            return []
+        notes = []
+        if merged is not None and merged < min(takes, group.queries):
+            notes.append(f"the units of tier '{tier.name}' take {takes} queries a pass and its reduction units merge "
+                         f"{merged}, so a pass has {group.together}")
+        interval = mac_interval(memory)
+        if group.burst_cycles > interval:
+            notes.append(f"the unit, not the memory, limits attention of tier '{tier.name}': {group.burst_cycles} memory "
+                         f"cycles a burst of {group.together} queries against {interval}")
+        return notes
 
     def assumptions(self) -> dict[str, Assumption]:
         sparse, features, scheduling = self.pim.sparsity, self.pim.features, self.pim.scheduling
@@ -870,6 +900,12 @@ class TieredPimSystem(GpuPlatform):
             "moves": Assumption(
                 "moves between tiers run beside the step, in the time for which their tiers do not attend, and count where "
                 "they need more", "beside the step", scheduling.source),
+            "queries": Assumption(
+                "a unit takes one query per pass, so the queries of a group read the same K and V one after the other"
+                if all(unit.config.queries == 1 for unit in self.units) else
+                "a pass over K and V serves as many queries of a group as the unit and the reduction unit of its tier "
+                "take; the unit takes a clock for each query and beat",
+                {tier.name: unit.config.queries for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),
             "unit_clock": Assumption(
                 "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
                 {tier.name: unit.config.clock_mhz for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),

@@ -5,8 +5,8 @@ instances. Instances are dealt to the channels of a GPU's stacks. With fewer ins
 instance are spread over several channels. Within a channel tokens are spread evenly over all banks at identical row and
 column, so that one command makes every bank feed its unit.
 
-The unit takes one query per pass. The queries of a group pass one after the other over the same K and V. The K of the
-next query hides the softmax of the query before.
+A pass over K and V serves as many queries of a group as the unit takes: one in the published unit. The passes of a group
+follow each other. The K of the next pass hides the softmax of the pass before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .platform import GpuPlatform, MicroBatch
 from .reads import read_pj
 from .results import Cost, MissingRecord, RecordSource
 from .system import Assumption, Details, StepCost
-from .units import MeasuredUnit, ProcessingFigures, ReductionFigures, partial_bytes
+from .units import Group, MeasuredUnit, ProcessingFigures, ReductionFigures, partial_bytes
 
 __all__ = ["PamHbmSystem", "Placement"]
 
@@ -63,24 +63,6 @@ class Placement:
     def tokens_per_bank(self, tokens: Any) -> Any:
         """Tokens of the fullest bank."""
         return -(-tokens // (self.banks * self.spread))
-
-
-@dataclass(frozen=True)
-class Group:
-    """How the unit takes the queries that share a key/value head.
-
-    Attributes
-    ----------
-    queries, passes, together : the queries; passes over K and V; most queries of a pass
-    gap_cycles : the unit's softmax in memory cycles, rounded up
-    burst_cycles : memory cycles that the unit takes for a column burst, rounded up
-    """
-
-    queries: int
-    passes: int
-    together: int
-    gap_cycles: int
-    burst_cycles: int
 
 
 @dataclass(frozen=True)
@@ -154,9 +136,6 @@ class PamHbmSystem(GpuPlatform):
         missing = self.measured.look_up(records, head_dim=model.head_dim)
         if missing:
             raise MissingRecord(f"{self.name} with {model.name}", missing)
-        if self.measured.figures.queries != self.unit.queries:
-            raise ConfigError(f"{self.name}: the record of {self.measured.unit.name} is of a step of "
-                              f"{self.measured.figures.queries} queries, its configuration has {self.unit.queries}")
         if self.reducer is not None:
             self.reducer.look_up(records)
         self._refresh = refresh
@@ -167,12 +146,7 @@ class PamHbmSystem(GpuPlatform):
 
     def group(self, model: ModelShape) -> Group:
         """How the unit takes the queries of a key/value head."""
-        queries, figures = model.heads // self.tp // max(model.kv_heads // self.tp, 1), self.measured.figures
-        steps = self.unit.group_steps(1, model.head_dim, queries)
-        # Passes differ by a query at most. The pace of the largest one holds for all.
-        most = max(step.queries for step in steps)
-        return Group(queries, len(steps), most, figures.gap_cycles(self.unit, self.memory, most),
-                     figures.burst_cycles(self.unit, self.memory, queries=most))
+        return self.measured.figures.group(self.unit, self.memory, self.queries_per_head(model))
 
     # Attention ---------------------------------------------------------------------------------------------------
 

@@ -148,6 +148,10 @@ class GpuPlatform(System):
         """Bytes of a device for KV of one batch, where KV is not beside the weights; None: the weights leave the room."""
         return None
 
+    def queries_per_head(self, model: ModelShape) -> int:
+        """Queries of a device that share a key/value head of the device."""
+        return model.heads // self.tp // max(model.kv_heads // self.tp, 1)
+
     def kv_token_bytes(self, model: ModelShape) -> int:
         """Bytes of K and V of a token in one layer of a device."""
         return 2 * max(model.kv_heads // self.tp, 1) * model.head_dim * model.dtype_bytes

@@ -14,7 +14,7 @@ from ...constraints.discovery import discover
 from ...constraints.document import parse, read_text, validate
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.systems import GpuSystemSpec
-from .description import Description, apart
+from .description import Description, apart, put
 from .system import System
 
 __all__ = ["kinds", "load_system", "read_spec", "system_names"]
@@ -79,14 +79,8 @@ def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any]
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: must be a mapping of keys to values, not {type(document).__name__}")
     for key, value in (overrides or {}).items():
-        at: Any = document
-        *parents, last = key.split(".")
-        for parent in parents:
-            at = at.setdefault(parent, {})
-            if not isinstance(at, dict):
-                raise ConfigError(f"{path}: override '{key}': '{parent}' is a plain value, not a group")
-        at[last] = value
-        lines = {place: line for place, line in lines.items() if place != tuple(key.split("."))}
+        changed = put(document, key, value, f"{path}: override '{key}'")
+        lines = {place: line for place, line in lines.items() if place != changed}
     return document, lines, str(path), path.stem
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -32,7 +33,7 @@ from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResul
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
-__all__ = ["DispatcherFigures", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing", "ProcessingFigures",
+__all__ = ["DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing", "ProcessingFigures",
            "ReductionFigures", "Synthesis", "clock_hz", "partial_bytes"]
 
 #: Measurements that have not been made.
@@ -105,7 +106,8 @@ class MeasuredUnit(Generic[Config, Figures]):
         Raises
         ------
         :exc:`ConfigError`
-            If the unit can't run the workload, or a record does not hold the figures.
+            If the unit can't run the workload, or a record does not hold the figures. Also if the measured step has
+            another number of queries than the configuration.
         """
         with _told(self.where):
             validate(workload, self.unit.workload, self.unit.name).check(self.config)
@@ -116,6 +118,10 @@ class MeasuredUnit(Generic[Config, Figures]):
         sim, synth = self.records.get("sim"), self.records.get("synth")
         self.sim = None if sim is None or self._figures is None else sim.typed(self._figures)
         self.synth = None if synth is None else synth.typed(Synthesis)
+        measured, asked = getattr(self.sim, "queries", None), getattr(self.config, "queries", None)
+        if measured is not None and asked is not None and measured != asked:
+            raise ConfigError(f"{self.where}: the record of {self.unit.name} is of a step of {measured} queries, its "
+                              f"configuration has {asked}")
         return [need for need in self.unmeasured if self._required[need.kind]]
 
     @property
@@ -183,6 +189,29 @@ def partial_bytes(config: PartialUnitConfig, head_dim: int) -> int:
     return head_dim * config.io.width // 8 + (config.score.width + config.acc.width) // 8
 
 
+@dataclass(frozen=True)
+class Group:
+    """How the units take the queries that share a key/value head.
+
+    Attributes
+    ----------
+    queries, passes, together : the queries; passes over K and V; most queries of a pass
+    gap_cycles : the unit's softmax in memory cycles, rounded up
+    burst_cycles : memory cycles that the unit takes for a column burst, rounded up
+    """
+
+    queries: int
+    passes: int
+    together: int
+    gap_cycles: int
+    burst_cycles: int
+
+    @property
+    def reads_per_query(self) -> float:
+        """Passes over K and V for each query."""
+        return self.passes / self.queries
+
+
 class ProcessingFigures(PamPuResult):
     """Figures of a processing unit."""
 
@@ -190,6 +219,15 @@ class ProcessingFigures(PamPuResult):
     beats_per_clock: float = Field(gt=0)
     softmax_gap_cycles: int = Field(ge=0)
     drain_cycles: int = Field(ge=0)
+
+    def group(self, config: PamPuConfig, memory: Memory, queries: int, most: int | None = None) -> Group:
+        """How units take ``queries`` queries that share K and V: in as few passes as possible, of numbers of queries as
+        equal as possible. The pace of the largest pass holds for all; others have a query less. ``most``: limit of a
+        pass beside the unit's own."""
+        passes = -(-queries // min(config.queries, most or config.queries))
+        together = -(-queries // passes)
+        return Group(queries, passes, together, self.gap_cycles(config, memory, together),
+                     self.burst_cycles(config, memory, queries=together))
 
     def gap_cycles(self, config: PamPuConfig, memory: Memory, queries: int = 1) -> int:
         """The unit's softmax in cycles of ``memory``, rounded up, for a step of ``queries`` queries: the last burst of K
@@ -248,10 +286,12 @@ class ReductionFigures(PamRuResult):
         """Seconds of a step beyond its partial results; ``last``: whether the level divides O by l."""
         return (self.last_step_cycles if last else self.step_cycles) / clock_hz(config)
 
-    def merge_s(self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False) -> float:
-        """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all. A source that has none sends
-        the identity, so a step has at least one partial result from each source."""
-        partials = max(partials, steps * config.sources)
+    def merge_s(self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False, *,
+                queries: int = 1) -> float:
+        """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all, for each of ``queries``
+        queries of a step. A source that has none sends the identity, so a step has at least one partial result from each
+        source."""
+        partials = max(partials, steps * config.sources) * queries
         return partials * self.partial_s(config, head_dim) + steps * self.step_s(config, last)
 
 

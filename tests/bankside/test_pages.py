@@ -65,8 +65,10 @@ def data():
     points = [{"context": context, "without_ms": 20.0, "without_attention_ms": 5.5, "with_ms": 20.0 / gain,
                "with_attention_ms": 1.5} for context, gain in ((1024, 0.9), (4096, 1.1), (16384, 1.3))]
     crossover = {"systems": ["gpu-only", "pam-hbm-only"], "batch": 16, "models": [
-        {"model": "llama-3-70b", "queries_per_kv_head": 8, "gpu_rule": "measured", "points": points},
-        {"model": "qwen1.5-72b", "queries_per_kv_head": 1, "gpu_rule": "roofline", "points": points[1:]}]}
+        {"model": "llama-3-70b", "queries_per_kv_head": 8, "unit": "pam-hbm-only", "queries_per_pass": 4,
+         "gpu_rule": "measured", "points": points},
+        {"model": "qwen1.5-72b", "queries_per_kv_head": 1, "unit": "pam-hbm-only", "queries_per_pass": 1,
+         "gpu_rule": "roofline", "points": points[1:]}]}
     by_rule: list = [[one | {"gpu_rule": rule} for one in (gpu, pim)] for rule in ("measured", "roofline")]
     return {"command": "demo", "tools": {"yosys": "0.70"}, "inputs": [], "notes": ["a & b"], "warnings": [],
             "crossover": crossover, "evaluations": by_rule[0], "by_rule": by_rule, "sweeps": sweeps, "sim": sim,
@@ -229,15 +231,37 @@ def test_demo_answers_first(data):
     """8 queries: from 0.9 to 1.1 over two doublings, so 1 lies in the middle; one query: from the first point on."""
     assert threshold(gains(data["crossover"]["models"][0]["points"])) == pytest.approx(2048)
     assert answer(data["crossover"]) == [
-        "llama-3-70b (8 queries per KV head), GPU measured: the units begin to win at about 2,000 tokens of context, "
-        "and reach 1.30 times at 16,384.",
-        "qwen1.5-72b (1 query per KV head), GPU at its roofline: the units win from 4,096 tokens of context on, up to 1.30 "
-        "times at 16,384."]
+        "llama-3-70b (8 queries per KV head), 4 queries a pass, GPU measured: the units begin to win at about 2,000 tokens "
+        "of context, and reach 1.30 times at 16,384.",
+        "qwen1.5-72b (1 query per KV head), 1 query a pass, GPU at its roofline: the units win from 4,096 tokens of "
+        "context on, up to 1.30 times at 16,384."]
     text = page_of(data)
     assert text.index("begin to win at about") < text.index("<table")
     assert threshold({1: 0.5, 2: 0.9}) is None and threshold({1: 1.2, 2: 0.9, 4: 1.1}) == pytest.approx(2 * 2 ** 0.5)
     data["crossover"]["models"][0]["points"] = data["crossover"]["models"][0]["points"][:1]
     assert "never win up to 1,024 tokens" in answer(data["crossover"])[0] and 'class="bad">0.90 times' in page_of(data)
+
+
+def test_a_page_of_two_units_shows_the_area_and_clock_of_each(data):
+    """The second unit has twice the area. Bars, columns and the verdict name both."""
+    more = copy.deepcopy(data["evaluations"][1]) | {"system": "pam-hbm-only, gqa8"}
+    one = data["evaluations"][1]["area"]
+    more["area"] = one | {key: [2 * value for value in one[key]]
+                          for key in ("units_mm2", "die_percent", "with_other_percent")}
+    unit = {"unit": "pam-pu", "area_ge": 70e3, "fmax_mhz": 714.0, "clock_mhz": 666.0, "process": None, "config": {}}
+    data["evaluations"][1]["unit"], more["unit"] = unit, unit | {"area_ge": 140e3, "fmax_mhz": 690.0}
+    for group in data["by_rule"]:
+        group.append(copy.deepcopy(more) | {"gpu_rule": group[0]["gpu_rule"]})
+    page = sound(page_of(data))
+    assert {"6.09 to 13.44 mm²", "12.19 to 26.88 mm²"} <= set(page.cells) or "12.18 to 26.88 mm²" in page.cells
+    assert any(word.startswith("Area against the budget: pam-hbm-only, ") and "pam-hbm-only, gqa8, over" in word
+               for word in page.words)
+    from rich.console import Console
+
+    console = Console(width=130, record=True, file=open(os.devnull, "w", encoding="utf-8"))
+    console.print(summary_table(data))
+    console.file.close()
+    assert all(value in console.export_text(clear=False) for value in ("70.0 kGE", "140.0 kGE", "690 MHz", "gqa8"))
 
 
 def test_text_is_escaped(data):
@@ -312,7 +336,7 @@ def test_summary_for_the_terminal(data):
     console.file.close()
     text = console.export_text()
     for value in ("20.000 ms", "16.000 ms", "5.500 ms", "1.500 ms", "14.500 ms", "800.0 tokens/s", "406", "gpu-only",
-                  "6.09 to 13.44 mm²", "9.25 %", "70.0 kGE, 714 MHz (target 666 MHz)"):
+                  "6.09 to 13.44 mm²", "9.25 %", "70.0 kGE", "714 MHz", "clock, target 666 MHz"):
         assert value in text, value
     assert any("utilisation 0.9870" in line for line in cosimulation_lines(data["sim"]))
     with pytest.raises(ConfigError, match=r"^a summary needs at least one evaluation$"):

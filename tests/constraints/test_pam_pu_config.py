@@ -46,6 +46,14 @@ def test_presets_of_several_queries_are_pam_hbm_with_a_query_buffer_each(queries
             config.check_step(Step(1, 128, queries=wrong))
 
 
+def test_several_multipliers_per_lane_are_units_side_by_side():
+    config, core = PRESETS["pam-hbm-gqa8-m2"], PRESETS["pam-hbm-gqa4"]
+    assert config.core == core and (config.slice_beats, config.max_chunks) == (core.slice_beats, core.max_chunks)
+    assert [config.burst_clocks(n) for n in (1, 2, 3, 8)] == [1, 1, 2, 4]
+    assert [core.burst_clocks(n) for n in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert "multipliers_per_lane" not in core.model_dump()
+
+
 def test_one_query_stands_in_no_document():
     """A record of the unit before it had the parameter stays a record of the same configuration."""
     assert "queries" not in PRESETS["pam-hbm"].model_dump() and PRESETS["pam-hbm-gqa4"].model_dump()["queries"] == 4
@@ -88,6 +96,9 @@ def test_tiles():
     ({"queries": 0}, "queries: input should be greater than or equal to 1, not 0"),
     ({"queries": 3}, "query_bytes must be a multiple of the 96 bytes of a beat of each of 3 queries, not 256"),
     ({"queries": 8, "score_storage": "buffer"}, "query_bytes 256 and 2048 bytes of scores need at least 2336"),
+    ({"multipliers_per_lane": 2}, "queries must be a multiple of multipliers_per_lane (2), not 1"),
+    ({"multipliers_per_lane": 3, "queries": 3}, "multipliers_per_lane must be a power of two, not 3"),
+    ({"queries": 2, "multipliers_per_lane": 2, "buffer_bytes": 288}, "0 bytes of scores need at least 320"),
     ({"tile_tokens": 0}, "tile_tokens: input should be greater than or equal to 1, not 0"),
     ({"clock_mhz": 0}, "clock_mhz: input should be greater than 0, not 0"),
     ({"clock_mhz": "fast"}, "clock_mhz: input should be a valid number"),

@@ -103,7 +103,7 @@ def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
     assert result["mismatches"] == 0
     if unit == "pim-hub":
         assert {op: c["cycles"] for op, c in result["commands"].items()} == {
-            "SOFTMAX": 156, "LAYERNORM": 206, "RMSNORM": 141, "EWADD": 83, "GPR_MUL": 83}
+            "SOFTMAX": 157, "LAYERNORM": 207, "RMSNORM": 142, "EWADD": 84, "GPR_MUL": 84}
         return
     works = {name: (work["ideal_cycles"], work["cycles"]) for name, work in result["works"].items()}
     if preset == "aim-ping-pong":
@@ -114,11 +114,14 @@ def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("aim")
-@pytest.mark.parametrize("format", ["bf16", "fp16"])
-def test_hub_bit_for_bit(format):
+@pytest.mark.parametrize("more", [
+    pytest.param(["format=bf16"], id="bf16"), pytest.param(["format=fp16"], id="fp16"),
+    pytest.param(["banks=8", "bank_ports=1", "register_ports=2"], id="banks"),
+    pytest.param(["banks=2", "bank_ports=1"], id="one port")])
+def test_hub_bit_for_bit(more):
     """Every command on vectors of several lengths, the EPU beside transfers, all kinds of data, stalls, random registers
-    and resets."""
-    selection = select("pim-hub", sets=[*TINY_HUB, f"format={format}"])
+    and resets; with one memory of two ports, and with banks."""
+    selection = select("pim-hub", sets=[*TINY_HUB, *more])
     config, text = selection.config, verilog(selection)
     rng = np.random.default_rng(1)
     vectors = [(op, n) for op in ("SOFTMAX", "LAYERNORM", "RMSNORM") for n in (1, 3, 4, 100)]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bankside.cli import main
-from bankside.cosim.pam_ru import KINDS, random_merge, simulate, spread_counts, stress_merges
+from bankside.constraints.errors import ConfigError
+from bankside.cosim.pam_ru import KINDS, Merge, random_merge, simulate, spread_counts, stress_merges
 from bankside.generate import verilog
 from bankside.selection import select
 
@@ -63,6 +64,78 @@ def test_a_beat_every_clock(unit):
     assert len({f["drain_cycles"] for f in figures}) <= 2
 
 
+#: Up to three queries in a step.
+SEVERAL = [*TINY, "queries=3", "scratch_bytes=192"]
+
+
+@pytest.fixture(scope="module")
+def several():
+    selection = select("pam-ru", sets=SEVERAL)
+    return selection.config, verilog(selection)
+
+
+@pytest.mark.xdist_group("ru")
+def test_steps_of_several_queries(several):
+    """Steps of one to three queries in any order, all kinds of data, both levels: stalls, late sources, resets."""
+    config, text = several
+    rng = np.random.default_rng(7)
+    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
+        episodes = stress_merges(config, rng, len(KINDS))
+        assert {step.queries for steps in episodes for step in steps} == {1, 2, 3}
+        outcome = simulate(config, text, episodes, **options)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+def test_several_queries_are_merged_as_in_steps_of_their_own():
+    """The model of a step of three queries gives each of them the bits of a step of one query."""
+    config, one = (select("pam-ru", sets=sets).config for sets in (SEVERAL, TINY))
+    rng = np.random.default_rng(8)
+    for kind in KINDS:
+        for normalise in (False, True):
+            step = random_merge(config, [2, 3], 16, rng, kind=kind, normalise=normalise, queries=3)
+            together = step.result(config)
+            for query in range(3):
+                alone = Merge([source.at((slice(None), query)) for source in step.sources], normalise).result(one)
+                for name in ("m", "scale", "l", "o", *(["log_sum"] if normalise else [])):
+                    assert (getattr(together, name)[query] == getattr(alone, name)).all(), (kind, name)
+
+
+@pytest.mark.xdist_group("ru")
+def test_a_beat_every_clock_with_several_queries(several):
+    """Four beats of O of each query: while a source's beats move, the weights of the next one are computed."""
+    config, text = several
+    rng = np.random.default_rng(9)
+    counts = (2, 12, 48)
+    outcome = simulate(config, text, [[random_merge(config, spread_counts(config, n), 16, rng, queries=3)] for n in counts])
+    assert outcome.mismatches == 0, outcome.first_mismatch
+    figures = [outcome.episode_cycles(n) for n in range(len(counts))]
+    assert [f["ideal_cycles"] for f in figures] == [12 * n for n in counts]
+    lost = [f["merge_cycles"] - f["ideal_cycles"] for f in figures]
+    assert max(lost) <= 12 and lost[0] == lost[-1]  # m and l of three queries, once
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ru")
+def test_weights_of_another_query_are_reported(several):
+    """A planted error: beats of O of query 1 after the first one have the weight of query 0."""
+    config, text = several
+    wrong, count = re.subn(r"= kept_1;", "= kept_0;", text, count=1)
+    assert count
+    rng = np.random.default_rng(3)
+    outcome = simulate(config, wrong, [[random_merge(config, [3, 3], 8, rng, kind="spread", queries=3)]])
+    assert outcome.mismatches and re.match(
+        r"result \d+ \(episode 0, step 0 \(6 partial results, head dimension 8\), query 1, O chunk 1",
+        outcome.first_mismatch)
+
+
+def test_more_queries_than_the_unit_takes(several):
+    config, text = several
+    with pytest.raises(ConfigError, match="queries of a step must be in 1..3, not 4"):
+        simulate(config, text, [[random_merge(config, [1, 1], 8, np.random.default_rng(1), queries=4)]])
+    with pytest.raises(ConfigError, match="max_head_dim 16 of 3 queries needs 96 bytes"):
+        select("pam-ru", sets=[*SEVERAL, "scratch_bytes=64"])
+
+
 @pytest.mark.essential
 @pytest.mark.xdist_group("ru")
 def test_steps_of_one_beat_follow_each_other():
@@ -84,6 +157,9 @@ def test_steps_of_one_beat_follow_each_other():
     pytest.param(["lane_depth=0", "log_format=fp32"], id="shallow"),
     pytest.param(["lane_depth=3"], id="odd-depth"),
     pytest.param(["lane_depth=8"], id="deepest"),
+    pytest.param(["lanes=8", "queries=2", "scratch_bytes=128"], id="gather-two-queries"),
+    pytest.param(["queries=8", "scratch_bytes=512", "acc_format=fp32", "sources=1"], id="eight-queries-one-source"),
+    pytest.param(["queries=2", "scratch_bytes=128", "lane_depth=4", "staging_beats=2"], id="two-queries-deep-short-queue"),
 ])
 def test_other_formats_and_sizes(sets):
     selection = select("pam-ru", sets=[*TINY, *sets])

@@ -28,6 +28,9 @@ PARTS = {
                              **FORMATS)}
 GROUP = PamBankGroupConfig(**PARTS)
 CONTROLLER = PamSsdControllerConfig(**PARTS, groups=1, channel_pages=1)
+SEVERAL = {
+    "processing": PamPuConfig(**{**PARTS["processing"].model_dump(), "queries": 2, "query_bytes": 64, "buffer_bytes": 80}),
+    "reduction": PamRuConfig(**{**PARTS["reduction"].model_dump(), "queries": 2, "scratch_bytes": 32})}
 
 
 def play(dut, streams, expected, rng, valid=0.8, ready=0.7):
@@ -63,13 +66,17 @@ def play(dut, streams, expected, rng, valid=0.8, ready=0.7):
     return got
 
 
-@pytest.mark.parametrize("config, component", [(GROUP, PamBankGroup), (CONTROLLER, PamSsdController)],
-                         ids=["bank-group", "ssd-controller"])
+@pytest.mark.parametrize("config, component", [
+    (GROUP, PamBankGroup), (CONTROLLER, PamSsdController), (PamBankGroupConfig(**SEVERAL), PamBankGroup),
+    (PamSsdControllerConfig(**SEVERAL, groups=1, channel_pages=1), PamSsdController)],
+    ids=["bank-group", "ssd-controller", "bank-group-of-two-queries", "ssd-controller-of-two-queries"])
 def test_bit_for_bit(config, component):
-    """Five tokens in one bank, none or three in the other; both levels; random stalls. One page of a channel at a time."""
+    """Five tokens in one bank, none or three in the other; both levels; random stalls. One page of a channel at a time.
+    With several queries, a step of one query is between steps of two."""
     rng = np.random.default_rng(1)
-    steps = [random_decode(config, tokens, 8, rng, normalise=normalise)
-             for tokens, normalise in (((5, 3), True), ((5, 0), False), ((0, 0), True))]
+    several = config.processing.queries
+    steps = [random_decode(config, tokens, 8, rng, normalise=normalise, queries=queries)
+             for tokens, normalise, queries in (((5, 3), True, several), ((5, 0), False, 1), ((0, 0), True, several))]
     work = stimulus(config, [Episode(steps)], [step.result(config) for step in steps])
     streams = {name: [int.from_bytes(bytes(row), "little") for row in items.payload]
                for name, items in work.items.items()}
@@ -115,8 +122,10 @@ def test_parts_must_fit():
         PamBankGroupConfig(processing=PRESETS["pam-hbm"].processing, reduction=PRESETS["pam-ddr"].reduction)
     with pytest.raises(ValidationError, match="score_tiles must be 1"):
         PamSsdControllerConfig(processing=PRESETS["pam-hbm"].processing, reduction=PRESETS["pam-hbm"].reduction)
-    assert [config.units for config in PRESETS.values()] == [4, 4]
-    assert [config.max_head_dim for config in PRESETS.values()] == [128] * 2
+    with pytest.raises(ValidationError, match="processing.queries 4 must be reduction.queries, which is 1"):
+        PamBankGroupConfig(processing=PRESETS["pam-hbm-gqa4"].processing, reduction=PRESETS["pam-hbm"].reduction)
+    assert [config.units for config in PRESETS.values()] == [4] * 4
+    assert [config.max_head_dim for config in PRESETS.values()] == [128] * 4
 
 
 def test_sizes_are_the_papers():

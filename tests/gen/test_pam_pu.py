@@ -193,6 +193,9 @@ CONFIGS = {
                                    format="bf16"),
     "eight-queries": small(queries=8, query_bytes=32, buffer_bytes=36, tile_tokens=2, acc_format="fp16",
                            score_format="fp16"),
+    "two-multipliers": small(queries=4, multipliers_per_lane=2, query_bytes=64, buffer_bytes=112, output_skid_beats=4),
+    "four-multipliers-sliced": small(queries=4, multipliers_per_lane=4, query_bytes=32, buffer_bytes=80, tile_tokens=5,
+                                     score_format="bf16"),
     "six-queries-four-lanes": small(lanes=4, queries=6, query_bytes=96, buffer_bytes=128, tile_tokens=4),
 }
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.memory import load_memory
 from bankside.models.attacc import PLACEMENTS, AttentionLayer, LayerTimer
+from bankside.models.attacc.layer import read_interval
 from bankside.models.memory import pim_queue_kernel as kernel
 from bankside.models.memory.pim_queue import OPERATIONS, QueueController, Requests, read_trace, trace_lines
 from bankside.models.program import Program
@@ -138,6 +140,32 @@ def test_work_of_a_layer_without_quirks(placement, tokens, heads, element_bytes,
 
 
 QUIET = LayerTimer()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("tokens, heads, queries", [(40, 3, 2), (300, 37, 5), (257, 20, 8)])
+def test_queries_share_reads_and_nothing_else(placement, tokens, heads, queries):
+    """K and V are read as often as for one query. Queries, softmax, scores, probabilities and results go once each."""
+    one, more = (AttentionLayer(tokens, heads, placement, queries=n) for n in (1, queries))
+    single, shared = (QUIET.time(layer).commands for layer in (one, more))
+    assert shared[MACS[placement]] == single[MACS[placement]]
+    for name in ("WR_GB", "SFM", "MV_GB", "MV_SB"):
+        assert shared[name] == queries * single[name]
+    assert QUIET.time(one).cycles < QUIET.time(more).cycles
+    program = QueueController().time(more.program())
+    assert (program.cycles, program.commands) == (QUIET.time(more).cycles, shared)
+
+
+def test_a_slow_unit_paces_its_reads():
+    """One head of 16 tokens reads twice for K and twice for V. Each pair takes 32 cycles rather than 6."""
+    layer = AttentionLayer(16, 1, "bank", queries=8)
+    fast, slow = QueueController(), QueueController(paces={"MAC_AB": 32})
+    for controller, least in ((fast, 6), (slow, 32)):
+        at = [issue.cycle for issue in controller.issues([layer.requests()]) if issue.command == "MAC_AB"]
+        assert len(at) == 4 and at[1] - at[0] == at[3] - at[2] == least
+    # A pace below the memory's own changes nothing.
+    assert QueueController(paces={"MAC_AB": 5}).time(layer.requests()).cycles == fast.time(layer.requests()).cycles
+    assert read_interval(load_memory("hbm3-5.2"), "bank") == 4 and read_interval(load_memory("hbm3-5.2"), "buffer") == 2
 
 
 # The queues ------------------------------------------------------------------------------------------------------------

@@ -355,6 +355,65 @@ def test_a_group_reads_keys_once_on_gpus_and_once_a_query_beside_banks():
     assert times[1]["attention_send"].time_s / times[0]["attention_send"].time_s == pytest.approx(3 * 64 / (64 + 2 * 8))
 
 
+SHARED = {"queries": 8}
+
+
+def test_shared_reads_by_hand():
+    """Llama-3-70b, 16 requests: two key/value heads of a GPU are 7 heads of a stack rather than 52, over two channels each.
+    Under the power limit a read takes 8 x 4 cycles of the unit rather than 6 of the memory. Computing takes the energy of
+    one query a read."""
+    model, micro, contexts = load_model("llama-3-70b"), MicroBatch(16, 16), np.array([4096])
+    single, shared = load_system("attacc"), load_system("attacc", SHARED)
+    assert (single.heads(model, 16), shared.heads(model, 16)) == (52, 7)
+    assert (single.together(model), shared.together(model)) == ((8, 1), (1, 8))
+    assert [system.spread(model, heads) for system, heads in ((single, 4), (shared, 4), (shared, 7), (shared, 60))] == \
+        [1, 4, 2, 1]
+    assert (single.read_cycles(1), shared.read_cycles(1), shared.read_cycles(8)) == (0, 0, 32)
+    one, more = (system.timing(model, tokens, heads) for system, tokens, heads in ((single, 4096, 52), (shared, 2048, 14)))
+    # 256 and 128 groups of 16 tokens, two columns of K and of V each; the first pair of rounds reads once more.
+    assert one.commands["MAC_AB"] == 52 * 2 * 512 + 16 and more.commands["MAC_AB"] == 14 * 2 * 256
+    assert 32 * 512 < more.cycles < 32 * 512 + 4000
+    a, b = (system.attention(model, micro, contexts)["attention"] for system in (single, shared))
+    for cost, times in ((a, 3), (b, 24)):
+        assert cost.energy_pj["pu_compute"] == pytest.approx(times * cost.energy_pj["pim_cell_reads"])
+    assert b.time_s == pytest.approx(more.time_ns * 1e-9)
+    assert b.energy_pj["pim_cell_reads"] < a.energy_pj["pim_cell_reads"] / 4
+    faster = load_system("attacc", {**SHARED, "query_cycles": 2})
+    assert faster.read_cycles(8) == 16 and 16 * 512 < faster.timing(model, 2048, 14).cycles < more.cycles
+
+
+@pytest.mark.parametrize("name", ["attacc", "dgx-attacc"])
+def test_shared_reads_are_faster_and_fewer(name):
+    """With 2, 4 and 8 queries a read, attention takes less time, and reads fall with each. A group of one query gains
+    nothing."""
+    model, micro, contexts = load_model("llama-3-70b"), MicroBatch(16, 16), np.array([2048])
+    costs = [load_system(name, {"queries": n}).attention(model, micro, contexts)["attention"] for n in (1, 2, 4, 8)]
+    times, reads = [one.time_s[0] for one in costs], [one.energy_pj["pim_cell_reads"][0] for one in costs]
+    assert max(times[1:]) < 0.8 * times[0]
+    assert reads == sorted(reads, reverse=True) and reads[0] > 4 * reads[-1]
+    alone = load_model("opt-66b")
+    one, more = (load_system(name, changes).attention(alone, micro, contexts)["attention"] for changes in ({}, SHARED))
+    assert one.time_s == more.time_s and one.energy_pj == more.energy_pj
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"queries": 0}, r": queries: .*greater than or equal to 1, not 0"),
+    ({"queries": 65}, r": queries: .*less than or equal to 64, not 65"),
+    ({"query_cycles": 0}, r": query_cycles: .*greater than or equal to 1, not 0"),
+])
+def test_wrong_numbers_of_shared_queries(changes, message):
+    with pytest.raises(ConfigError, match=message) as error:
+        load_system("attacc", changes)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_without_shared_reads_is_the_file_before():
+    """The keys with their defaults stand in no document, so results keep their hashes."""
+    for name in ("attacc", "dgx-attacc"):
+        assert not {"queries", "query_cycles"} & load_system(name).pim.model_dump().keys()
+        assert load_system(name, {"queries": 1}).pim == load_system(name).pim
+
+
 def test_room_beside_the_weights_or_apart():
     """An AttAcc device has 80 GiB for keys and values, a GPU's share of the host 256 GiB."""
     model = load_model("llama-7b")

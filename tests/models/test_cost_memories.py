@@ -7,8 +7,9 @@ import pytest
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.libraries.cacti import load_cacti
-from bankside.models.cost import PUBLISHED, buffer_cost, load_nodes, second_opinion
-from bankside.models.cost.memories import opinions, table
+from bankside.constraints.units.pim_hub import PRESETS as HUBS
+from bankside.models.cost import PUBLISHED, buffer_cost, load_nodes, register_ports, second_opinion, unit_area
+from bankside.models.cost.memories import macro_ports, opinions, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "synthesis.md"
 
@@ -62,6 +63,21 @@ def test_second_opinion_on_the_macros_of_a_synthesis():
     count, model, cacti = second_opinion([macro, macro, {**macro, "bits": 544}])
     assert (count, cacti) == (2, 2 * 3.607) and model == pytest.approx(2 * buffer_cost(4 << 20, 256, 2, "45nm").mm2)
     assert second_opinion([{**macro, "bits": 544}]) is None
+
+
+def test_ports_of_the_banks_of_a_hub():
+    """A netlist has two ports for every memory. A bank of the hub's registers has the ports of the configuration."""
+    bank = {"name": "registers.bank_0", "bits": 1 << 19, "width": 256, "read_ports": 1, "write_ports": 1}
+    queue = {**bank, "name": "transfers.outgoing.memory", "bits": 544, "width": 272}
+    banks, both = ([macro_ports(m, register_ports(HUBS[name])) for m in (bank, queue)]
+                   for name in ("lol-pim", "lol-pim-two-ported"))
+    assert (banks, both, macro_ports(bank, 1), macro_ports(queue)) == ([1, 2], [2, 2], 1, 2)
+    count, model, cacti = second_opinion([bank] * 8 + [queue], register_ports(HUBS["lol-pim"]))
+    assert (count, cacti) == (8, pytest.approx(8 * 0.1989))
+    assert model == pytest.approx(buffer_cost(4 << 20, 256, 1, "45nm", banks=8).mm2)
+    results = {"area_ge": 3000.0, "memory_ge_estimate": 1000.0, "memories": [bank] * 8}
+    one, two = (unit_area(results, "32nm", "32nm", ports=ports).memories_mm2 for ports in ({"registers.": 1}, None))
+    assert one == pytest.approx(buffer_cost(4 << 20, 256, 1, "32nm", banks=8).mm2) and two > 1.9 * one
 
 
 def test_area_is_that_of_synthesis():

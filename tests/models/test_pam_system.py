@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.pam_layout import TIERS
-from bankside.constraints.records import Measurement, Record
+from bankside.constraints.records import Measurement, Record, config_hash
 from bankside.constraints.systems import FILES, RATIOS, RatioTable
 from bankside.constraints.units.pam_pu import PRESETS as PU_PRESETS
 from bankside.constraints.units.pam_pu import Step
@@ -266,6 +266,97 @@ def test_attention_of_one_tier_by_hand():
     # 16 queries on 640 reduction units, one round: four sources, of which the tier's one device is one
     assert work.device_pairs == 1 and step.merge_s == pytest.approx((4 * 8 / 0.8 + 40) / 666e6)
     assert step.moves == {"ssd-ddr": 0, "ddr-hbm": 0}
+
+
+class Several(Records):
+    """Made-up measurements of processing units: a clock for each query of a beat."""
+
+    def find(self, measurement):
+        found = super().find(measurement)
+        if (measurement.unit, measurement.kind) != ("pam-pu", "sim"):
+            return found
+        queries = next((one.queries for one in PU_PRESETS.values()
+                        if config_hash("pam-pu", one) == measurement.config_hash), 1)
+        return found.model_copy(update={"results": found.results | {"queries": queries, "beats_per_clock": 1 / queries}})
+
+
+GQA8 = {"tiers.hbm.unit.preset": "pam-hbm-gqa8"}
+
+
+def one_tier(system, changes, records, contexts=(2048,) * 4, merged=None):
+    loaded = load_system(system, changes)
+    if merged is not None:
+        loaded._merged = lambda number: merged if number == 0 else 1
+    loaded.prepare(LLAMA, records, False)
+    return loaded, loaded.measure(LLAMA, np.array(contexts))
+
+
+def test_a_tier_reads_once_for_the_queries_of_a_pass():
+    """Two heads with 8 queries each: two passes rather than 16. A column meets 8 queries in ceil(8 x 1.502 / 0.769) = 16
+    memory cycles. Its K and V are read once, and computing takes as much energy as before."""
+    single, before = one_tier("ls-pim", {}, Several())
+    shared, after = one_tier("ls-pim", GQA8, Several())
+    assert (single.group(0, LLAMA).passes, shared.group(0, LLAMA).passes) == (8, 1)
+    assert (shared.group(0, LLAMA).together, shared.group(0, LLAMA).burst_cycles) == (8, 16)
+    a, b = before.tiers["hbm"], after.tiers["hbm"]
+    assert b.local_s == pytest.approx(2 * b.work.local_s + 10 / 666e6)
+    assert a.local_s == pytest.approx(16 * a.work.local_s + 10 / 666e6)
+    assert a.work.reads == b.work.reads and a.local_s > 2 * b.local_s
+    assert b.energy_pj["pim_cell_reads"] == pytest.approx(a.energy_pj["pim_cell_reads"] / 8)
+    assert b.energy_pj["pu_compute"] == pytest.approx(a.energy_pj["pu_compute"])
+    assert (a.query_s, a.return_s, a.scores_s) == (b.query_s, b.return_s, b.scores_s)
+
+
+def test_a_pass_has_no_more_queries_than_the_reduction_units_take():
+    """A reduction unit of one query keeps the passes of one query. Units of both of 8 take two passes."""
+    loaded, step = one_tier("pam", GQA8, Several())
+    assert loaded.group(0, LLAMA).passes == 8
+    plain = one_tier("pam", {}, Several())[1]
+    assert step.tiers["hbm"].local_s == plain.tiers["hbm"].local_s
+    notes = run("pam", LLAMA, 2048, 4, records=Several(), overrides=GQA8).notes
+    assert any("take 8 queries a pass and its reduction units merge 1, so a pass has 1" in note for note in notes)
+    whole, step = one_tier("pam", GQA8, Several(), merged=8)
+    tier, work = step.tiers["hbm"], step.tiers["hbm"].work
+    assert whole.group(0, LLAMA).passes == 1 and tier.local_s == pytest.approx(2 * work.local_s + 10 / 666e6)
+    assert plain.tiers["hbm"].local_s > 1.5 * tier.local_s
+    # Two merges of each of 4 requests on 640 units, of 8 queries: each source sends 8 partial results of 8 beats.
+    assert step.merge_s == pytest.approx((4 * 8 * 8 / 0.8 + 40) / 666e6)
+
+
+def test_more_queries_per_pass_are_never_slower():
+    """One tier with units of 1, 4 and 8 queries: passes and reads fall, and so does the time of attention."""
+    steps = [one_tier("ls-pim", {"tiers.hbm.unit.preset": preset}, Several())[1]
+             for preset in ("pam-hbm", "pam-hbm-gqa4", "pam-hbm-gqa8")]
+    times = [step.tiers["hbm"].total_s for step in steps]
+    reads = [step.tiers["hbm"].energy_pj["pim_cell_reads"] for step in steps]
+    assert times == sorted(times, reverse=True) and reads == sorted(reads, reverse=True)
+
+
+def test_a_tier_with_the_record_of_another_number_of_queries():
+    with pytest.raises(ConfigError, match=r"^pam: tier 'hbm': the record of pam-pu is of a step of 1 queries, its "
+                                          r"configuration has 8$"):
+        run("pam", LLAMA, 300, 6, overrides=GQA8)
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"tiers.hmb.unit.preset": "pam-hbm-gqa8"}, r"override 'tiers\.hmb\.unit\.preset': unknown entry 'hmb'; did you mean "),
+    ({"tiers.hbm.layout.x": 1}, r"override 'tiers\.hbm\.layout\.x': 'layout' is a plain value, not a group$"),
+    ({"tiers.hbm.unit.settings": {"queries": 8, "buffer_bytes": 256}}, r"tier 'hbm': unit.settings: .*need at least 288$"),
+    ({"tiers.hbm.unit.settings": {"queries": 8, "query_bytes": 128}},
+     r"tier 'hbm': unit.settings: .*multiple of the 256 bytes of a beat of each of 8 queries, not 128$"),
+    ({"tiers.hbm.reduction_settings": {"quries": 8}}, r"tier 'hbm': unit.settings: unknown key 'quries'"),
+])
+def test_wrong_units_of_a_tier(changes, message):
+    with pytest.raises(ConfigError, match=message) as error:
+        load_system("pam", changes)
+    assert "\n" not in str(error.value)
+
+
+def test_an_entry_of_a_list_goes_by_its_name():
+    loaded = load_system("pam", GQA8)
+    assert [unit.config.queries for unit in loaded.units] == [8, 1, 1]
+    again = load_system("pam").changed({"tiers.hbm.unit.preset": "pam-hbm-gqa8"})
+    assert again.pim == loaded.pim and "reduction_settings" not in loaded.pim.model_dump()["tiers"][0]
 
 
 def test_migration_by_hand():

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-import yaml
 
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import SYNTH, Measurement, Record, config_hash
@@ -210,12 +209,6 @@ def test_record_of_another_number_of_queries():
     records = Records(unit_hash=config_hash("pam-pu", PRESETS["pam-hbm-gqa8"]), queries=4)
     with pytest.raises(ConfigError, match="the record of pam-pu is of a step of 4 queries, its configuration has 8"):
         run(records=records, overrides={"unit.preset": "pam-hbm-gqa8"})
-
-
-def test_tiers_take_one_query_at_a_time():
-    with pytest.raises(ConfigError, match="queries must be 1, not 8: the tiers take the queries of a group one after"):
-        load_system("pam", {"tiers": [{**tier, "unit": {**tier["unit"], "preset": "pam-hbm-gqa8"}}
-                                      for tier in yaml.safe_load(FILES["pam"].read_text())["tiers"]]})
 
 
 def test_few_instances_are_spread_over_channels():

@@ -47,6 +47,7 @@ SECTIONS = {
         "docs/dpa-dispatcher.md": "dpa-dispatcher",
         "docs/aim-channel.md": "aim-channel",
         "docs/pim-hub.md": "pim-hub",
+        "docs/cent-pnm.md": "cent-pnm",
         "docs/lol-pim-module.md": "lol-pim-module",
         "docs/cent-riscv.md": "cent-riscv",
         "docs/arithmetic.md": "Arithmetic",

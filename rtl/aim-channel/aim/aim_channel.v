@@ -27801,11 +27801,11 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire \$152 ;
   wire \$153 ;
   wire \$154 ;
-  wire [12:0] \$155 ;
+  wire \$155 ;
   wire \$156 ;
   wire [12:0] \$157 ;
   wire \$158 ;
-  wire \$159 ;
+  wire [12:0] \$159 ;
   wire \$16 ;
   wire \$160 ;
   wire \$161 ;
@@ -27974,40 +27974,40 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire \$308 ;
   wire \$309 ;
   wire \$31 ;
-  wire [255:0] \$310 ;
-  reg [255:0] \$311 ;
-  wire [12:0] \$312 ;
-  wire [12:0] \$313 ;
-  wire \$314 ;
-  wire \$315 ;
+  wire \$310 ;
+  wire \$311 ;
+  wire [255:0] \$312 ;
+  reg [255:0] \$313 ;
+  wire [12:0] \$314 ;
+  wire [12:0] \$315 ;
   wire \$316 ;
   wire \$317 ;
-  wire [12:0] \$318 ;
-  wire [12:0] \$319 ;
+  wire \$318 ;
+  wire \$319 ;
   wire \$32 ;
-  wire \$320 ;
-  wire \$321 ;
+  wire [12:0] \$320 ;
+  wire [12:0] \$321 ;
   wire \$322 ;
   wire \$323 ;
-  wire [3:0] \$324 ;
+  wire \$324 ;
   wire \$325 ;
-  wire \$326 ;
+  wire [3:0] \$326 ;
   wire \$327 ;
   wire \$328 ;
   wire \$329 ;
   wire \$33 ;
   wire \$330 ;
   wire \$331 ;
-  wire [4:0] \$332 ;
+  wire \$332 ;
   wire \$333 ;
-  wire \$334 ;
+  wire [4:0] \$334 ;
   wire \$335 ;
   wire \$336 ;
   wire \$337 ;
-  wire [5:0] \$338 ;
+  wire \$338 ;
   wire \$339 ;
   wire \$34 ;
-  wire \$340 ;
+  wire [5:0] \$340 ;
   wire \$341 ;
   wire \$342 ;
   wire \$343 ;
@@ -28018,49 +28018,49 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire \$348 ;
   wire \$349 ;
   wire \$35 ;
-  wire [4:0] \$350 ;
+  wire \$350 ;
   wire \$351 ;
-  wire \$352 ;
+  wire [4:0] \$352 ;
   wire \$353 ;
   wire \$354 ;
   wire \$355 ;
   wire \$356 ;
   wire \$357 ;
   wire \$358 ;
-  wire [5:0] \$359 ;
+  wire \$359 ;
   wire \$36 ;
   wire \$360 ;
-  wire \$361 ;
+  wire [5:0] \$361 ;
   wire \$362 ;
-  wire [4:0] \$363 ;
+  wire \$363 ;
   wire \$364 ;
-  wire \$365 ;
+  wire [4:0] \$365 ;
   wire \$366 ;
-  wire [5:0] \$367 ;
+  wire \$367 ;
   wire \$368 ;
-  wire \$369 ;
+  wire [5:0] \$369 ;
   wire \$37 ;
   wire \$370 ;
-  wire [4:0] \$371 ;
+  wire \$371 ;
   wire \$372 ;
-  wire \$373 ;
-  wire [5:0] \$374 ;
+  wire [4:0] \$373 ;
+  wire \$374 ;
   wire \$375 ;
-  wire \$376 ;
+  wire [5:0] \$376 ;
   wire \$377 ;
   wire \$378 ;
   wire \$379 ;
   wire \$38 ;
   wire \$380 ;
-  wire [3:0] \$381 ;
+  wire \$381 ;
   wire \$382 ;
-  wire [4:0] \$383 ;
+  wire [3:0] \$383 ;
   wire \$384 ;
   wire [4:0] \$385 ;
   wire \$386 ;
-  wire [5:0] \$387 ;
+  wire [4:0] \$387 ;
   wire \$388 ;
-  wire \$389 ;
+  wire [5:0] \$389 ;
   wire \$39 ;
   wire \$390 ;
   wire \$391 ;
@@ -28074,15 +28074,15 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire \$399 ;
   wire \$4 ;
   wire \$40 ;
-  wire [30:0] \$400 ;
-  wire [30:0] \$401 ;
-  wire \$402 ;
-  wire \$403 ;
+  wire \$400 ;
+  wire \$401 ;
+  wire [30:0] \$402 ;
+  wire [30:0] \$403 ;
   wire \$404 ;
   wire \$405 ;
-  wire [3:0] \$406 ;
-  wire [255:0] \$407 ;
-  wire [255:0] \$408 ;
+  wire \$406 ;
+  wire \$407 ;
+  wire [3:0] \$408 ;
   wire [255:0] \$409 ;
   wire \$41 ;
   wire [255:0] \$410 ;
@@ -28090,9 +28090,9 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire [255:0] \$412 ;
   wire [255:0] \$413 ;
   wire [255:0] \$414 ;
-  reg [11:0] \$415 ;
-  reg \$416 ;
-  reg \$417 ;
+  wire [255:0] \$415 ;
+  wire [255:0] \$416 ;
+  reg [11:0] \$417 ;
   reg \$418 ;
   reg \$419 ;
   wire \$42 ;
@@ -28109,26 +28109,28 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   wire \$43 ;
   reg \$430 ;
   reg \$431 ;
-  reg [11:0] \$432 ;
+  reg \$432 ;
   reg \$433 ;
-  reg [2:0] \$434 ;
-  reg [3:0] \$435 ;
-  reg [3:0] \$436 ;
+  reg [11:0] \$434 ;
+  reg \$435 ;
+  reg [2:0] \$436 ;
   reg [3:0] \$437 ;
   reg [3:0] \$438 ;
-  reg \$439 ;
+  reg [3:0] \$439 ;
   wire \$44 ;
-  reg \$440 ;
+  reg [3:0] \$440 ;
   reg \$441 ;
-  reg [2:0] \$442 ;
-  reg [3:0] \$443 ;
-  reg \$444 ;
-  reg \$445 ;
+  reg \$442 ;
+  reg \$443 ;
+  reg [2:0] \$444 ;
+  reg [3:0] \$445 ;
   reg \$446 ;
   reg \$447 ;
   reg \$448 ;
-  wire [1044:0] \$449 ;
+  reg \$449 ;
   wire \$45 ;
+  reg \$450 ;
+  wire [1044:0] \$451 ;
   wire \$46 ;
   wire \$47 ;
   wire \$48 ;
@@ -28894,7 +28896,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   end
   always @(posedge clk) begin
     if (\$signature__en )
-      buffer_0[\$157 [5:0]] <= \$signature__data$79 ;
+      buffer_0[\$159 [5:0]] <= \$signature__data$79 ;
   end
   reg [255:0] _0_;
   always @(posedge clk) begin
@@ -28902,41 +28904,45 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   end
   assign \$signature__data  = _0_;
   always @(posedge clk)
-    alone <= \$433 ;
+    neighbours <= \$433 ;
   always @(posedge clk)
-    settling <= \$434 ;
+    step <= \$434 ;
   always @(posedge clk)
-    host_gb_0 <= \$435 ;
+    alone <= \$435 ;
   always @(posedge clk)
-    host_set_0 <= \$436 ;
+    settling <= \$436 ;
   always @(posedge clk)
-    product_gb_0 <= \$437 ;
+    host_gb_0 <= \$437 ;
   always @(posedge clk)
-    product_set_0 <= \$438 ;
+    host_set_0 <= \$438 ;
   always @(posedge clk)
-    \i__valid$283  <= \$439 ;
+    product_gb_0 <= \$439 ;
   always @(posedge clk)
-    \$signal$286  <= \$440 ;
+    product_set_0 <= \$440 ;
   always @(posedge clk)
-    gave_activation <= \$441 ;
+    \i__valid$283  <= \$441 ;
+  always @(posedge clk)
+    \$signal$286  <= \$442 ;
+  always @(posedge clk)
+    gave_activation <= \$443 ;
   always @(posedge clk)
     kept <= chosen;
   always @(posedge clk)
-    result_places <= \$442 ;
+    result_places <= \$444 ;
   always @(posedge clk)
-    places <= \$443 ;
+    places <= \$445 ;
   always @(posedge clk)
-    product_s1 <= \$444 ;
+    product_s1 <= \$446 ;
   always @(posedge clk)
-    product_s2 <= \$445 ;
+    product_s2 <= \$447 ;
   always @(posedge clk)
-    \$signal$455  <= \$446 ;
+    \$signal$455  <= \$448 ;
   always @(posedge clk)
-    \$signal$450  <= \$447 ;
+    \$signal$450  <= \$449 ;
   always @(posedge clk)
-    stored_gb <= \$448 ;
+    stored_gb <= \$450 ;
   always @(posedge clk)
-    direct <= \$449 ;
+    direct <= \$451 ;
   assign \$1  = | { product_set_0, product_gb_0, host_set_0, host_gb_0 };
   assign \$2  = ~ \$1 ;
   assign \$3  = ~ alone;
@@ -29086,287 +29092,285 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   assign \$150  = \o__payload$62 [5:0] == 4'hf;
   assign \$151  = \o__payload$62 [5:0] == 5'h11;
   assign \$152  = \o__payload$62 [5:0] == 5'h12;
-  assign \$153  = | { \$152 , \$151 , \$150 , \$149  };
-  assign \$154  = ~ \$153 ;
-  assign \$155  = \o__payload$62 [17:6] - 1'h1;
-  assign \$156  = step == \$155 ;
-  assign single = \$154  | \$156 ;
+  assign \$153  = \o__payload$62 [5:0] == 5'h14;
+  assign \$154  = \o__payload$62 [5:0] == 5'h15;
+  assign \$155  = | { \$154 , \$153 , \$152 , \$151 , \$150 , \$149  };
+  assign \$156  = ~ \$155 ;
+  assign \$157  = \o__payload$62 [17:6] - 1'h1;
+  assign \$158  = step == \$157 ;
+  assign single = \$156  | \$158 ;
   assign done = go & single;
-  assign \$157  = \o__payload$62 [23:18] + step;
+  assign \$159  = \o__payload$62 [23:18] + step;
   assign data__ready = go & \$signal$61 ;
-  assign \$158  = go & \$signal$63 ;
-  assign bank__ready = \$signal$44  | \$158 ;
-  assign \$159  = \o__payload$62 [5:0] == 4'h8;
-  assign \$signature__data$79  = \$160  ? data__payload : chosen;
+  assign \$160  = go & \$signal$63 ;
+  assign bank__ready = \$signal$44  | \$160 ;
   assign \$161  = \o__payload$62 [5:0] == 4'h8;
-  assign \$162  = \o__payload$62 [5:0] == 5'h11;
-  assign \$163  = | { \$162 , \$161  };
-  assign \$164  = go & \$163 ;
-  assign \$165  = ! \o__payload$62 [37];
-  assign \$signature__en  = \$164  & \$165 ;
-  assign \$signature__addr$81  = \$signal$44  ? \$103 [5:0] : \$157 [5:0];
+  assign \$signature__data$79  = \$162  ? data__payload : chosen;
+  assign \$163  = \o__payload$62 [5:0] == 4'h8;
+  assign \$164  = \o__payload$62 [5:0] == 5'h11;
+  assign \$165  = | { \$164 , \$163  };
+  assign \$166  = go & \$165 ;
+  assign \$167  = ! \o__payload$62 [37];
+  assign \$signature__en  = \$166  & \$167 ;
+  assign \$signature__addr$81  = \$signal$44  ? \$103 [5:0] : \$159 [5:0];
   assign valid = \$signal$44  & enable[0];
   assign operand = neighbours ? held : factors;
-  assign \$166  = \o__payload$62 [5:0] == 4'h9;
-  assign write = go & \$167 ;
-  assign \$168  = \o__payload$62 [5:0] == 4'hc;
-  assign \$170  = \o__payload$62 [5:0] == 4'hd;
-  assign \$172  = \$169  | \$171 ;
-  assign read = go & \$172 ;
-  assign \$173  = \o__payload$62 [5:0] == 4'hd;
-  assign activate = go & \$174 ;
+  assign \$168  = \o__payload$62 [5:0] == 4'h9;
+  assign write = go & \$169 ;
+  assign \$170  = \o__payload$62 [5:0] == 4'hc;
+  assign \$172  = \o__payload$62 [5:0] == 4'hd;
+  assign \$174  = \$171  | \$173 ;
+  assign read = go & \$174 ;
+  assign \$175  = \o__payload$62 [5:0] == 4'hd;
+  assign activate = go & \$176 ;
   assign \valid$96  = \$signal$44  & enable[1];
-  assign \$175  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$101  = go & \$176 ;
-  assign \$177  = \o__payload$62 [5:0] == 4'hc;
-  assign \$179  = \o__payload$62 [5:0] == 4'hd;
-  assign \$181  = \$178  | \$180 ;
-  assign \read$104  = go & \$181 ;
-  assign \$182  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$106  = go & \$183 ;
+  assign \$177  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$101  = go & \$178 ;
+  assign \$179  = \o__payload$62 [5:0] == 4'hc;
+  assign \$181  = \o__payload$62 [5:0] == 4'hd;
+  assign \$183  = \$180  | \$182 ;
+  assign \read$104  = go & \$183 ;
+  assign \$184  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$106  = go & \$185 ;
   assign \valid$108  = \$signal$44  & enable[2];
   assign \operand$112  = neighbours ? \held$113  : factors;
-  assign \$184  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$114  = go & \$185 ;
-  assign \$186  = \o__payload$62 [5:0] == 4'hc;
-  assign \$188  = \o__payload$62 [5:0] == 4'hd;
-  assign \$190  = \$187  | \$189 ;
-  assign \read$117  = go & \$190 ;
-  assign \$191  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$119  = go & \$192 ;
+  assign \$186  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$114  = go & \$187 ;
+  assign \$188  = \o__payload$62 [5:0] == 4'hc;
+  assign \$190  = \o__payload$62 [5:0] == 4'hd;
+  assign \$192  = \$189  | \$191 ;
+  assign \read$117  = go & \$192 ;
+  assign \$193  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$119  = go & \$194 ;
   assign \valid$121  = \$signal$44  & enable[3];
-  assign \$193  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$126  = go & \$194 ;
-  assign \$195  = \o__payload$62 [5:0] == 4'hc;
-  assign \$197  = \o__payload$62 [5:0] == 4'hd;
-  assign \$199  = \$196  | \$198 ;
-  assign \read$129  = go & \$199 ;
-  assign \$200  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$131  = go & \$201 ;
+  assign \$195  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$126  = go & \$196 ;
+  assign \$197  = \o__payload$62 [5:0] == 4'hc;
+  assign \$199  = \o__payload$62 [5:0] == 4'hd;
+  assign \$201  = \$198  | \$200 ;
+  assign \read$129  = go & \$201 ;
+  assign \$202  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$131  = go & \$203 ;
   assign \valid$133  = \$signal$44  & enable[4];
   assign \operand$137  = neighbours ? \held$138  : factors;
-  assign \$202  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$139  = go & \$203 ;
-  assign \$204  = \o__payload$62 [5:0] == 4'hc;
-  assign \$206  = \o__payload$62 [5:0] == 4'hd;
-  assign \$208  = \$205  | \$207 ;
-  assign \read$142  = go & \$208 ;
-  assign \$209  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$144  = go & \$210 ;
+  assign \$204  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$139  = go & \$205 ;
+  assign \$206  = \o__payload$62 [5:0] == 4'hc;
+  assign \$208  = \o__payload$62 [5:0] == 4'hd;
+  assign \$210  = \$207  | \$209 ;
+  assign \read$142  = go & \$210 ;
+  assign \$211  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$144  = go & \$212 ;
   assign \valid$146  = \$signal$44  & enable[5];
-  assign \$211  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$151  = go & \$212 ;
-  assign \$213  = \o__payload$62 [5:0] == 4'hc;
-  assign \$215  = \o__payload$62 [5:0] == 4'hd;
-  assign \$217  = \$214  | \$216 ;
-  assign \read$154  = go & \$217 ;
-  assign \$218  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$156  = go & \$219 ;
+  assign \$213  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$151  = go & \$214 ;
+  assign \$215  = \o__payload$62 [5:0] == 4'hc;
+  assign \$217  = \o__payload$62 [5:0] == 4'hd;
+  assign \$219  = \$216  | \$218 ;
+  assign \read$154  = go & \$219 ;
+  assign \$220  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$156  = go & \$221 ;
   assign \valid$158  = \$signal$44  & enable[6];
   assign \operand$162  = neighbours ? \held$163  : factors;
-  assign \$220  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$164  = go & \$221 ;
-  assign \$222  = \o__payload$62 [5:0] == 4'hc;
-  assign \$224  = \o__payload$62 [5:0] == 4'hd;
-  assign \$226  = \$223  | \$225 ;
-  assign \read$167  = go & \$226 ;
-  assign \$227  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$169  = go & \$228 ;
+  assign \$222  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$164  = go & \$223 ;
+  assign \$224  = \o__payload$62 [5:0] == 4'hc;
+  assign \$226  = \o__payload$62 [5:0] == 4'hd;
+  assign \$228  = \$225  | \$227 ;
+  assign \read$167  = go & \$228 ;
+  assign \$229  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$169  = go & \$230 ;
   assign \valid$171  = \$signal$44  & enable[7];
-  assign \$229  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$176  = go & \$230 ;
-  assign \$231  = \o__payload$62 [5:0] == 4'hc;
-  assign \$233  = \o__payload$62 [5:0] == 4'hd;
-  assign \$235  = \$232  | \$234 ;
-  assign \read$179  = go & \$235 ;
-  assign \$236  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$181  = go & \$237 ;
+  assign \$231  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$176  = go & \$232 ;
+  assign \$233  = \o__payload$62 [5:0] == 4'hc;
+  assign \$235  = \o__payload$62 [5:0] == 4'hd;
+  assign \$237  = \$234  | \$236 ;
+  assign \read$179  = go & \$237 ;
+  assign \$238  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$181  = go & \$239 ;
   assign \valid$183  = \$signal$44  & enable[8];
   assign \operand$187  = neighbours ? \held$188  : factors;
-  assign \$238  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$189  = go & \$239 ;
-  assign \$240  = \o__payload$62 [5:0] == 4'hc;
-  assign \$242  = \o__payload$62 [5:0] == 4'hd;
-  assign \$244  = \$241  | \$243 ;
-  assign \read$192  = go & \$244 ;
-  assign \$245  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$194  = go & \$246 ;
+  assign \$240  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$189  = go & \$241 ;
+  assign \$242  = \o__payload$62 [5:0] == 4'hc;
+  assign \$244  = \o__payload$62 [5:0] == 4'hd;
+  assign \$246  = \$243  | \$245 ;
+  assign \read$192  = go & \$246 ;
+  assign \$247  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$194  = go & \$248 ;
   assign \valid$196  = \$signal$44  & enable[9];
-  assign \$247  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$201  = go & \$248 ;
-  assign \$249  = \o__payload$62 [5:0] == 4'hc;
-  assign \$251  = \o__payload$62 [5:0] == 4'hd;
-  assign \$253  = \$250  | \$252 ;
-  assign \read$204  = go & \$253 ;
-  assign \$254  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$206  = go & \$255 ;
+  assign \$249  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$201  = go & \$250 ;
+  assign \$251  = \o__payload$62 [5:0] == 4'hc;
+  assign \$253  = \o__payload$62 [5:0] == 4'hd;
+  assign \$255  = \$252  | \$254 ;
+  assign \read$204  = go & \$255 ;
+  assign \$256  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$206  = go & \$257 ;
   assign \valid$208  = \$signal$44  & enable[10];
   assign \operand$212  = neighbours ? \held$213  : factors;
-  assign \$256  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$214  = go & \$257 ;
-  assign \$258  = \o__payload$62 [5:0] == 4'hc;
-  assign \$260  = \o__payload$62 [5:0] == 4'hd;
-  assign \$262  = \$259  | \$261 ;
-  assign \read$217  = go & \$262 ;
-  assign \$263  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$219  = go & \$264 ;
+  assign \$258  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$214  = go & \$259 ;
+  assign \$260  = \o__payload$62 [5:0] == 4'hc;
+  assign \$262  = \o__payload$62 [5:0] == 4'hd;
+  assign \$264  = \$261  | \$263 ;
+  assign \read$217  = go & \$264 ;
+  assign \$265  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$219  = go & \$266 ;
   assign \valid$221  = \$signal$44  & enable[11];
-  assign \$265  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$226  = go & \$266 ;
-  assign \$267  = \o__payload$62 [5:0] == 4'hc;
-  assign \$269  = \o__payload$62 [5:0] == 4'hd;
-  assign \$271  = \$268  | \$270 ;
-  assign \read$229  = go & \$271 ;
-  assign \$272  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$231  = go & \$273 ;
+  assign \$267  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$226  = go & \$268 ;
+  assign \$269  = \o__payload$62 [5:0] == 4'hc;
+  assign \$271  = \o__payload$62 [5:0] == 4'hd;
+  assign \$273  = \$270  | \$272 ;
+  assign \read$229  = go & \$273 ;
+  assign \$274  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$231  = go & \$275 ;
   assign \valid$233  = \$signal$44  & enable[12];
   assign \operand$237  = neighbours ? \held$238  : factors;
-  assign \$274  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$239  = go & \$275 ;
-  assign \$276  = \o__payload$62 [5:0] == 4'hc;
-  assign \$278  = \o__payload$62 [5:0] == 4'hd;
-  assign \$280  = \$277  | \$279 ;
-  assign \read$242  = go & \$280 ;
-  assign \$281  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$244  = go & \$282 ;
+  assign \$276  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$239  = go & \$277 ;
+  assign \$278  = \o__payload$62 [5:0] == 4'hc;
+  assign \$280  = \o__payload$62 [5:0] == 4'hd;
+  assign \$282  = \$279  | \$281 ;
+  assign \read$242  = go & \$282 ;
+  assign \$283  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$244  = go & \$284 ;
   assign \valid$246  = \$signal$44  & enable[13];
-  assign \$283  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$251  = go & \$284 ;
-  assign \$285  = \o__payload$62 [5:0] == 4'hc;
-  assign \$287  = \o__payload$62 [5:0] == 4'hd;
-  assign \$289  = \$286  | \$288 ;
-  assign \read$254  = go & \$289 ;
-  assign \$290  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$256  = go & \$291 ;
+  assign \$285  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$251  = go & \$286 ;
+  assign \$287  = \o__payload$62 [5:0] == 4'hc;
+  assign \$289  = \o__payload$62 [5:0] == 4'hd;
+  assign \$291  = \$288  | \$290 ;
+  assign \read$254  = go & \$291 ;
+  assign \$292  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$256  = go & \$293 ;
   assign \valid$258  = \$signal$44  & enable[14];
   assign \operand$262  = neighbours ? \held$263  : factors;
-  assign \$292  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$264  = go & \$293 ;
-  assign \$294  = \o__payload$62 [5:0] == 4'hc;
-  assign \$296  = \o__payload$62 [5:0] == 4'hd;
-  assign \$298  = \$295  | \$297 ;
-  assign \read$267  = go & \$298 ;
-  assign \$299  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$269  = go & \$300 ;
+  assign \$294  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$264  = go & \$295 ;
+  assign \$296  = \o__payload$62 [5:0] == 4'hc;
+  assign \$298  = \o__payload$62 [5:0] == 4'hd;
+  assign \$300  = \$297  | \$299 ;
+  assign \read$267  = go & \$300 ;
+  assign \$301  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$269  = go & \$302 ;
   assign \valid$271  = \$signal$44  & enable[15];
-  assign \$301  = \o__payload$62 [5:0] == 4'h9;
-  assign \write$276  = go & \$302 ;
-  assign \$303  = \o__payload$62 [5:0] == 4'hc;
-  assign \$305  = \o__payload$62 [5:0] == 4'hd;
-  assign \$307  = \$304  | \$306 ;
-  assign \read$279  = go & \$307 ;
-  assign \$308  = \o__payload$62 [5:0] == 4'hd;
-  assign \activate$281  = go & \$309 ;
-  assign \$310  = gave_activation ? { \activation$304 , \activation$303 , \activation$302 , \activation$301 , \activation$300 , \activation$299 , \activation$298 , \activation$297 , \activation$296 , \activation$295 , \activation$294 , \activation$293 , \activation$292 , \activation$291 , \activation$290 , activation } : kept;
-  assign \i__payload$285  = \$signal$286  ? { \result$320 , \result$319 , \result$318 , \result$317 , \result$316 , \result$315 , \result$314 , \result$313 , \result$312 , \result$311 , \result$310 , \result$309 , \result$308 , \result$307 , \result$306 , result } : \$310 ;
-  assign own = \$signal$450  ? \$311  : direct[255:0];
+  assign \$303  = \o__payload$62 [5:0] == 4'h9;
+  assign \write$276  = go & \$304 ;
+  assign \$305  = \o__payload$62 [5:0] == 4'hc;
+  assign \$307  = \o__payload$62 [5:0] == 4'hd;
+  assign \$309  = \$306  | \$308 ;
+  assign \read$279  = go & \$309 ;
+  assign \$310  = \o__payload$62 [5:0] == 4'hd;
+  assign \activate$281  = go & \$311 ;
+  assign \$312  = gave_activation ? { \activation$304 , \activation$303 , \activation$302 , \activation$301 , \activation$300 , \activation$299 , \activation$298 , \activation$297 , \activation$296 , \activation$295 , \activation$294 , \activation$293 , \activation$292 , \activation$291 , \activation$290 , activation } : kept;
+  assign \i__payload$285  = \$signal$286  ? { \result$320 , \result$319 , \result$318 , \result$317 , \result$316 , \result$315 , \result$314 , \result$313 , \result$312 , \result$311 , \result$310 , \result$309 , \result$308 , \result$307 , \result$306 , result } : \$312 ;
+  assign own = \$signal$450  ? \$313  : direct[255:0];
   assign \i__valid$453  = product_s2 | \$signal$455 ;
-  assign \$312  = at + 1'h1;
-  assign \$313  = beat_last ? 13'h0000 : \$312 ;
-  assign \$314  = \$signal$44  & beat_last;
-  assign \$315  = \o__payload$48 [5:0] == 4'ha;
-  assign \$317  = \o__payload$48 [36] & \$316 ;
-  assign \$318  = step + 1'h1;
-  assign \$319  = single ? 13'h0000 : \$318 ;
-  assign \$320  = \i__valid$35  & \i__ready$42 ;
-  assign \$321  = \$320  & goes_alone;
-  assign \$322  = done & alone;
-  assign \$323  = | settling;
-  assign \$324  = settling - 1'h1;
-  assign \$325  = settling == 1'h1;
-  assign \$326  = \i__valid$35  & \i__ready$42 ;
-  assign \$327  = o__payload[5:0] == 4'h8;
-  assign \$329  = \$326  & \$328 ;
-  assign \$332  = host_gb_0 + \$331 ;
-  assign \$333  = \o__payload$62 [5:0] == 4'h8;
-  assign \$335  = done & \$334 ;
-  assign \$336  = ! \o__payload$62 [37];
-  assign \$337  = \$335  & \$336 ;
-  assign \$338  = \$332  - \$337 ;
-  assign \$339  = \i__valid$35  & \i__ready$42 ;
-  assign \$340  = o__payload[5:0] == 4'h9;
-  assign \$344  = o__payload[5:0] == 4'hc;
-  assign \$348  = \$343  | \$347 ;
-  assign \$349  = \$339  & \$348 ;
-  assign \$350  = host_set_0 + \$349 ;
-  assign \$351  = \o__payload$62 [5:0] == 4'h9;
-  assign \$353  = \o__payload$62 [5:0] == 4'hc;
-  assign \$355  = \$352  | \$354 ;
-  assign \$356  = done & \$355 ;
-  assign \$357  = ! \o__payload$62 [38];
-  assign \$358  = \$356  & \$357 ;
-  assign \$359  = \$350  - \$358 ;
-  assign \$360  = \i__valid$37  & \i__ready$43 ;
-  assign \$363  = product_gb_0 + \$362 ;
-  assign \$364  = \$signal$44  & beat_last;
-  assign \$365  = ! \o__payload$48 [37];
-  assign \$366  = \$364  & \$365 ;
-  assign \$367  = \$363  - \$366 ;
-  assign \$368  = \i__valid$37  & \i__ready$43 ;
-  assign \$371  = product_set_0 + \$370 ;
-  assign \$372  = ! end_set_s7;
-  assign \$373  = end_s7 & \$372 ;
-  assign \$374  = \$371  - \$373 ;
-  assign \$375  = go & gives;
-  assign \$376  = \o__payload$62 [5:0] == 4'hc;
-  assign \$378  = \o__payload$62 [5:0] == 4'he;
-  assign \$380  = result__valid & result__ready;
-  assign \$381  = result_places + \$380 ;
-  assign \$382  = go & gives;
-  assign \$383  = \$381  - \$382 ;
-  assign \$384  = write__valid & write__ready;
-  assign \$385  = places + \$384 ;
-  assign \$386  = go & stores;
-  assign \$387  = \$385  - \$386 ;
-  assign \$388  = \o__payload$62 [5:0] == 4'hf;
-  assign \$390  = go & \$389 ;
-  assign \$391  = go & stores;
-  assign \$392  = \o__payload$62 [5:0] == 4'hf;
-  assign \$394  = ~ \$393 ;
-  assign \$395  = \$391  & \$394 ;
-  assign \$396  = \o__payload$62 [5:0] == 5'h12;
-  assign \$398  = \o__payload$62 [5:0] == 5'h13;
-  assign \$400  = 1'h1 << \o__payload$62 [27:24];
-  assign \$401  = \$399  ? 31'h0000ffff : \$400 ;
-  assign \$402  = \o__payload$62 [5:0] == 5'h13;
+  assign \$314  = at + 1'h1;
+  assign \$315  = beat_last ? 13'h0000 : \$314 ;
+  assign \$316  = \$signal$44  & beat_last;
+  assign \$317  = \o__payload$48 [5:0] == 4'ha;
+  assign \$319  = \o__payload$48 [36] & \$318 ;
+  assign \$320  = step + 1'h1;
+  assign \$321  = single ? 13'h0000 : \$320 ;
+  assign \$322  = \i__valid$35  & \i__ready$42 ;
+  assign \$323  = \$322  & goes_alone;
+  assign \$324  = done & alone;
+  assign \$325  = | settling;
+  assign \$326  = settling - 1'h1;
+  assign \$327  = settling == 1'h1;
+  assign \$328  = \i__valid$35  & \i__ready$42 ;
+  assign \$329  = o__payload[5:0] == 4'h8;
+  assign \$331  = \$328  & \$330 ;
+  assign \$334  = host_gb_0 + \$333 ;
+  assign \$335  = \o__payload$62 [5:0] == 4'h8;
+  assign \$337  = done & \$336 ;
+  assign \$338  = ! \o__payload$62 [37];
+  assign \$339  = \$337  & \$338 ;
+  assign \$340  = \$334  - \$339 ;
+  assign \$341  = \i__valid$35  & \i__ready$42 ;
+  assign \$342  = o__payload[5:0] == 4'h9;
+  assign \$346  = o__payload[5:0] == 4'hc;
+  assign \$350  = \$345  | \$349 ;
+  assign \$351  = \$341  & \$350 ;
+  assign \$352  = host_set_0 + \$351 ;
+  assign \$353  = \o__payload$62 [5:0] == 4'h9;
+  assign \$355  = \o__payload$62 [5:0] == 4'hc;
+  assign \$357  = \$354  | \$356 ;
+  assign \$358  = done & \$357 ;
+  assign \$359  = ! \o__payload$62 [38];
+  assign \$360  = \$358  & \$359 ;
+  assign \$361  = \$352  - \$360 ;
+  assign \$362  = \i__valid$37  & \i__ready$43 ;
+  assign \$365  = product_gb_0 + \$364 ;
+  assign \$366  = \$signal$44  & beat_last;
+  assign \$367  = ! \o__payload$48 [37];
+  assign \$368  = \$366  & \$367 ;
+  assign \$369  = \$365  - \$368 ;
+  assign \$370  = \i__valid$37  & \i__ready$43 ;
+  assign \$373  = product_set_0 + \$372 ;
+  assign \$374  = ! end_set_s7;
+  assign \$375  = end_s7 & \$374 ;
+  assign \$376  = \$373  - \$375 ;
+  assign \$377  = go & gives;
+  assign \$378  = \o__payload$62 [5:0] == 4'hc;
+  assign \$380  = \o__payload$62 [5:0] == 4'he;
+  assign \$382  = result__valid & result__ready;
+  assign \$383  = result_places + \$382 ;
+  assign \$384  = go & gives;
+  assign \$385  = \$383  - \$384 ;
+  assign \$386  = write__valid & write__ready;
+  assign \$387  = places + \$386 ;
+  assign \$388  = go & stores;
+  assign \$389  = \$387  - \$388 ;
+  assign \$390  = \o__payload$62 [5:0] == 4'hf;
+  assign \$392  = go & \$391 ;
+  assign \$393  = go & stores;
+  assign \$394  = \o__payload$62 [5:0] == 4'hf;
+  assign \$396  = ~ \$395 ;
+  assign \$397  = \$393  & \$396 ;
+  assign \$398  = \o__payload$62 [5:0] == 5'h12;
+  assign \$400  = \o__payload$62 [5:0] == 5'h13;
+  assign \$402  = 1'h1 << \o__payload$62 [27:24];
+  assign \$403  = \$401  ? 31'h0000ffff : \$402 ;
   assign \$404  = \o__payload$62 [5:0] == 5'h13;
-  assign \$406  = \$405  ? \o__payload$62 [32:29] : 4'h0;
+  assign \$406  = \o__payload$62 [5:0] == 5'h13;
+  assign \$408  = \$407  ? \o__payload$62 [32:29] : 4'h0;
   always @(posedge clk)
-    at <= \$415 ;
+    at <= \$417 ;
   always @(posedge clk)
-    end_s1 <= \$416 ;
+    end_s1 <= \$418 ;
   always @(posedge clk)
-    end_set_s1 <= \$417 ;
+    end_set_s1 <= \$419 ;
   always @(posedge clk)
-    end_s2 <= \$418 ;
+    end_s2 <= \$420 ;
   always @(posedge clk)
-    end_set_s2 <= \$419 ;
+    end_set_s2 <= \$421 ;
   always @(posedge clk)
-    end_s3 <= \$420 ;
+    end_s3 <= \$422 ;
   always @(posedge clk)
-    end_set_s3 <= \$421 ;
+    end_set_s3 <= \$423 ;
   always @(posedge clk)
-    end_s4 <= \$422 ;
+    end_s4 <= \$424 ;
   always @(posedge clk)
-    end_set_s4 <= \$423 ;
+    end_set_s4 <= \$425 ;
   always @(posedge clk)
-    end_s5 <= \$424 ;
+    end_s5 <= \$426 ;
   always @(posedge clk)
-    end_set_s5 <= \$425 ;
+    end_set_s5 <= \$427 ;
   always @(posedge clk)
-    end_s6 <= \$426 ;
+    end_s6 <= \$428 ;
   always @(posedge clk)
-    end_set_s6 <= \$427 ;
+    end_set_s6 <= \$429 ;
   always @(posedge clk)
-    end_s7 <= \$428 ;
+    end_s7 <= \$430 ;
   always @(posedge clk)
-    end_set_s7 <= \$429 ;
+    end_set_s7 <= \$431 ;
   always @(posedge clk)
-    \$signal$53  <= \$430 ;
-  always @(posedge clk)
-    neighbours <= \$431 ;
-  always @(posedge clk)
-    step <= \$432 ;
+    \$signal$53  <= \$432 ;
   \aim_channel.commands  commands (
     .clk(clk),
     .i__payload(command__payload),
@@ -29852,7 +29856,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[255:0]),
-    .held(\$407 ),
+    .held(\$409 ),
     .last(beat_last),
     .number(data__payload[15:0]),
     .operand(operand),
@@ -29890,7 +29894,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[2815:2560]),
-    .held(\$412 ),
+    .held(\$414 ),
     .last(beat_last),
     .number(data__payload[175:160]),
     .operand(\operand$212 ),
@@ -29928,7 +29932,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[3327:3072]),
-    .held(\$413 ),
+    .held(\$415 ),
     .last(beat_last),
     .number(data__payload[207:192]),
     .operand(\operand$237 ),
@@ -29966,7 +29970,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[3839:3584]),
-    .held(\$414 ),
+    .held(\$416 ),
     .last(beat_last),
     .number(data__payload[239:224]),
     .operand(\operand$262 ),
@@ -30004,7 +30008,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[767:512]),
-    .held(\$408 ),
+    .held(\$410 ),
     .last(beat_last),
     .number(data__payload[47:32]),
     .operand(\operand$112 ),
@@ -30042,7 +30046,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[1279:1024]),
-    .held(\$409 ),
+    .held(\$411 ),
     .last(beat_last),
     .number(data__payload[79:64]),
     .operand(\operand$137 ),
@@ -30080,7 +30084,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[1791:1536]),
-    .held(\$410 ),
+    .held(\$412 ),
     .last(beat_last),
     .number(data__payload[111:96]),
     .operand(\operand$162 ),
@@ -30118,7 +30122,7 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
     .chosen(\o__payload$62 [35:33]),
     .clk(clk),
     .data(bank__payload[2303:2048]),
-    .held(\$411 ),
+    .held(\$413 ),
     .last(beat_last),
     .number(data__payload[143:128]),
     .operand(\operand$187 ),
@@ -30169,112 +30173,138 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   );
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$434  = settling;
-    if (\$322 ) begin
-      \$434  = 3'h7;
-    end else if (\$323 ) begin
-      \$434  = \$324 [2:0];
+    \$434  = step;
+    if (go) begin
+      \$434  = \$321 [11:0];
     end
     if (rst) begin
-      \$434  = 3'h0;
+      \$434  = 12'h000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$435  = \$338 [3:0];
+    \$435  = alone;
+    if (\$323 ) begin
+      \$435  = 1'h1;
+    end
+    if (\$324 ) begin
+    end else if (\$325 ) begin
+      if (\$327 ) begin
+        \$435  = 1'h0;
+      end
+    end
     if (rst) begin
-      \$435  = 4'h0;
+      \$435  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$436  = \$359 [3:0];
+    \$436  = settling;
+    if (\$324 ) begin
+      \$436  = 3'h7;
+    end else if (\$325 ) begin
+      \$436  = \$326 [2:0];
+    end
     if (rst) begin
-      \$436  = 4'h0;
+      \$436  = 3'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$437  = \$367 [3:0];
+    \$437  = \$340 [3:0];
     if (rst) begin
       \$437  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$438  = \$374 [3:0];
+    \$438  = \$361 [3:0];
     if (rst) begin
       \$438  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$439  = \$375 ;
+    \$439  = \$369 [3:0];
     if (rst) begin
-      \$439  = 1'h0;
+      \$439  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$440  = \$377 ;
+    \$440  = \$376 [3:0];
     if (rst) begin
-      \$440  = 1'h0;
+      \$440  = 4'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$441  = \$379 ;
+    \$441  = \$377 ;
     if (rst) begin
       \$441  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$442  = \$383 [2:0];
+    \$442  = \$379 ;
     if (rst) begin
-      \$442  = 3'h4;
+      \$442  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$443  = \$387 [3:0];
+    \$443  = \$381 ;
     if (rst) begin
-      \$443  = 4'h8;
+      \$443  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$444  = \$390 ;
+    \$444  = \$385 [2:0];
     if (rst) begin
-      \$444  = 1'h0;
+      \$444  = 3'h4;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$445  = product_s1;
+    \$445  = \$389 [3:0];
     if (rst) begin
-      \$445  = 1'h0;
+      \$445  = 4'h8;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$446  = \$395 ;
+    \$446  = \$392 ;
     if (rst) begin
       \$446  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$447  = \$397 ;
+    \$447  = product_s1;
     if (rst) begin
       \$447  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$448  = \o__payload$62 [37];
+    \$448  = \$397 ;
     if (rst) begin
       \$448  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
+    \$449  = \$399 ;
+    if (rst) begin
+      \$449  = 1'h0;
+    end
+  end
+  always @* begin
+    if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
+    \$450  = \o__payload$62 [37];
+    if (rst) begin
+      \$450  = 1'h0;
     end
   end
   always @* begin
@@ -30333,10 +30363,10 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$311  = 256'h0000000000000000000000000000000000000000000000000000000000000000;
+    \$313  = 256'h0000000000000000000000000000000000000000000000000000000000000000;
     casez (stored_gb)
       1'h0:
-          \$311  = \$signature__data ;
+          \$313  = \$signature__data ;
     endcase
   end
   always @* begin
@@ -30379,148 +30409,122 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$415  = at;
+    \$417  = at;
     if (\$signal$44 ) begin
-      \$415  = \$313 [11:0];
+      \$417  = \$315 [11:0];
     end
     if (rst) begin
-      \$415  = 12'h000;
+      \$417  = 12'h000;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$416  = \$314 ;
-    if (rst) begin
-      \$416  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$417  = \o__payload$48 [38];
-    if (rst) begin
-      \$417  = 1'h0;
-    end
-  end
-  always @* begin
-    if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$418  = end_s1;
+    \$418  = \$316 ;
     if (rst) begin
       \$418  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$419  = end_set_s1;
+    \$419  = \o__payload$48 [38];
     if (rst) begin
       \$419  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$420  = end_s2;
+    \$420  = end_s1;
     if (rst) begin
       \$420  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$421  = end_set_s2;
+    \$421  = end_set_s1;
     if (rst) begin
       \$421  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$422  = end_s3;
+    \$422  = end_s2;
     if (rst) begin
       \$422  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$423  = end_set_s3;
+    \$423  = end_set_s2;
     if (rst) begin
       \$423  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$424  = end_s4;
+    \$424  = end_s3;
     if (rst) begin
       \$424  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$425  = end_set_s4;
+    \$425  = end_set_s3;
     if (rst) begin
       \$425  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$426  = end_s5;
+    \$426  = end_s4;
     if (rst) begin
       \$426  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$427  = end_set_s5;
+    \$427  = end_set_s4;
     if (rst) begin
       \$427  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$428  = end_s6;
+    \$428  = end_s5;
     if (rst) begin
       \$428  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$429  = end_set_s6;
+    \$429  = end_set_s5;
     if (rst) begin
       \$429  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$430  = \o__payload$48 [37];
+    \$430  = end_s6;
     if (rst) begin
       \$430  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$431  = \$317 ;
+    \$431  = end_set_s6;
     if (rst) begin
       \$431  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$432  = step;
-    if (go) begin
-      \$432  = \$319 [11:0];
-    end
+    \$432  = \o__payload$48 [37];
     if (rst) begin
-      \$432  = 12'h000;
+      \$432  = 1'h0;
     end
   end
   always @* begin
     if (\$auto$verilog_backend.cc:2355:dump_module$1 ) begin end
-    \$433  = alone;
-    if (\$321 ) begin
-      \$433  = 1'h1;
-    end
-    if (\$322 ) begin
-    end else if (\$323 ) begin
-      if (\$325 ) begin
-        \$433  = 1'h0;
-      end
-    end
+    \$433  = \$319 ;
     if (rst) begin
       \$433  = 1'h0;
     end
@@ -30541,8 +30545,8 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   assign \o__ready$59  = write__ready;
   assign \o__valid$60  = write__valid;
   assign \o__ready$75  = done;
-  assign host_column = \$157 [5:0];
-  assign \$signature__addr  = \$157 [5:0];
+  assign host_column = \$159 [5:0];
+  assign \$signature__addr  = \$159 [5:0];
   assign last = beat_last;
   assign add_register = \o__payload$48 [28];
   assign data = bank__payload[255:0];
@@ -30876,10 +30880,10 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   assign \i__payload$456.banks  = \i__payload$456 [1039:1024];
   assign \i__payload$456.scatter  = \i__payload$456 [1040];
   assign \i__payload$456.element  = \i__payload$456 [1044:1041];
-  assign \$449 [1044:1041] = \$406 ;
-  assign \$449 [1040] = \$403 ;
-  assign \$449 [1039:1024] = \$401 [15:0];
-  assign \$449 [1023:0] = { 768'h000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000, data__payload };
+  assign \$451 [1044:1041] = \$408 ;
+  assign \$451 [1040] = \$405 ;
+  assign \$451 [1039:1024] = \$403 [15:0];
+  assign \$451 [1023:0] = { 768'h000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000, data__payload };
   assign \i__payload$40 [38] = 1'h0;
   assign \i__payload$40 [37] = 1'h0;
   assign \i__payload$40 [36:0] = o__payload;
@@ -30903,96 +30907,96 @@ module aim_channel(command__valid, bank__payload, bank__valid, data__payload, da
   assign \$105  = \$104 ;
   assign \$139  = \$138 ;
   assign \$144  = \$143 ;
-  assign \$160  = \$159 ;
-  assign \$167  = \$166 ;
+  assign \$162  = \$161 ;
   assign \$169  = \$168 ;
   assign \$171  = \$170 ;
-  assign \$174  = \$173 ;
+  assign \$173  = \$172 ;
   assign \$176  = \$175 ;
   assign \$178  = \$177 ;
   assign \$180  = \$179 ;
-  assign \$183  = \$182 ;
+  assign \$182  = \$181 ;
   assign \$185  = \$184 ;
   assign \$187  = \$186 ;
   assign \$189  = \$188 ;
-  assign \$192  = \$191 ;
+  assign \$191  = \$190 ;
   assign \$194  = \$193 ;
   assign \$196  = \$195 ;
   assign \$198  = \$197 ;
-  assign \$201  = \$200 ;
+  assign \$200  = \$199 ;
   assign \$203  = \$202 ;
   assign \$205  = \$204 ;
   assign \$207  = \$206 ;
-  assign \$210  = \$209 ;
+  assign \$209  = \$208 ;
   assign \$212  = \$211 ;
   assign \$214  = \$213 ;
   assign \$216  = \$215 ;
-  assign \$219  = \$218 ;
+  assign \$218  = \$217 ;
   assign \$221  = \$220 ;
   assign \$223  = \$222 ;
   assign \$225  = \$224 ;
-  assign \$228  = \$227 ;
+  assign \$227  = \$226 ;
   assign \$230  = \$229 ;
   assign \$232  = \$231 ;
   assign \$234  = \$233 ;
-  assign \$237  = \$236 ;
+  assign \$236  = \$235 ;
   assign \$239  = \$238 ;
   assign \$241  = \$240 ;
   assign \$243  = \$242 ;
-  assign \$246  = \$245 ;
+  assign \$245  = \$244 ;
   assign \$248  = \$247 ;
   assign \$250  = \$249 ;
   assign \$252  = \$251 ;
-  assign \$255  = \$254 ;
+  assign \$254  = \$253 ;
   assign \$257  = \$256 ;
   assign \$259  = \$258 ;
   assign \$261  = \$260 ;
-  assign \$264  = \$263 ;
+  assign \$263  = \$262 ;
   assign \$266  = \$265 ;
   assign \$268  = \$267 ;
   assign \$270  = \$269 ;
-  assign \$273  = \$272 ;
+  assign \$272  = \$271 ;
   assign \$275  = \$274 ;
   assign \$277  = \$276 ;
   assign \$279  = \$278 ;
-  assign \$282  = \$281 ;
+  assign \$281  = \$280 ;
   assign \$284  = \$283 ;
   assign \$286  = \$285 ;
   assign \$288  = \$287 ;
-  assign \$291  = \$290 ;
+  assign \$290  = \$289 ;
   assign \$293  = \$292 ;
   assign \$295  = \$294 ;
   assign \$297  = \$296 ;
-  assign \$300  = \$299 ;
+  assign \$299  = \$298 ;
   assign \$302  = \$301 ;
   assign \$304  = \$303 ;
   assign \$306  = \$305 ;
-  assign \$309  = \$308 ;
-  assign \$316  = \$315 ;
-  assign \$328  = \$327 ;
-  assign \$330  = 1'h1;
-  assign \$331  = \$329 ;
-  assign \$334  = \$333 ;
-  assign \$341  = \$340 ;
-  assign \$342  = 1'h1;
-  assign \$343  = \$340 ;
-  assign \$345  = \$344 ;
-  assign \$346  = 1'h1;
-  assign \$347  = \$344 ;
-  assign \$352  = \$351 ;
+  assign \$308  = \$307 ;
+  assign \$311  = \$310 ;
+  assign \$318  = \$317 ;
+  assign \$330  = \$329 ;
+  assign \$332  = 1'h1;
+  assign \$333  = \$331 ;
+  assign \$336  = \$335 ;
+  assign \$343  = \$342 ;
+  assign \$344  = 1'h1;
+  assign \$345  = \$342 ;
+  assign \$347  = \$346 ;
+  assign \$348  = 1'h1;
+  assign \$349  = \$346 ;
   assign \$354  = \$353 ;
-  assign \$361  = 1'h1;
-  assign \$362  = \$360 ;
-  assign \$369  = 1'h1;
-  assign \$370  = \$368 ;
-  assign \$377  = \$376 ;
+  assign \$356  = \$355 ;
+  assign \$363  = 1'h1;
+  assign \$364  = \$362 ;
+  assign \$371  = 1'h1;
+  assign \$372  = \$370 ;
   assign \$379  = \$378 ;
-  assign \$389  = \$388 ;
-  assign \$393  = \$392 ;
-  assign \$397  = \$396 ;
+  assign \$381  = \$380 ;
+  assign \$391  = \$390 ;
+  assign \$395  = \$394 ;
   assign \$399  = \$398 ;
-  assign \$403  = \$402 ;
+  assign \$401  = \$400 ;
   assign \$405  = \$404 ;
+  assign \$407  = \$406 ;
 endmodule
 
 module \aim_channel.commands (i__valid, clk, rst, o__ready, i__ready, o__valid, o__payload, i__payload);
