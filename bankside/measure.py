@@ -77,11 +77,11 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     folder = RecordFolder(records)
     folder.prepare()
     measurement = completed(measurement_of("sim", selection, seed=seed, **workload))
-    # Digests of the sources now: they may be edited while this runs. Vectors of a file make no record, because others
-    # do not have the file.
+    # Digests of the sources now: they may be edited while this runs. Vectors and programs of a file make no record,
+    # because others do not have the file.
     now = made_from(measurement)
     note_origin(unit.name, now)
-    origin = None if workload.get("vectors") is not None else now
+    origin = None if any(workload.get(key) is not None for key in ("vectors", "program")) else now
     wave_file = None
     if waves:
         wave_file = Path("out", "waves", f"{unit.name}-{selection.label}").absolute()

@@ -781,6 +781,23 @@ def hub_cycles() -> str:
                   for op in pim_hub.PASSES for c in [commands[op]]])
 
 
+def riscv_clocks() -> str:
+    """Clocks of the programs of CENT's RISC-V cores."""
+    programs = _simulated("cent-riscv")["programs"]
+    return table(["program", "micro-operations", "accesses", "clocks", "with empty caches", "of one micro-operation",
+                  "for each item"],
+                 [[f"`{name}`", c["micro_operations"], c["accesses"], c["cycles"], c["cold_cycles"], c["first_core_cycles"],
+                   f"{c['cycles_per_item']:.2f}"] for name, c in programs.items()])
+
+
+def riscv_synthesis() -> str:
+    return _mapped("cent-riscv")
+
+
+def riscv_parts() -> str:
+    return _parts_of("cent-riscv", ("cent",))
+
+
 def hub_registers() -> str:
     """The hub with its registers in banks beside the hub with one memory of two ports: area and clocks, from records."""
     rows = []
@@ -860,7 +877,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
-    interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis)}
+    interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
+    riscv_clocks, riscv_synthesis, riscv_parts)}
 
 
 def held(page: str) -> list[str]:

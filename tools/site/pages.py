@@ -50,6 +50,7 @@ SECTIONS = {
         "docs/cent-pnm.md": "cent-pnm",
         "docs/lol-pim-module.md": "lol-pim-module",
         "docs/cent-cxl-port.md": "cent-cxl-port",
+        "docs/cent-riscv.md": "cent-riscv",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
