@@ -29,14 +29,16 @@ Source: CENT (ASPLOS 2025) sections 5.3 to 5.5. Places, orders and the mask of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...constraints.errors import ConfigError
-from ...constraints.program_encoding import mask_of
+from ..aim.operators import Gemv, Module
+from ..aim.operators import ceil as _ceil
+from ..memory.aim import CHANNELS, channel_mask
 from ..program import Program
 
 __all__ = ["MATRICES", "SCALARS", "ExecutableBlock"]
@@ -58,10 +60,6 @@ SCALARS = {
 GROUP = 4
 
 
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)
-
-
 @dataclass(frozen=True)
 class ExecutableBlock:
     """Shape of a block, its channels, and the places of its matrices, caches and vectors.
@@ -74,7 +72,6 @@ class ExecutableBlock:
     slots : slots of the shared buffer that the block may use
     max_tokens : tokens for which the caches have room
     first, first_slot, first_row : first channel, slot and row of the block, for several blocks of a device
-    device_channels : width of a mask
     subtract_maximum : whether the largest score is subtracted before the exponential; the paper does not
 
     Raises
@@ -98,7 +95,6 @@ class ExecutableBlock:
     first: int = 0
     first_slot: int = 0
     first_row: int = 0
-    device_channels: int = 32
     subtract_maximum: bool = False
 
     def __post_init__(self) -> None:
@@ -115,8 +111,8 @@ class ExecutableBlock:
             need(size % self.lanes == 0, f"{name} must be a multiple of {self.lanes}, not {size}")
         need(self.head_dim % (2 * self.lanes) == 0 and self.head_dim <= self.row,
              f"head_dim must be a multiple of {2 * self.lanes} up to {self.row}, not {self.head_dim}")
-        need(self.first + self.channels <= self.device_channels,
-             f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {self.device_channels}")
+        need(self.first + self.channels <= CHANNELS,
+             f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {CHANNELS}")
         need(self.parts <= self.registers, f"a head of {self.head_dim} elements needs {self.parts} registers of a bank, "
                                            f"not {self.registers}")
         need(self.work_slots >= self._least, f"{self.slots} slots are too few for hidden {self.hidden}: "
@@ -181,7 +177,7 @@ class ExecutableBlock:
         return self._mask(*range(self.channels))
 
     def _mask(self, *channels: int) -> int:
-        return mask_of((self.first + c for c in channels), self.device_channels)
+        return sum(channel_mask(1, self.first + channel) for channel in channels)
 
     def result_slots(self, outputs: int) -> int:
         """Slots of a product's results, those of missing outputs included."""
@@ -226,9 +222,14 @@ class ExecutableBlock:
         inputs, outputs = MATRICES[name]
         return getattr(self, inputs), getattr(self, outputs)
 
-    def pieces(self, name: str) -> int:
-        """Rows of an output's weights."""
-        return _ceil(self.inputs_order(name).size, self.row)
+    def gemv(self, name: str) -> Gemv:
+        """The product of a matrix with a vector."""
+        return Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1], base=self.regions[name],
+                    zero=self.slot("zero"))
+
+    @cached_property
+    def _module(self) -> Module:
+        return Module(self.channels, self.banks, self.lanes, self.row, registers=self.registers, first=self.first)
 
     @cached_property
     def regions(self) -> dict[str, int]:
@@ -242,7 +243,7 @@ class ExecutableBlock:
                  "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
                  "values": self.turns * self.parts * self.spans}
         for name in MATRICES:
-            sizes[name] = _ceil(self.matrix(name)[1], self.units) * self.pieces(name)
+            sizes[name] = Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1]).rows
         out, at = {}, self.first_row
         for name, size in sizes.items():
             out[name] = at
@@ -284,8 +285,7 @@ class ExecutableBlock:
         inputs, outputs = self.matrix(name)
         if matrix.shape != (outputs, inputs):
             raise ConfigError(f"{name} must have the shape {(outputs, inputs)}, not {matrix.shape}")
-        order, pieces = self.inputs_order(name), self.pieces(name)
-        per_unit = _ceil(outputs, self.units)
+        order, pieces, per_unit = self.inputs_order(name), self.gemv(name).spans, self.gemv(name).per_unit
         whole = np.zeros((per_unit * self.units, pieces * self.row), np.int64)
         whole[:outputs, :order.size] = matrix[self.outputs_order(name)][:, order]
         parts = whole.reshape(per_unit, self.channels, self.banks, pieces, self.columns, self.lanes)
@@ -409,41 +409,22 @@ class _Writer:
 
     # Operators ---------------------------------------------------------------------------------------------------------
 
-    def gemv(self, name: str, take: Callable[[int, int], int], target: Callable[[int], int], together: int,
-             done: Callable[[int, int], None] = lambda first, count: None, activation: int | None = None) -> None:
-        """Matrix times vector, up to ``together`` outputs of a bank at a time.
+    def matrix(self, name: str, source: Callable[[int, int], int], target: Callable[[int], int], most: int = 1 << 30,
+               done: Callable[[int, int], None] = lambda first, count: None, activation: int | None = None) -> None:
+        """Matrix times vector, up to ``most`` outputs of a bank at a time; see :meth:`Gemv.group`.
 
-        ``take(piece, columns)`` gives the first slot of a piece of the input, and ``target(first)`` the first slot of the
-        results from the output ``first`` of a bank on. ``done(first, count)`` is called when these are there.
-        ``activation``: first slot of AF's results.
+        ``target(first)`` gives the first slot of the results from the output ``first`` of a bank on. ``done(first,
+        count)`` is called when these are there.
         """
-        b, p = self.b, self.p
-        words = b.inputs_order(name).size // b.lanes
-        per_unit, pieces = _ceil(b.matrix(name)[1], b.units), b.pieces(name)
-        together = _ceil(per_unit, _ceil(per_unit, min(together, b.registers)))
-        for first in range(0, per_unit, together):
-            count = min(together, per_unit - first)
-            with p.loop(count) as k:
-                p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=k)
-            for piece in range(pieces):
-                columns = min(b.columns, words - piece * b.columns)
-                p.command("WR_GB", opsize=columns, gpr=take(piece, columns), mask=b.mask, buffer=0)
-                with p.loop(count) as k:
-                    p.command("MAC_ABK", opsize=columns, mask=b.mask, column=0, buffer=0, register=k,
-                              row=b.regions[name] + first * pieces + piece + pieces * k)
-            if activation is not None:
-                with p.loop(count) as k:
-                    p.command("AF", mask=b.mask, function=0, register=k)
-                    p.command("RD_AF", gpr=activation + b.channels * k, mask=b.mask)
-            with p.loop(count) as k:
-                p.command("RD_MAC", gpr=target(first) + b.channels * k, mask=b.mask, register=k)
+        gemv = self.b.gemv(name)
+        for first, count in gemv.groups(most):
+            gemv.group(self.p, first, count, source, target(first), activation)
             done(first, count)
 
     def project(self, name: str, source: int, target: int) -> None:
         """Matrix times a vector in slots, results in slots."""
         b = self.b
-        self.gemv(name, lambda piece, columns: source + piece * b.columns, lambda first: target + b.channels * first,
-                  b.registers)
+        self.matrix(name, lambda piece, columns: source + piece * b.columns, lambda first: target + b.channels * first)
 
     def norm(self, weight: str) -> None:
         """Root mean square norm of ``x`` into ``h``."""
@@ -588,8 +569,9 @@ class _Writer:
                 for span in range(_ceil(words, b.columns)):
                     columns = min(b.columns, words - span * b.columns)
                     for channel, head in enumerate(own):
-                        self._move("RD_SBK", ((work + n, *self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers"))
-                                              for n in range(columns)))
+                        places = (self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers")
+                                  for n in range(columns))
+                        self._move("RD_SBK", ((work + n, *place) for n, place in enumerate(places)))
                         p.command("WR_GB", opsize=columns, gpr=work, mask=b._mask(channel), buffer=0)
                     with p.loop(b.parts) as part:
                         p.command("MAC_ABK", opsize=columns, mask=mask, register=part, column=0, buffer=0,
@@ -620,10 +602,10 @@ class _Writer:
         def from_h(number: int, columns: int) -> int:
             return h + number * b.columns
 
-        self.gemv("w1", from_h, lambda first: work, together, half, sigmoid)
+        self.matrix("w1", from_h, lambda first: work, together, half, sigmoid)
         self.multiply(words, rows["silu"])
         self.copy(words, rows["silu"], rows["gate"], 1)
-        self.gemv("w3", from_h, lambda first: work, together, other)
+        self.matrix("w3", from_h, lambda first: work, together, other)
         self.multiply(words, rows["gate"])
         results = work + b.columns
 
@@ -632,7 +614,7 @@ class _Writer:
             if size > 0:
                 self.add(b.slot("x") + first * b.channels, results, size)
 
-        self.gemv("w2", piece, lambda first: results, (b.work_slots - b.columns) // b.channels, residual)
+        self.matrix("w2", piece, lambda first: results, (b.work_slots - b.columns) // b.channels, residual)
 
     def block(self, tokens: int) -> Program:
         b, p = self.b, self.p
