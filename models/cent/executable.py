@@ -515,10 +515,11 @@ class _Writer:
                                           column=low * b.head_slots + b.head_slots * k, buffer=b.head_slots * k)
                             with p.loop(some) as k:
                                 p.command("RD_MAC", gpr=work + size * k + b.channels * turn, mask=b.mask, register=k)
-                        for k in range(some):
+                        done = begin * b.channels
+                        for own in range(some):
                             self._move("WR_SBK", (
-                                (work + size * k + word - begin * b.channels, *self._score(head + k, word, 0, "scores"))
-                                for word in range(begin * b.channels, min(words, begin * b.channels + size))))
+                                (work + size * own + word - done, *self._score(head + own, word, 0, "scores"))
+                                for word in range(done, min(words, done + size))))
 
     def _score(self, head: int, word: int, offset: int, region: str) -> tuple[int, int, int, int]:
         channel, bank, row, column = self.b.score_place(head, word)
