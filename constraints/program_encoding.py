@@ -20,8 +20,9 @@ from functools import cached_property
 
 from .errors import ConfigError
 
-__all__ = ["COMMANDS", "END", "HUB_CODES", "MORE", "OPERANDS", "WORD_BITS", "CommandCode", "DispatchError", "Host",
-           "ProgramEncoding", "Slot", "bits", "channels_of", "mask_of"]
+__all__ = ["CENT_COMMANDS", "COMMANDS", "DISPATCHER_COMMANDS", "END", "HUB_CODES", "MORE", "OPERANDS", "WORD_BITS",
+           "CommandCode", "DispatchError", "Host", "ProgramEncoding", "Slot", "bits", "channels_of", "mask_of",
+           "operations"]
 
 WORD_BITS = 32
 
@@ -96,8 +97,8 @@ COMMANDS: dict[str, CommandCode] = {
     "COPY_BKGB": _code(17, "opsize mask bank row", "column buffer:gpr"),
     "COPY_GBBK": _code(18, "opsize mask bank row", "column buffer:gpr"),
     "WR_ABK": _code(19, "gpr mask row", "column element:gpr1 overlap"),
-    "WR_SBK": _code(20, "gpr mask bank row", "column overlap"),
-    "RD_SBK": _code(21, "gpr mask bank row", "column overlap"),
+    "WR_SBK": _code(20, "gpr mask bank row", "opsize column overlap"),
+    "RD_SBK": _code(21, "gpr mask bank row", "opsize column overlap"),
     "W_MEM": _code(22, "channel:gpr1 bank row", "column"),
     "R_MEM": _code(23, "channel:gpr1 bank row", "column"),
     "SYNC": _code(24, ""),
@@ -110,10 +111,30 @@ COMMANDS: dict[str, CommandCode] = {
     "RMSNORM": _code(51, "opsize gpr0:gpr gpr1", "overlap"),
     "WR_GPR": _code(52, "opsize gpr", "overlap"),
     "RD_GPR": _code(53, "opsize gpr", "overlap"),
+    "RED": _code(54, "opsize gpr0:gpr gpr1", "overlap"),
+    "EXP": _code(55, "opsize gpr0:gpr gpr1", "overlap"),
+    "RISCV": _code(56, "opsize gpr0:gpr gpr1 pc:row", "overlap"),
+    "SEND_CXL": _code(57, "opsize gpr0:gpr gpr1 device:row", "overlap"),
+    "RECV_CXL": _code(58, "", "overlap"),
+    "BCAST_CXL": _code(59, "opsize gpr0:gpr gpr1 count:row", "overlap"),
 }
+
+#: Commands of CENT's units beside the registers (CENT Table 3). Its ACC is EWADD.
+CENT_COMMANDS = ("RED", "EXP", "RISCV", "SEND_CXL", "RECV_CXL", "BCAST_CXL")
+
+#: Commands that a dispatcher executes. Every other code is an error of its program.
+DISPATCHER_COMMANDS = {name: what for name, what in COMMANDS.items() if name not in CENT_COMMANDS}
 
 #: Codes from here on are for the hub alone.
 HUB_CODES = 48
+
+
+def operations(op: str, opsize: int) -> int:
+    """Operations of a command with the field ``opsize``. A command without this operand, or that leaves it out, is one
+    operation."""
+    if "opsize" in COMMANDS[op].fields:
+        return opsize
+    return opsize or 1 if "opsize" in COMMANDS[op].optional else 1
 
 
 def mask_of(channels: Iterable[int], width: int) -> int:

@@ -53,7 +53,7 @@ class Outcome(Played):
 
     def result_cycles(self, number: int) -> np.ndarray:
         """Cycles of an episode in which its results were taken."""
-        counts = np.cumsum([0, *(sum(1 for s in steps if _gives(s)) for steps in self.episodes)])
+        counts = np.cumsum([0, *(sum(s.operation.steps for s in steps if _gives(s)) for steps in self.episodes)])
         return self.run.output_cycles["result"][counts[number]:counts[number + 1]]
 
 

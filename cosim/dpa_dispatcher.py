@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints.errors import ConfigError
-from ..constraints.program_encoding import COMMANDS, DispatchError, Host, bits, pack
+from ..constraints.program_encoding import COMMANDS, DISPATCHER_COMMANDS, DispatchError, Host, bits, pack
 from ..constraints.units.dpa_dispatcher import TOKENS_PER_ROW, DpaDispatcherConfig, DpaDispatcherResult, Shape
 from ..models.lolpim import Dispatcher
 from ..models.lolpim.host import Write, load, map_rows, release, set_layer, set_request, set_size, set_tokens, start
@@ -138,7 +138,7 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
         return Affine(int(rng.integers(-low, size - high)), tuple(strides))
 
     def command(counts: Sequence[int]) -> Command:
-        op = pick(list(COMMANDS))
+        op = pick(list(DISPATCHER_COMMANDS))
         what = COMMANDS[op]
         names = [*what.fields, *(name for name in what.optional if rng.random() < 0.5)]
         values = {}

@@ -10,39 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..constraints.contract import Field, Layout, Port
+from ..constraints.contract import Layout
 from ..constraints.errors import ConfigError
 from ..constraints.memory import Memory, load_memory
-from ..constraints.program_encoding import COMMANDS, HUB_CODES, channels_of
+from ..constraints.program_encoding import COMMANDS
 from ..constraints.units.lol_pim_module import DecodeCase, LolPimModuleConfig, LolPimModuleResult
-from ..models.aim.channel import BANK_COMMANDS
 from ..models.lolpim.allocation import Allocator
-from ..models.lolpim.device import WRITING, Access, ModuleModel
+from ..models.lolpim.device import LolPimModel
 from ..models.lolpim.head import ROWS, Head
 from ..models.lolpim.host import Write, load, map_rows, release, set_request, set_size, set_tokens, start
-from ..models.memory.aim import INSTRUCTIONS, channel_mask
-from ..models.memory.issue_log import LoggedFrontEnd, Recorder
 from ..models.numerics import from_float64, to_float64
 from ..models.program import Program, Wait
 from ..models.program.encoding import encode_program
 from .aim_channel import number_rows
-from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
+from .aim_module import NAMES, Rig, expected_rows, memory_items, step_cycles
+from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Decoded", "Outcome", "Rig", "Session", "bench", "cases", "decode_steps", "simulate", "stimulus"]
+__all__ = ["KINDS", "Decoded", "Outcome", "Session", "bench", "cases", "decode_steps", "simulate", "stimulus"]
 
 #: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 60000.
 KINDS = ("normal", "equal", "dominant", "extreme")
-
-_NAMES = {command.code: name for name, command in COMMANDS.items()}
 
 
 # What the host does ------------------------------------------------------------------------------------------------------
@@ -89,7 +83,7 @@ class Session:
         self.config, self.rng, self.rows = config, rng, rows
         self.head = Head(config, head_dim)
         self.fmt = config.channel.fmt
-        self.model = ModuleModel(config, [{} for _ in range(config.channels)])
+        self.model = LolPimModel(config, [{} for _ in range(config.channels)])
         self.allocator = Allocator(rows // ROWS, self.head.chunk)
         self.physical = rng.permutation(rows // ROWS * ROWS).reshape(-1, ROWS)
         self.keys: dict[int, np.ndarray] = {}
@@ -264,119 +258,7 @@ def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], ste
                 session.decode(slot, q[step], k[tokens + step], v[tokens + step], requests[slot][2])
 
 
-# Time of the memory ------------------------------------------------------------------------------------------------------
-
-
-def memory_program(config: LolPimModuleConfig, issued: Sequence[Sequence[int]]) -> Program:
-    """The issued commands as instructions of an AiM host, without commands of the hub alone."""
-    program, fields = Program(), list(config.dispatcher.command_layout.widths)
-    for values in issued:
-        command = dict(zip(fields, values, strict=True))
-        op = _NAMES[command["op"]]
-        if command["op"] >= HUB_CODES or INSTRUCTIONS[op].command is None:
-            continue
-        channels = channels_of(command["mask"], config.dispatcher.mask_bits)
-        known = {**command, "gpr": 0, "channel": command["gpr1"], "mask": sum(channel_mask(1, n) for n in channels)}
-        program.command(op, **{name: known[name] for name in INSTRUCTIONS[op].fields})
-    return program
-
-
-def step_cycles(config: LolPimModuleConfig, issued: Sequence[Sequence[int]],
-                memory: Memory) -> tuple[list[np.ndarray], int]:
-    """Cycles of the unit in which each channel's memory issues each step of its commands, in the order of the program.
-    A step that issues before an earlier step counts with the earlier one. The second value is the memory's cycles for
-    all of it."""
-    front_end = LoggedFrontEnd(memory)
-    recorder = Recorder(front_end.memory, channels=range(config.channels))
-    timing = front_end.record_program(memory_program(config, issued), recorder)
-    log = recorder.log(timing.cycles, config.channels)
-    names = np.array(list(memory.commands))[log.commands]
-    cycles = np.ceil(log.cycles * memory.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
-    fields = list(config.dispatcher.command_layout.widths)
-    out = []
-    for n in range(config.channels):
-        mine = log.channel(n)
-        places = {name: iter(cycles[mine][names[mine] == name]) for name in set(names[mine])}
-        times: list[int] = []
-        for values in issued:
-            command = dict(zip(fields, values, strict=True))
-            op = _NAMES[command["op"]]
-            if command["op"] >= HUB_CODES or n not in channels_of(command["mask"], config.dispatcher.mask_bits):
-                continue
-            name = INSTRUCTIONS[op].command
-            steps = command["opsize"] if "opsize" in COMMANDS[op].fields else 1
-            if name is not None:
-                times += [int(next(places[name])) for _ in range(steps)]
-        out.append(np.maximum.accumulate(np.array(times, np.int64)) if times else np.zeros(0, np.int64))
-    return out, int(timing.cycles)
-
-
 # Simulation --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rig:
-    """The module with a memory of ``rows`` rows at each channel. The bench plays its stimulus to this design."""
-
-    config: LolPimModuleConfig
-    rows: int
-
-    @cached_property
-    def column_layout(self) -> Layout:
-        """A column of all banks, and its place in them."""
-        channel = self.config.channel
-        return Layout.of(Field("data", channel.column_layout.bits, "a word of every bank", channel.banks * channel.lanes),
-                         Field("column", self.config.dispatcher.column_bits, "column of the row"),
-                         Field("row", max(1, (self.rows - 1).bit_length()), "row"))
-
-    @cached_property
-    def stored_layout(self) -> Layout:
-        """A column after a write."""
-        return Layout.of(*self.column_layout.fields, Field("banks", self.config.channel.banks, "banks that were written"))
-
-    def ports(self) -> tuple[Port, ...]:
-        unit = {port.name: port for port in self.config.ports()}
-        channels = range(self.config.channels)
-        return (
-            unit["host"], unit["host_in"],
-            *(Port(f"load_{n}", "in", self.column_layout, "a column to begin with") for n in channels),
-            *(Port(f"pace_{n}", "in", Layout.plain(32), "clocks from the step before") for n in channels),
-            Port("issued", "out", self.config.dispatcher.command_layout, "a command of the dispatcher, seen"),
-            unit["done"], unit["host_out"],
-            *(Port(f"beat_{n}", "out", self.column_layout, "a column that was read, seen") for n in channels),
-            *(Port(f"stored_{n}", "out", self.stored_layout, "a column that was written, seen") for n in channels),
-        )
-
-    def verilog(self, unit: str, top: str) -> str:
-        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it."""
-        import jinja2
-
-        text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
-        template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                                      keep_trailing_newline=True).from_string(text)
-        config, channel, place = self.config, self.config.channel, self.column_layout.widths
-        fields = [(field.name, min(field.bits, place["row"]) if field.name == "row" else field.bits, low)
-                  for low, field in config.memory_layout.items()]
-        return unit + template.render(
-            top=top, ports=streams(self), channels=config.channels, rows=1 << place["row"], fields=fields,
-            data_bits=place["data"], row_bits=place["row"], column_bits=place["column"],
-            place_bits=place["row"] + place["column"], load_bits=self.column_layout.bits,
-            write_bits=channel.write_layout.bits, element_bits=channel.write_layout.widths["element"],
-            command_bits=config.memory_layout.bits, opsize_bits=config.memory_layout.widths["opsize"],
-            issued_bits=config.issued_layout.bits, banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
-            groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
-            reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
-            direct=["host", "host_in", "done", "host_out"],
-            inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
-
-
-def _column_rows(layout: Layout, accesses: Sequence[Access]) -> np.ndarray:
-    """Payloads of columns with their places, and with the banks of a write if the layout has them."""
-    count = layout.fields[0].count
-    columns = {"data": np.array([one.words for one in accesses], np.int64).reshape(len(accesses), count)}
-    for name in list(layout.widths)[1:]:
-        columns[name] = np.array([getattr(one, name) for one in accesses], np.int64)
-    return layout.pack(columns)
 
 
 @dataclass
@@ -402,7 +284,7 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
     model."""
     session._close()
     config, model, rig = session.config, session.model, Rig(session.config, session.rows)
-    channels, dispatcher, word = range(config.channels), config.dispatcher, config.hub.word_layout
+    dispatcher, word = config.dispatcher, config.hub.word_layout
     blocks: dict[str, list[Items]] = {port.name: [] for port in rig.ports() if port.is_input}
     ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
     for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
@@ -412,28 +294,16 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
         blocks["host"].append(Items.of(host, epoch=number, cycle=loaded))
         blocks["host_in"].append(Items.of(number_rows(word, episode.words), epoch=number))
         issued = model.dispatcher.issued[before["issued"]:after["issued"]]
-        if memory is None:
-            gaps = [np.zeros(sum(_steps(config, values, n) for values in issued), np.int64) for n in channels]
-        else:
-            gaps = [np.diff(times, prepend=times[:1]) for times in step_cycles(config, issued, memory)[0]]
-        for n in channels:
-            columns = [Access(row, column, words) for row, column, words in episode.loads[n]]
-            blocks[f"load_{n}"].append(Items.of(_column_rows(rig.column_layout, columns), epoch=number))
-            blocks[f"pace_{n}"].append(Items.of(Layout.plain(32).pack({"": gaps[n]}), epoch=number))
-    layout = dispatcher.command_layout
-    commands = np.array(model.dispatcher.issued, np.int64).reshape(-1, len(layout.fields))
-    expected = {
-        "issued": layout.pack(dict(zip(layout.widths, commands.T, strict=True))),
-        "done": dispatcher.done_layout.pack(code=np.array([end.code for end in model.dispatcher.done], np.int64),
-                                            line=np.array([end.line for end in model.dispatcher.done], np.int64)),
-        "host_out": number_rows(word, model.given),
-        **{f"beat_{n}": _column_rows(rig.column_layout, model.read[n]) for n in channels},
-        **{f"stored_{n}": _column_rows(rig.stored_layout, model.written[n]) for n in channels}}
+        for name, block in memory_items(rig, episode.loads, issued, memory, number).items():
+            blocks[name].append(block)
+    expected = expected_rows(rig, model, model.dispatcher.issued)
+    expected["done"] = dispatcher.done_layout.pack(code=np.array([end.code for end in model.dispatcher.done], np.int64),
+                                                   line=np.array([end.line for end in model.dispatcher.done], np.int64))
     items = {name: Items.join(parts) for name, parts in blocks.items()}
-    pace = sum(int(Layout.plain(32).unpack(items[f"pace_{n}"].payload)[""].sum()) for n in channels)
+    pace = sum(int(Layout.plain(32).unpack(items[f"pace_{n}"].payload)[""].sum()) for n in range(config.channels))
+    sizes = sum(values[1] for values in model.dispatcher.issued)
     return Stimulus(items, expected, {name: np.diff([end[name] for end in ends]) for name in expected},
-                    work=sum(len(block.payload) for block in items.values()) + int(commands[:, 1].sum()) + pace,
-                    held=["host", "host_in", "done", "host_out"])
+                    work=sum(len(block.payload) for block in items.values()) + int(sizes) + pace, held=rig.direct)
 
 
 def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
@@ -453,17 +323,6 @@ def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", mem
                               for issued in (session.model.dispatcher.issued, session.expanded))
     played.require(np.array_equal(by_model, by_expansion), "what was issued is not the programs' expansion")
     return Outcome(**vars(played), session=session)
-
-
-def _steps(config: LolPimModuleConfig, values: Sequence[int], channel: int) -> int:
-    """Steps of a command in the memory of a channel."""
-    command = dict(zip(config.dispatcher.command_layout.widths, values, strict=True))
-    op = _NAMES[command["op"]]
-    if command["op"] >= HUB_CODES or INSTRUCTIONS[op].command is None:
-        return 0
-    if channel not in channels_of(command["mask"], config.dispatcher.mask_bits):
-        return 0
-    return command["opsize"] if "opsize" in COMMANDS[op].fields else 1
 
 
 # Bench -------------------------------------------------------------------------------------------------------------------
@@ -514,7 +373,7 @@ def bench(request: SimRequest) -> LolPimModuleResult:
     main = paced.session.decoded[0]
     issued = paced.session.model.dispatcher.issued[main.commands]
     _, memory_cycles = step_cycles(config, issued, memory)
-    accesses = sum(values[1] for values in issued if _NAMES[values[0]] == "MAC_ABK")
+    accesses = sum(values[1] for values in issued if NAMES[values[0]] == "MAC_ABK")
     errors = [paced.errors(one) for one in paced.session.decoded]
     cycles = paced.cycles(main)
     return campaign.result(

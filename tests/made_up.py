@@ -26,7 +26,7 @@ SIM = {
                "drain_cycles": 53, "partial_drain_cycles": 39, "two_steps_cycles": 413},
     "pam-interface": {**_SIM, "cycles": 90, "utilisation": 0.9, "rate_fraction": 0.9, "patterns": {},
                       "cpu_quoted_ratio": 5.0},
-    "pim-hub": {**_CYCLES, **_ERRORS, "stall_cycles": 0,
+    "pim-hub": {**_CYCLES, **_ERRORS, "stall_cycles": 0, "overlapped_cycles": 400,
                 "commands": {op: {"words": 32, "cycles": cycles, "ideal_cycles": 32, "clocks_per_word": slope}
                              for op, (cycles, slope) in HUB.items()}},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,

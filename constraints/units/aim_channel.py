@@ -153,7 +153,7 @@ class AimChannelConfig(UnitConfig):
         """A command: its code and operands."""
         return Layout.of(
             Field("op", 6, "code of the program encoding; one that is none of a channel does nothing"),
-            Field("opsize", self.opsize_bits, "column accesses, or words of WR_GB; 0: nothing is done"),
+            Field("opsize", self.opsize_bits, "column accesses, or words of WR_GB, WR_SBK and RD_SBK; 0: nothing is done"),
             Field("column", max((self.columns - 1).bit_length(), 1),
                   "first word of the global buffer; what runs over begins anew"),
             Field("bank", (self.banks - 1).bit_length(), "MAC_SBK, COPY_BKGB, COPY_GBBK, WR_SBK, RD_SBK: bank"),

@@ -6,50 +6,35 @@ processing unit and instruction sequencer. The paths of commands to channels and
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..contract import Field, Layout, NumericResult, Port, Row, Trial, Unit, UnitConfig
+from ..contract import Layout, NumericResult, Port, Row, Trial, Unit
 from ..document import Strict
-from .aim_channel import CODES as CHANNEL_CODES
 from .aim_channel import AimAttention, AimChannelConfig
+from .aim_module import AimModuleConfig
 from .dpa_dispatcher import DpaDispatcherConfig
-from .pim_hub import CODES as HUB_COMMANDS
+from .pim_hub import PRESETS as HUBS
 from .pim_hub import PimHubConfig
 
-__all__ = ["CHANNEL_CODES", "HUB_COMMANDS", "PLAIN", "PRESETS", "UNIT", "DecodeCase", "LolPimModuleConfig",
-           "LolPimModuleResult"]
-
-#: Plain accesses of the host: for the memory of one channel alone.
-PLAIN = ("W_MEM", "R_MEM")
+__all__ = ["PRESETS", "UNIT", "DecodeCase", "LolPimModuleConfig", "LolPimModuleResult"]
 
 
-class LolPimModuleConfig(UnitConfig):
+class LolPimModuleConfig(AimModuleConfig):
     """Parameters of the generator ``lol-pim-module``. The number of channels is the hub's.
 
     All three units read the same words, so an operand must have the same width in every unit that has it.
     """
 
     dispatcher: DpaDispatcherConfig = Key(default=DpaDispatcherConfig(register_bits=1), description="dispatcher")
-    channel: AimChannelConfig = Key(default=AimChannelConfig(buffering="ping-pong", opsize_bits=18),
-                                      description="each channel")
     hub: PimHubConfig = Key(default=PimHubConfig(), description="registers, EPU; `channels` of the module")
-    queue: int = Key(default=8, ge=1, le=64, description="commands that wait for the hub")
-    clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
     def _check(self) -> LolPimModuleConfig:
         dispatcher, channel, hub = self.dispatcher, self.channel, self.hub
-        if not channel.banks == channel.lanes == hub.lanes:
-            raise ValueError(f"channel.banks, channel.lanes and hub.lanes must be equal, so that a result of a channel is "
-                             f"a register of the hub, not {channel.banks}, {channel.lanes} and {hub.lanes}")
-        if channel.format != hub.format:
-            raise ValueError(f"channel.format must be the hub's, {hub.format}, not {channel.format}")
         if dispatcher.mask_bits < hub.channels:
             raise ValueError(f"dispatcher.mask_bits must be at least the hub's channels, {hub.channels}, not "
                              f"{dispatcher.mask_bits}")
@@ -71,53 +56,18 @@ class LolPimModuleConfig(UnitConfig):
         return self
 
     @property
-    def channels(self) -> int:
-        return self.hub.channels
+    def command_layout(self) -> Layout:
+        return self.dispatcher.command_layout
 
-    @property
-    def word_bits(self) -> int:
-        """Bits of a register of the hub, and of a column access of a bank."""
-        return self.hub.word_bits
-
-    # Ports ------------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def memory_layout(self) -> Layout:
-        """Fields of a command that the memory of a channel receives."""
-        widths = self.dispatcher.command_layout.widths
-        meanings = {"op": "operation code",
-                    "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
-                    "row": "physical row", "column": "first column of the row", "bank": "bank"}
-        return Layout.of(*(Field(name, widths[name], meaning) for name, meaning in meanings.items()))
-
-    @property
-    def issued_layout(self) -> Layout:
-        """A command as it leaves the dispatcher."""
-        return Layout.of(Field("valid", 1, "a command leaves the dispatcher in this clock"),
-                         *self.dispatcher.command_layout.fields)
-
-    def ports(self) -> tuple[Port, ...]:
-        dispatcher = {port.name: port for port in self.dispatcher.ports()}
-        channel = {port.name: port for port in self.channel.ports()}
-        word, channels = self.hub.word_layout, range(self.channels)
-        return (
-            dispatcher["host"], dispatcher["done"], dispatcher["status"],
-            Port("host_in", "in", word, "WR_GPR: a register of the hub"),
-            Port("host_out", "out", word, "RD_GPR: a register of the hub"),
-            Port("issued", "out", self.issued_layout,
-                 "bit 0: a command leaves the dispatcher in this clock; above: the command", stream=False),
-            *(Port(f"memory_{n}", "out", self.memory_layout,
-                   f"a command for the memory of channel {n}, which issues it when it takes it") for n in channels),
-            *(dataclasses.replace(channel["bank"], name=f"bank_{n}") for n in channels),
-            *(dataclasses.replace(channel["write"], name=f"write_{n}") for n in channels),
-        )
+    def front_ports(self) -> tuple[Port, ...]:
+        return tuple(port for port in self.dispatcher.ports() if port.name != "command")
 
 
 #: One channel of a module; in the partitioning of the baseline (section 4) a head has a channel to itself. 512 KB of
 #: registers, buffers of 96 KB (Table 5). A module of 16 channels has more input bits than Amaranth allows in a module.
 PRESETS: dict[str, LolPimModuleConfig] = {
     "lol-pim-channel": LolPimModuleConfig(channel=AimChannelConfig(buffering="single", opsize_bits=18),
-                                          hub=PimHubConfig(channels=1))}
+                                          hub=HUBS["lol-pim"].model_copy(update={"channels": 1}))}
 
 
 class DecodeCase(Strict):
@@ -156,7 +106,7 @@ class LolPimModuleResult(NumericResult):
 
 UNIT = Unit("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
             "LoL-PIM section 2.2", module="lol_pim_module", config=LolPimModuleConfig, presets=PRESETS,
-            generator="bankside.gen.lolpim.module:LolPimModule", model="bankside.models.lolpim.device:ModuleModel",
+            generator="bankside.gen.lolpim.module:LolPimModule", model="bankside.models.lolpim.device:LolPimModel",
             bench="bankside.cosim.lol_pim_module:bench", page="docs/lol-pim-module.md", workload=AimAttention,
             result=LolPimModuleResult, published=(),
             trial=Trial({"dispatcher.command_bytes": 4096, "dispatcher.table_entries": 64, "dispatcher.slots": 3,

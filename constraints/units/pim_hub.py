@@ -21,42 +21,49 @@ from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, float_format
 from ..program_encoding import COMMANDS
 
-__all__ = ["CODES", "EPU_COMMANDS", "INNER", "PRESETS", "RECEIVING", "SENDING", "UNIT", "EpuCommand", "EpuVectorCommand",
-           "PimHubConfig", "PimHubResult", "VectorWorkload"]
+__all__ = ["CODES", "EPU_COMMANDS", "INNER", "MANY", "PRESETS", "RECEIVING", "SENDING", "TRANSFERS", "UNIT", "EpuCommand",
+           "EpuVectorCommand", "HubConfig", "PimHubConfig", "PimHubResult", "VectorWorkload"]
 
 #: Commands that send registers to channels, and commands that put results of channels into registers.
 SENDING = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
 RECEIVING = ("RD_MAC", "RD_AF", "RD_SBK")
 #: Commands of the EPU.
 EPU_COMMANDS = ("EWADD", "GPR_MUL", "SOFTMAX", "LAYERNORM", "RMSNORM")
+#: Commands that move registers, and those of them that have an ``opsize``.
+TRANSFERS = (*SENDING, *RECEIVING, "WR_GPR", "RD_GPR")
+MANY = ("WR_GB", "WR_SBK", "RD_SBK", "WR_GPR", "RD_GPR")
 #: Operation codes in the program encoding.
-CODES: dict[str, int] = {name: COMMANDS[name].code for name in (*SENDING, *RECEIVING, *EPU_COMMANDS, "WR_GPR", "RD_GPR")}
+CODES: dict[str, int] = {name: COMMANDS[name].code for name in (*TRANSFERS, *EPU_COMMANDS)}
 #: Format of exponentials and of the terms of sums: FP32's exponent, and more fraction bits than FP16 and BF16 have.
 INNER: FloatFormat = float_format("e8m13")
 
 
-class PimHubConfig(UnitConfig):
-    """Parameters of the generator ``pim-hub``."""
+class HubConfig(UnitConfig):
+    """What every hub has: channels, and registers in banks."""
 
     channels: int = Key(default=16, ge=1, le=32, description="channels, each with a stream in either direction")
-    lanes: int = Key(default=16, ge=2, le=64, description="lanes of the EPU; elements of a register")
+    lanes: int = Key(default=16, ge=2, le=64, description="elements of a register; lanes of the engines that compute")
     format: Literal["bf16", "fp16"] = Key(default="bf16", description="format of the registers")
     gpr_bytes: int = Key(default=512 << 10, ge=8, le=1 << 24, description="bytes of all registers together")
-    max_elements: int = Key(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
-    epsilon: float = Key(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
-    lane_depth: int = Key(default=6, ge=1, le=12, description="registers of the multiply-adds")
-    sum_depth: int = Key(default=6, ge=2, le=16, description="registers of the adder of all lanes")
-    scalar_depth: int = Key(default=4, ge=1, le=12, description="registers of reciprocal and reciprocal square root")
+    banks: int = Key(default=1, ge=1, le=32, description="memories of the registers, a power of two; register r is in "
+                                                            "memory r modulo `banks`")
+    bank_ports: Literal[1, 2] = Key(default=2, description="of each memory; 1: a read or a write in a clock, 2: a read and "
+                                                              "a write")
+    register_ports: int = Key(default=1, ge=1, le=4, description="reads of the registers in a clock, and as many writes; "
+                                                                   "each engine has a port, and the last port serves all "
+                                                                   "further engines")
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
-    def _check(self) -> PimHubConfig:
+    def _registers(self) -> HubConfig:
         if self.lanes & (self.lanes - 1):
             raise ValueError(f"lanes must be a power of two, not {self.lanes}")
         count = self.registers
         if count * self.word_bits != self.gpr_bytes * 8 or count < 2 or count & (count - 1):
             raise ValueError(f"gpr_bytes must be a power of two times a register ({self.word_bits // 8} bytes), at least "
                              f"two, not {self.gpr_bytes}")
+        if self.banks & (self.banks - 1) or 2 * self.banks > count:
+            raise ValueError(f"banks must be a power of two, and at most half of the {count} registers, not {self.banks}")
         return self
 
     @property
@@ -73,6 +80,59 @@ class PimHubConfig(UnitConfig):
         return self.gpr_bytes * 8 // self.word_bits
 
     @property
+    def register_bits(self) -> int:
+        """Bits of the number of a register."""
+        return (self.registers - 1).bit_length()
+
+    @property
+    def word_layout(self) -> Layout:
+        """A register."""
+        return Layout.numbers(self.fmt, self.lanes)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Commands that the engines of the hub claim."""
+        raise NotImplementedError
+
+    @property
+    def most_opsize(self) -> int:
+        """Greatest ``opsize`` of a command."""
+        raise NotImplementedError
+
+    @property
+    def command_layout(self) -> Layout:
+        """A command: its code and operands."""
+        raise NotImplementedError
+
+    def ports(self) -> tuple[Port, ...]:
+        word, channels = self.word_layout, range(self.channels)
+        return (
+            Port("command", "in", self.command_layout, "a command"),
+            Port("host_in", "in", word, "WR_GPR: a register"),
+            Port("host_out", "out", word, "RD_GPR: a register"),
+            *(Port(f"result_{n}", "in", word, f"result of channel {n}") for n in channels),
+            *(Port(f"data_{n}", "out", word, f"data for channel {n}") for n in channels),
+        )
+
+
+class PimHubConfig(HubConfig):
+    """Parameters of the generator ``pim-hub``. Each element of a register has a lane of the EPU."""
+
+    max_elements: int = Key(default=1 << 17, ge=2, le=1 << 24, description="longest vector of SOFTMAX and the norms")
+    epsilon: float = Key(default=1e-5, ge=0, le=1, strict=False, description="added to the variance of the norms")
+    lane_depth: int = Key(default=6, ge=1, le=12, description="registers of the multiply-adds")
+    sum_depth: int = Key(default=6, ge=2, le=16, description="registers of the adder of all lanes")
+    scalar_depth: int = Key(default=4, ge=1, le=12, description="registers of reciprocal and reciprocal square root")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return tuple(CODES)
+
+    @property
+    def most_opsize(self) -> int:
+        return self.max_elements
+
+    @property
     def table(self) -> ExpTable:
         """Constants of the exponential units."""
         return ExpTable(INNER)
@@ -87,12 +147,10 @@ class PimHubConfig(UnitConfig):
         """Registers of the longest vector."""
         return -(-self.max_elements // self.lanes)
 
-    # Ports ------------------------------------------------------------------------------------------------------------
-
     @cached_property
     def command_layout(self) -> Layout:
         """A command: its code and operands."""
-        register = (self.registers - 1).bit_length()
+        register = self.register_bits
         return Layout.of(
             Field("op", 6, "code of the program encoding; one that is none of the hub does nothing"),
             Field("opsize", self.max_elements.bit_length(),
@@ -103,23 +161,11 @@ class PimHubConfig(UnitConfig):
             Field("mask", self.channels, "channels; the highest bit is channel 0"),
             Field("overlap", 1, "it may begin while commands before it are under way"))
 
-    @property
-    def word_layout(self) -> Layout:
-        """A register."""
-        return Layout.numbers(self.fmt, self.lanes)
 
-    def ports(self) -> tuple[Port, ...]:
-        word, channels = self.word_layout, range(self.channels)
-        return (
-            Port("command", "in", self.command_layout, "a command"),
-            Port("host_in", "in", word, "WR_GPR: a register"),
-            Port("host_out", "out", word, "RD_GPR: a register"),
-            *(Port(f"result_{n}", "in", word, f"result of channel {n}") for n in channels),
-            *(Port(f"data_{n}", "out", word, f"data for channel {n}") for n in channels),
-        )
-
-
-PRESETS: dict[str, PimHubConfig] = {"lol-pim": PimHubConfig(), "lol-pim-fp16": PimHubConfig(format="fp16")}
+#: LoL-PIM Table 5: 512 KB. Eight single-ported banks have the least area (docs/pim-hub.md).
+_BANKS: Any = {"banks": 8, "bank_ports": 1, "register_ports": 2}
+PRESETS: dict[str, PimHubConfig] = {
+    "lol-pim": PimHubConfig(**_BANKS), "lol-pim-fp16": PimHubConfig(format="fp16", **_BANKS)}
 
 
 class VectorWorkload(Workload):
@@ -156,6 +202,7 @@ class PimHubResult(RateResult, NumericResult):
     ideal_cycles: int = Key(description="words of the three passes of SOFTMAX, one a clock")
     stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
     commands: dict[str, EpuVectorCommand | EpuCommand] = Key(description="each command of the EPU, at full rate")
+    overlapped_cycles: int = Key(description="of SOFTMAX beside multicasts and results of all channels, loads included")
     max_abs_error: float = Key(description="of SOFTMAX against binary64 on the same bits")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:

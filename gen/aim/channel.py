@@ -385,7 +385,7 @@ class AimChannel(wiring.Component):
         takes_data, takes_bank, stores = Signal(), Signal(), Signal()
         host_column = Signal(range(config.columns))
         fills, starts, waits = _is_op(op, "WR_GB"), _is_op(op, "WR_BIAS"), _is_op(op, "RD_MAC")
-        many = _is_op(op, "WR_GB", "EWMUL", "COPY_BKGB", "COPY_GBBK")
+        many = _is_op(op, "WR_GB", "EWMUL", "COPY_BKGB", "COPY_GBBK", "WR_SBK", "RD_SBK")
         ends, beat, settling, product_set = product.ends, product.beat, under_way.settling, under_way.product_set
         result_places, places = places.for_results, places.for_writes
         m.d.comb += [

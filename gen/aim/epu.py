@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.formats import FP32
-from ...constraints.units.pim_hub import CODES, INNER
+from ...constraints.units.pim_hub import CODES, EPU_COMMANDS, INNER
 from ..arith import (
     DotAccumulator,
     SoftmaxExp,
@@ -18,6 +18,8 @@ from ..arith import (
     reciprocal_square_root,
 )
 from ..blocks.shared import shared
+from .engine import Engine
+from .registers import Client
 
 __all__ = ["EpuLane", "Epu"]
 
@@ -83,7 +85,7 @@ class EpuLane(wiring.Component):
         return m
 
 
-class Epu(wiring.Component):
+class Epu(Engine):
     """Executes a command on vectors in registers: passes over the words, one word per clock, with scalar steps between.
 
     Passes of each command:
@@ -94,43 +96,30 @@ class Epu(wiring.Component):
     - EWADD: x + y, two clocks per word
     - GPR_MUL: x * y, two clocks per word
 
-    Members
-    -------
-    start : ``In(1)``; op, opsize, gpr, gpr1 : ``In``
-        A command; only while ``ready`` is 1. ``opsize`` counts words for EWADD and GPR_MUL, elements for all others.
-    ready : ``Out(1)``
-    read, read_address : ``Out``; grant : ``In(1)``; read_data : ``In(word)``
-        A granted read gives its word in the next cycle.
-    write, write_address, write_data : ``Out``
-        A write is always accepted.
+    ``opsize`` counts words for EWADD and GPR_MUL, elements for all others. A read of the last pass promises the write of
+    its result, ``latency`` clocks later.
     """
 
     def __init__(self, config):
-        self._config = config
-        bits = config.command_layout.widths
-        super().__init__({
-            "start": In(1), "op": In(bits["op"]), "opsize": In(bits["opsize"]), "gpr": In(bits["gpr"]),
-            "gpr1": In(bits["gpr"]),
-            "ready": Out(1),
-            "read": Out(1), "read_address": Out(bits["gpr"]), "grant": In(1), "read_data": In(config.word_bits),
-            "write": Out(1), "write_address": Out(bits["gpr"]), "write_data": Out(config.word_bits),
-        })
+        self.client = Client(latency=EpuLane(config).LATENCY + 2)
+        super().__init__(config, EPU_COMMANDS)
 
     def elaborate(self, platform):
         m = Module()
         config, fmt = self._config, self._config.fmt
         lanes, width = config.lanes, fmt.width
         low = (lanes - 1).bit_length()
+        command, registers = self.command, self.registers
 
         # The command, and the pass in progress.
-        op = Signal.like(self.op)
-        source, second, target = (Signal.like(self.gpr, name=n) for n in ("source", "second", "target"))
-        length = Signal.like(self.opsize)
-        words = Signal(range(max(config.beats, 1 << len(self.opsize)) + 1))
+        op = Signal.like(command.op)
+        source, second, target = (Signal.like(command.gpr, name=n) for n in ("source", "second", "target"))
+        length = Signal.like(command.opsize)
+        words = Signal(range(max(config.beats, 1 << len(command.opsize)) + 1))
         tail = Signal(lanes)                       # elements of the last word that exist
         softmax, layer, rms, adds = (op == CODES[n] for n in ("SOFTMAX", "LAYERNORM", "RMSNORM", "EWADD"))
         pairs = adds | (op == CODES["GPR_MUL"])
-        by_words = (self.op == CODES["EWADD"]) | (self.op == CODES["GPR_MUL"])
+        by_words = (command.op == CODES["EWADD"]) | (command.op == CODES["GPR_MUL"])
         running, searches, exp, squares, stores = (
             Signal(name=n) for n in ("running", "searches", "exp", "squares", "stores"))
         top = Signal(width, reset_less=True)
@@ -140,9 +129,11 @@ class Epu(wiring.Component):
         at, half, issued = Signal.like(words), Signal(), Signal()
         go, whole, last = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.read.eq(running & ~issued),
-            self.read_address.eq(Mux(half, second, source) + at),
-            go.eq(self.read & self.grant),
+            registers.read.eq(running & ~issued),
+            registers.read_address.eq(Mux(half, second, source) + at),
+            registers.promise.eq(stores & (half | ~pairs)),
+            registers.target.eq(target + at),
+            go.eq(registers.read & registers.grant),
             whole.eq(go & (half | ~pairs)),
             last.eq(at == words - 1),
         ]
@@ -154,10 +145,11 @@ class Epu(wiring.Component):
                                           (("valid", whole), ("first", at == 0), ("last", last)))
         before = Signal(config.word_bits, reset_less=True)
         with m.If(_delayed(m, go & ~half, "first_read", 1, reset=True)):
-            m.d.sync += before.eq(self.read_data)
+            m.d.sync += before.eq(registers.read_data)
         x, y = Signal(config.word_bits, reset_less=True), Signal(config.word_bits, reset_less=True)
         off = Signal(lanes, reset_less=True)
-        m.d.sync += [x.eq(Mux(pairs, before, self.read_data)), y.eq(self.read_data), off.eq(Mux(there_last, ~tail, 0))]
+        m.d.sync += [x.eq(Mux(pairs, before, registers.read_data)), y.eq(registers.read_data),
+                     off.eq(Mux(there_last, ~tail, 0))]
         valid, first, final = (_delayed(m, v, n, 1, reset=True) for n, v in
                                (("valid", there), ("first", there_first), ("final", there_last)))
 
@@ -191,15 +183,8 @@ class Epu(wiring.Component):
             ]
         comes, comes_first, comes_last = (_delayed(m, v, f"comes_{n}", parts[0].LATENCY, reset=True) for n, v in
                                           (("valid", valid & ~searches), ("first", first), ("last", final)))
-        written = Signal.like(words)
-        m.d.comb += [
-            self.write.eq(comes & stores),
-            self.write_address.eq(target + written),
-            self.write_data.eq(Cat(lane.result for lane in parts)),
-        ]
-        with m.If(self.write):
-            m.d.sync += written.eq(written + 1)
-        stored = _delayed(m, self.write & comes_last, "stored", 1, reset=True)
+        m.d.comb += registers.result.eq(Cat(lane.result for lane in parts))
+        stored = _delayed(m, comes & stores & comes_last, "stored", 1, reset=True)
 
         # ---- Sums of all lanes ----------------------------------------------------------------------------------------
         m.submodules.sums = sums = DotAccumulator(INNER, lanes, result=FP32, beats=config.beats, depth=config.sum_depth,
@@ -231,28 +216,28 @@ class Epu(wiring.Component):
 
         def pass_(following, done):
             with m.If(~running & ~done):
-                m.d.sync += [running.eq(1), at.eq(0), issued.eq(0), written.eq(0)]
+                m.d.sync += [running.eq(1), at.eq(0), issued.eq(0)]
             with m.If(done):
                 m.d.sync += running.eq(0)
                 m.next = following
 
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.ready.eq(1)
+                m.d.comb += [self.ready.eq(1), self.idle.eq(1)]
                 m.d.sync += [
-                    op.eq(self.op), source.eq(self.gpr), second.eq(self.gpr1), length.eq(self.opsize),
-                    target.eq(Mux(by_words, self.gpr, self.gpr1)),
-                    words.eq(Mux(by_words, self.opsize, (self.opsize + (lanes - 1))[low:])),
-                    tail.eq(Mux(by_words | (self.opsize[:low] == 0), (1 << lanes) - 1,
-                                (Const(1, lanes + 1) << self.opsize[:low]) - 1)),
+                    op.eq(command.op), source.eq(command.gpr), second.eq(command.gpr1), length.eq(command.opsize),
+                    target.eq(Mux(by_words, command.gpr, command.gpr1)),
+                    words.eq(Mux(by_words, command.opsize, (command.opsize + (lanes - 1))[low:])),
+                    tail.eq(Mux(by_words | (command.opsize[:low] == 0), (1 << lanes) - 1,
+                                (Const(1, lanes + 1) << command.opsize[:low]) - 1)),
                     waited.eq(0), half.eq(0), searches.eq(0), exp.eq(0), squares.eq(0), stores.eq(0),
                     factor.eq(ONE), addend.eq(MINUS_ZERO),
                 ]
-                with m.If(self.start & (self.opsize != 0)):
+                with m.If(self.start):
                     with m.If(by_words):
                         m.d.sync += stores.eq(1)
                         m.next = "STORE"
-                    with m.Elif(self.op == CODES["SOFTMAX"]):
+                    with m.Elif(command.op == CODES["SOFTMAX"]):
                         m.d.sync += searches.eq(1)
                         m.next = "MAXIMUM"
                     with m.Else():
@@ -274,7 +259,7 @@ class Epu(wiring.Component):
                 m.d.sync += [a.eq(sums.o.payload), one.eq(sums.o.payload), b.eq(share),
                              c.eq(Mux(squares, config.epsilon_bits, MINUS_ZERO))]
                 with m.If(~running & ~sums.o.valid):
-                    m.d.sync += [running.eq(1), at.eq(0), issued.eq(0), written.eq(0)]
+                    m.d.sync += [running.eq(1), at.eq(0), issued.eq(0)]
                 with m.If(sums.o.valid):
                     m.d.sync += running.eq(0)
                     with m.If(softmax):

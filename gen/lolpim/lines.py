@@ -5,7 +5,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.program_encoding import COMMANDS, END, MORE, OPERANDS, DispatchError, bits
+from ...constraints.program_encoding import DISPATCHER_COMMANDS, END, MORE, OPERANDS, DispatchError, bits
 
 __all__ = ["AHEAD", "LineStream", "entry_layout", "line_layout", "loop_layout", "modifier_layout", "slot_layout"]
 
@@ -105,7 +105,7 @@ class LineStream(wiring.Component):
         m.d.comb += [
             is_end.eq(command.op == END),
             is_more.eq(command.op == MORE),
-            known.eq(Cat(command.op == what.code for what in COMMANDS.values()).any() | is_end | is_more),
+            known.eq(Cat(command.op == what.code for what in DISPATCHER_COMMANDS.values()).any() | is_end | is_more),
         ]
         part_valid, part = Signal(), Signal(entry_layout(config))
         words = [Signal(32, name=f"word_{j}") for j in range(prefixes)]

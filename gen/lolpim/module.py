@@ -1,33 +1,17 @@
 # amaranth: UnusedElaboratable=no
 """A LoL-PIM module: a dispatcher sends commands to channels and a hub, which exchange data."""
 
-from amaranth import *
-from amaranth.lib import wiring
-
-from ...constraints.program_encoding import COMMANDS
-from ...constraints.units.lol_pim_module import CHANNEL_CODES, HUB_COMMANDS, PLAIN, LolPimModuleConfig
-from ..aim import AimChannel, PimHub
-from ..blocks.broadcast import StreamBroadcast, link
-from ..blocks.ports import members, payload
-from ..blocks.shared import shared
-from ..blocks.stream import StreamFIFO, StreamRegister
+from ...constraints.units.lol_pim_module import LolPimModuleConfig
+from ..aim.module import AimModule
 from .dispatcher import DpaDispatcher
 
 __all__ = ["LolPimModule"]
 
 
-class LolPimModule(wiring.Component):
-    """A :class:`DpaDispatcher`, an :class:`AimChannel` for each channel, and a :class:`PimHub`.
+class LolPimModule(AimModule):
+    """An :class:`~bankside.gen.aim.module.AimModule` whose front end is a :class:`DpaDispatcher`.
 
-    The code of a command decides its receivers: the hub, the channels of its mask, or both. Each receiver takes the
-    command when it is ready. The next command follows when all receivers have it. A channel gets a command in the clock
-    in which its memory takes it. So the memory decides when commands issue. Commands without a receiver (SYNC, EOC,
-    GPR, CFR) are dropped.
-
-    The hub sends data words to the channels, and the channels send results to the hub. The banks are outside the
-    module. They receive every command of their channel, and answer with column accesses in the order of the commands.
-
-    The functional model is ``bankside.models.lolpim.device.ModuleModel``, equal bit for bit.
+    The functional model is ``bankside.models.lolpim.device.LolPimModel``, equal bit for bit.
 
     Source: LoL-PIM section 2.2, Figure 5.
 
@@ -47,95 +31,17 @@ class LolPimModule(wiring.Component):
     write_0 ... : ``Out(stream.Signature(payload(config.channel.write_layout)))``
     """
 
+    FRONT_END = "dispatcher"
+
     def __init__(self, config):
         if not isinstance(config, LolPimModuleConfig):
             raise TypeError(f"Configuration must be a LolPimModuleConfig, not {config!r}")
-        self._config = config
-        super().__init__(members(config.ports()))
-
-    @property
-    def config(self):
-        return self._config
+        super().__init__(config)
 
     @property
     def latency(self):
         """Fixed latencies in cycles: of the dispatcher, and from its command port to the memory's port."""
         return {**DpaDispatcher(self._config.dispatcher).latency, "command_to_memory": 1}
 
-    def elaborate(self, platform):
-        m = Module()
-        config = self._config
-        channels = range(config.channels)
-        m.submodules.dispatcher = dispatcher = DpaDispatcher(config.dispatcher)
-        m.submodules.hub = hub = PimHub(config.hub)
-        units = [AimChannel(config.channel) for _ in channels]
-        for name in ("host", "done"):
-            inside, outside = getattr(dispatcher, name), wiring.flipped(getattr(self, name))
-            wiring.connect(m, inside, outside)
-        wiring.connect(m, hub.host_in, wiring.flipped(self.host_in))
-        wiring.connect(m, hub.host_out, wiring.flipped(self.host_out))
-        m.d.comb += self.status.eq(dispatcher.status)
-
-        # ---- Receivers of a command ----------------------------------------------------------------------------------
-        layout = payload(config.dispatcher.command_layout)
-        command = dispatcher.command.p
-        m.submodules.broadcast = broadcast = StreamBroadcast(layout.size, 1 + config.channels)
-        m.d.comb += [
-            self.issued.valid.eq(dispatcher.command.valid & dispatcher.command.ready),
-            *(self.issued[name].eq(command[name]) for name in config.dispatcher.command_layout.widths),
-        ]
-
-        def is_op(command, names):
-            return Cat(command.op == COMMANDS[name].code for name in names).any()
-
-        by_mask, plain = is_op(command, CHANNEL_CODES), is_op(command, PLAIN)
-        # Commands without the operand `opsize` do one operation.
-        sent = Signal(layout)
-        m.d.comb += sent.eq(command)
-        with m.If(is_op(command, [name for name, code in COMMANDS.items() if "opsize" not in code.fields])):
-            m.d.comb += sent.opsize.eq(1)
-        select = [is_op(command, HUB_COMMANDS)]
-        select += [by_mask & command.mask[config.dispatcher.mask_bits - 1 - n] | plain & (command.gpr1 == n)
-                   for n in channels]
-        link(m, dispatcher.command, broadcast.i, Cat(sent, *select))
-
-        # ---- Hub -----------------------------------------------------------------------------------------------------
-        m.submodules.queue = queue = StreamFIFO(layout, config.queue)
-        link(m, broadcast.o_0, queue.i)
-        m.d.comb += [
-            hub.command.valid.eq(queue.o.valid),
-            queue.o.ready.eq(hub.command.ready),
-            hub.command.p.mask.eq(queue.o.p.mask[-config.channels:]),
-            *(hub.command.p[name].eq(queue.o.p[name]) for name in ("op", "opsize", "gpr", "gpr1", "overlap")),
-        ]
-
-        # ---- Channels: a command goes to the unit and to its memory in the same clock --------------------------------
-        for n, unit in enumerate(units):
-            m.submodules[f"channel_{n}"] = shared(platform, unit, "channel")
-            m.submodules[f"commands_{n}"] = commands = StreamRegister(layout)
-            source, memory = getattr(broadcast, f"o_{n + 1}"), getattr(self, f"memory_{n}")
-            given = Signal(layout, name=f"given_{n}")
-            alone = Signal(name=f"alone_{n}")    # for the memory only
-            m.d.comb += [
-                given.eq(source.payload),
-                alone.eq(is_op(given, PLAIN)),
-                memory.valid.eq(source.valid & (alone | commands.i.ready)),
-                *(memory.p[name].eq(given[name]) for name in config.memory_layout.widths),
-                commands.i.valid.eq(source.valid & ~alone & memory.ready),
-                commands.i.payload.eq(given),
-                source.ready.eq(memory.ready & (alone | commands.i.ready)),
-            ]
-            taken, to_unit = commands.o.p, unit.command.p
-            m.d.comb += [
-                unit.command.valid.eq(commands.o.valid),
-                commands.o.ready.eq(unit.command.ready),
-                *(to_unit[name].eq(taken[name]) for name in ("op", "opsize", "bank", "register")),
-                # In WR_GB, `column` is the buffer's. Otherwise `column` is the row's, and `gpr` is the buffer's column.
-                to_unit.column.eq(Mux(is_op(taken, ["WR_GB"]), taken.column, taken.gpr)),
-                to_unit.element.eq(taken.gpr1), to_unit.function.eq(taken.gpr1), to_unit.neighbour.eq(taken.gpr1),
-            ]
-            link(m, getattr(hub, f"data_{n}"), unit.data)
-            link(m, unit.result, getattr(hub, f"result_{n}"))
-            link(m, getattr(self, f"bank_{n}"), unit.bank)
-            link(m, unit.write, getattr(self, f"write_{n}"))
-        return m
+    def _front_end(self):
+        return DpaDispatcher(self._config.dispatcher)

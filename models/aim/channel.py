@@ -20,7 +20,7 @@ __all__ = ["BANK_COMMANDS", "DATA_COMMANDS", "ChannelModel", "Operation", "Write
 BANK_COMMANDS = ("MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "RD_SBK")
 DATA_COMMANDS = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
 #: Commands of more than one operation.
-_MANY = ("WR_GB", "MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "COPY_GBBK")
+_MANY = ("WR_GB", "MAC_ABK", "MAC_SBK", "EWMUL", "COPY_BKGB", "COPY_GBBK", "WR_SBK", "RD_SBK")
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,8 @@ class ChannelModel:
         self._give(self.activation)
 
     def _rd_sbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
-        self._give(accesses[0, operation.bank])
+        for word in accesses[:, operation.bank]:
+            self._give(word)
 
     def _give(self, numbers: np.ndarray) -> None:
         result = np.zeros(self.config.lanes, np.int64)
@@ -248,7 +249,8 @@ class ChannelModel:
             self._write_bank(operation.bank, word)
 
     def _wr_sbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
-        self._write_bank(operation.bank, words[0])
+        for word in words:
+            self._write_bank(operation.bank, word)
 
     def _write_bank(self, bank: int, word: np.ndarray) -> None:
         written = np.zeros((self.config.banks, self.config.lanes), np.int64)

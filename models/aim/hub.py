@@ -6,13 +6,14 @@ Source of its functions: LoL-PIM section 2.2 and Table 5. Passes, formats and ro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FP32
 from ...constraints.program_encoding import channels_of
-from ...constraints.units.pim_hub import CODES, INNER, RECEIVING, SENDING, PimHubConfig
+from ...constraints.units.pim_hub import EPU_COMMANDS, INNER, MANY, SENDING, TRANSFERS, HubConfig, PimHubConfig
 from ..numerics import (
     convert,
     dot_stream,
@@ -24,7 +25,7 @@ from ..numerics import (
     softmax_exp,
 )
 
-__all__ = ["HubCommand", "HubModel", "layer_norm", "softmax"]
+__all__ = ["Epu", "HubCommand", "HubModel", "Transfers", "layer_norm", "softmax"]
 
 ONE, MINUS_ZERO = np.int64(FP32.bias << FP32.fraction_bits), np.int64(FP32.sign_mask)
 
@@ -93,13 +94,57 @@ def layer_norm(config: PimHubConfig, x: np.ndarray, *, centred: bool = True) -> 
     return convert(fma(wide, factor, offset, FP32), FP32, config.fmt)
 
 
+class Transfers:
+    """The engine that moves registers to and from channels and host. The hub keeps what it sends and gives."""
+
+    claims = TRANSFERS
+
+    def __init__(self, hub: HubModel) -> None:
+        self.hub = hub
+
+    def execute(self, command: HubCommand, words: np.ndarray | None) -> None:
+        hub, op = self.hub, command.op
+        count = command.opsize if op in MANY else 1
+        if op in SENDING:
+            for word in hub.words(op, command.gpr, count):
+                for channel in channels_of(command.mask, hub.config.channels):
+                    hub.sent[channel].append(word)
+        elif op == "RD_GPR":
+            hub.given += list(hub.words(op, command.gpr, count))
+        else:
+            hub.store(command.gpr, np.asarray(words))
+
+
+class Epu:
+    """The engine of softmax, norms, element-wise sums and products."""
+
+    claims = EPU_COMMANDS
+
+    def __init__(self, hub: HubModel) -> None:
+        self.hub = hub
+
+    def execute(self, command: HubCommand, words: np.ndarray | None) -> None:
+        hub, op, size = self.hub, command.op, command.opsize
+        config = hub.config
+        assert isinstance(config, PimHubConfig)
+        if op in ("EWADD", "GPR_MUL"):
+            x, y = (convert(hub.words(op, at, size), config.fmt, FP32) for at in (command.gpr, command.gpr1))
+            total = fma(x, ONE, y, FP32) if op == "EWADD" else fma(x, y, MINUS_ZERO, FP32)
+            hub.store(command.gpr, convert(total, FP32, config.fmt))
+            return
+        x = hub.words(op, command.gpr, -(-size // config.lanes)).reshape(-1)[:size]
+        y = softmax(config, x) if op == "SOFTMAX" else layer_norm(config, x, centred=op == "LAYERNORM")
+        hub.store(command.gpr1, _padded(config, y))
+
+
 class HubModel:
-    """State of a hub, and the effect of commands on it. Numbers are int64 arrays of bits.
+    """State of a hub, and the effect of commands on it. Numbers are int64 arrays of bits. Each command is executed by the
+    engine that claims it.
 
     Commands take effect in order. The unit gives the same results under two conditions:
 
     - No command that needs the results of another engine has ``overlap``.
-    - The registers of operands and results of an EPU command are the same, or have no register in common.
+    - The registers of operands and results of a command that computes are the same, or have no register in common.
 
     Registers hold anything after power-up, and reset does not clear them. It is an error of the program if a command
     uses a register that no command has written.
@@ -109,14 +154,19 @@ class HubModel:
     registers : array of shape ``(registers, lanes)``
     sent : for each channel, words sent to it
     given : words of RD_GPR
+    engines : by command
     """
 
-    def __init__(self, config: PimHubConfig) -> None:
+    #: Classes of the engines.
+    ENGINES: tuple[Any, ...] = (Transfers, Epu)
+
+    def __init__(self, config: HubConfig) -> None:
         self.config = config
         self.registers = np.zeros((config.registers, config.lanes), np.int64)
         self._known = np.zeros(config.registers, bool)
         self.sent: list[list[np.ndarray]] = [[] for _ in range(config.channels)]
         self.given: list[np.ndarray] = []
+        self.engines = {op: engine for engine in (kind(self) for kind in self.ENGINES) for op in engine.claims}
 
     def execute(self, command: HubCommand, words: np.ndarray | None = None) -> None:
         """Execute a command.
@@ -128,46 +178,32 @@ class HubModel:
         Raises
         ------
         :exc:`ConfigError`
-            If the hub has no such command, an operand is outside its field, or a used register was never written.
+            If no engine claims the command, an operand is outside its field, or a used register was never written.
         """
         config, op = self.config, command.op
-        if op not in CODES:
-            raise ConfigError(nearest("command of the hub", op, CODES))
-        limits = {"opsize": config.max_elements + 1, "gpr": config.registers, "gpr1": config.registers,
+        if op not in self.engines:
+            raise ConfigError(nearest("command of the hub", op, self.engines))
+        limits = {"opsize": config.most_opsize + 1, "gpr": config.registers, "gpr1": config.registers,
                   "mask": 1 << config.channels}
         for name, limit in limits.items():
             if not 0 <= getattr(command, name) < limit:
                 raise ConfigError(f"{op}: {name} must be 0 to {limit - 1}, not {getattr(command, name)}")
-        if not command.opsize:
-            return
-        if op in SENDING:
-            for word in self._words(op, command.gpr, command.opsize if op == "WR_GB" else 1):
-                for channel in channels_of(command.mask, config.channels):
-                    self.sent[channel].append(word)
-        elif op in RECEIVING or op == "WR_GPR":
-            self._store(command.gpr, np.asarray(words))
-        elif op == "RD_GPR":
-            self.given += list(self._words(op, command.gpr, command.opsize))
-        elif op in ("EWADD", "GPR_MUL"):
-            x, y = (convert(self._words(op, at, command.opsize), config.fmt, FP32) for at in (command.gpr, command.gpr1))
-            total = fma(x, ONE, y, FP32) if op == "EWADD" else fma(x, y, MINUS_ZERO, FP32)
-            self._store(command.gpr, convert(total, FP32, config.fmt))
-        else:
-            x = self._words(op, command.gpr, -(-command.opsize // config.lanes)).reshape(-1)[:command.opsize]
-            y = softmax(config, x) if op == "SOFTMAX" else layer_norm(config, x, centred=op == "LAYERNORM")
-            self._store(command.gpr1, _padded(config, y))
+        if command.opsize:
+            self.engines[op].execute(command, words)
 
     def _places(self, first: int, count: int) -> np.ndarray:
         return (first + np.arange(count)) % self.config.registers
 
-    def _words(self, op: str, first: int, count: int) -> np.ndarray:
+    def words(self, op: str, first: int, count: int) -> np.ndarray:
+        """Registers that a command uses. All must have been written."""
         places = self._places(first, count)
         missing = places[~self._known[places]]
         if len(missing):
             raise ConfigError(f"{op}: register {missing[0]} was never written")
         return self.registers[places].copy()
 
-    def _store(self, first: int, words: np.ndarray) -> None:
+    def store(self, first: int, words: np.ndarray) -> None:
+        """Write registers."""
         places = self._places(first, len(words))
         self.registers[places] = words
         self._known[places] = True

@@ -111,5 +111,6 @@ def memory_program(steps: Iterable[Step]) -> Program:
     for step in steps:
         operation = step.operation
         values = {**given, "opsize": operation.steps, "bank": operation.bank, "row": step.row}
-        program.command(operation.op, **{name: values[name] for name in INSTRUCTIONS[operation.op].fields})
+        what = INSTRUCTIONS[operation.op]
+        program.command(operation.op, **{name: values[name] for name in what.fields + what.optional})
     return program

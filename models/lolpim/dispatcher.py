@@ -14,7 +14,7 @@ import numpy as np
 
 from ...constraints.errors import ConfigError
 from ...constraints.program_encoding import (
-    COMMANDS,
+    DISPATCHER_COMMANDS,
     END,
     MORE,
     OPERANDS,
@@ -30,7 +30,7 @@ from ..program.encoding import decode_line
 
 __all__ = ["Dispatcher", "Done", "Issued", "dispatch"]
 
-_OPS = {command.code for command in COMMANDS.values()}
+_OPS = {command.code for command in DISPATCHER_COMMANDS.values()}
 _TARGETS = list(OPERANDS)
 
 

@@ -56,7 +56,8 @@ def lockstep(program: Program, mask: int) -> Program:
             elif isinstance(node, Command):
                 if node.op == "EWADD":
                     continue
-                known = INSTRUCTIONS[node.op].fields if node.op in INSTRUCTIONS else node.names
+                what = INSTRUCTIONS.get(node.op)
+                known = node.names if what is None else what.fields + what.optional
                 operands = {name: value for name, value in node.operands if name in known}
                 if "gpr" in operands:
                     operands["gpr"] = Affine(0)

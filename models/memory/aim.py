@@ -45,12 +45,14 @@ class Instruction:
     command : command of the memory that the instruction makes, or None
     fields : operands as in a trace; ``opsize`` requests go to each channel of ``mask``
     blocks : whether the host waits until the instruction has come back from every channel
+    optional : operands that a trace does not have. ``opsize`` left out or 0 is one request.
     """
 
     kind: int
     command: str | None
     fields: tuple[str, ...]
     blocks: bool = False
+    optional: tuple[str, ...] = ()
 
 
 #: ``AiM`` lines of a trace by name; ``W MEM`` and ``R MEM`` are ``W_MEM`` and ``R_MEM``. Source: the AiM simulator.
@@ -66,8 +68,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
     "COPY_BKGB": Instruction(kernel.COMMAND, "RDCP", ("opsize", "mask", "bank", "row")),
     "COPY_GBBK": Instruction(kernel.COMMAND, "WRCP", ("opsize", "mask", "bank", "row")),
     "WR_ABK": Instruction(kernel.COMMAND, "WRA16", ("gpr", "mask", "row")),
-    "WR_SBK": Instruction(kernel.WRITE, "WR", ("gpr", "mask", "bank", "row")),
-    "RD_SBK": Instruction(kernel.READ, "RD", ("gpr", "mask", "bank", "row")),
+    "WR_SBK": Instruction(kernel.WRITE, "WR", ("gpr", "mask", "bank", "row"), optional=("opsize",)),
+    "RD_SBK": Instruction(kernel.READ, "RD", ("gpr", "mask", "bank", "row"), optional=("opsize",)),
     "EWADD": Instruction(kernel.NOTHING, None, ("opsize", "gpr0", "gpr1")),
     "SYNC": Instruction(kernel.SYNC, None, (), True),
     "EOC": Instruction(kernel.SYNC, None, (), True),
@@ -578,8 +580,9 @@ class FrontEnd:
         out = np.zeros((1, 6, 1 + depth), np.int64)
         given = dict(command.operands)
         for name in given:
-            if name not in what.fields:
-                raise ConfigError(f"{self.memory.name}: {command.op}: {nearest('operand', name, what.fields)}")
+            if name not in what.fields and name not in what.optional:
+                valid = (*what.fields, *what.optional)
+                raise ConfigError(f"{self.memory.name}: {command.op}: {nearest('operand', name, valid)}")
 
         def operand(name: str) -> np.ndarray:
             if name not in given:
@@ -590,7 +593,10 @@ class FrontEnd:
         out[0, 0, 0], out[0, 5, 0] = what.kind, what.blocks
         if what.kind == kernel.NOTHING:
             return out
-        out[0, 2] = operand("opsize") if "opsize" in what.fields else np.eye(1, 1 + depth, dtype=np.int64)[0]
+        one = np.eye(1, 1 + depth, dtype=np.int64)[0]
+        out[0, 2] = operand("opsize") if "opsize" in what.fields or "opsize" in given else one
+        if "opsize" in what.optional and not out[0, 2].any():
+            out[0, 2] = one
         if what.kind == kernel.SYNC:
             out[0, 1, 0], out[0, 3, 0] = -1, ALL_CHANNELS
             return out
@@ -608,7 +614,7 @@ class FrontEnd:
             out[0, 3] = operand("channel")  # becomes a mask when its value is known
             out[0, 5] = 0
             out[0, 0, 0] += 16
-        out[0, 4] = operand("row") if "row" in what.fields else -np.eye(1, 1 + depth, dtype=np.int64)[0]
+        out[0, 4] = operand("row") if "row" in what.fields else -one
         if command.op == "AF":
             out[0, 4, 0] = AF_ROW
         return out

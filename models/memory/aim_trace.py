@@ -268,12 +268,13 @@ def trace_lines(program: Program) -> Iterator[str]:
         if missing := [name for name in what.fields if name not in values]:
             raise ConfigError(f"{op}: needs the operand {missing[0]}")
         words = [f"{values[name]:#010x}" if name == "mask" else str(values[name]) for name in what.fields]
+        times = values.get("opsize") or 1 if "opsize" in what.optional else 1
         if op in ("W_MEM", "R_MEM"):
             yield " ".join([op[0], "MEM", *words])
         elif what.kind == kernel.NOTHING and not what.fields:
             yield f"W {op} 0" if op == "GPR" else f"W {op} 0 0"
         else:
-            yield " ".join(["AiM", op, *words])
+            yield from [" ".join(["AiM", op, *words])] * times
     yield "AiM EOC"
 
 
@@ -343,8 +344,8 @@ def memory_view(program: Program, rows: int) -> Program:
             elif not isinstance(node, Command):
                 yield node
             elif node.op in INSTRUCTIONS:
-                fields, virtual = INSTRUCTIONS[node.op].fields, node.get("slot") is not None
+                what, virtual = INSTRUCTIONS[node.op], node.get("slot") is not None
                 yield Command(node.op, {name: value + Affine(least) if virtual and name == "row" else value
-                                        for name, value in node.operands if name in fields})
+                                        for name, value in node.operands if name in what.fields + what.optional})
 
     return Program(visit(program.body))

@@ -10,6 +10,7 @@ import numpy as np
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.program_encoding import (
     COMMANDS,
+    DISPATCHER_COMMANDS,
     END,
     MORE,
     OPERANDS,
@@ -25,7 +26,7 @@ from .program import Program
 
 __all__ = ["canonical", "decode_line", "decode_program", "encode_program", "listing"]
 
-_CODES = {command.code: name for name, command in COMMANDS.items()}
+_CODES = {command.code: name for name, command in DISPATCHER_COMMANDS.items()}
 _TARGETS = list(OPERANDS)
 
 
@@ -117,9 +118,9 @@ def _has_command(body: Sequence[Node]) -> bool:
 
 
 def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int) -> _Line:
-    what = COMMANDS.get(command.op)
+    what = DISPATCHER_COMMANDS.get(command.op)
     if what is None:
-        raise ConfigError(nearest("command", command.op, COMMANDS))
+        raise ConfigError(nearest("command", command.op, DISPATCHER_COMMANDS))
     line = _Line(what.code)
     for name in what.fields:
         if command.get(name) is None:

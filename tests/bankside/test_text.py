@@ -20,7 +20,7 @@ RESULTS = {
     "aim-channel": ({**ERRORS, **STALLED, "memory": "m", "works": {"q_k": CYCLES}, "memory_timing": {
         "q_k": {"cycles": 40, "memory_cycles": 75, "read_to_result": 6}}},
                     "20 cycles, ideal 16; at the pace of m 40 cycles, 75 of the memory's"),
-    "pim-hub": ({**ERRORS, **STALLED, "commands": {
+    "pim-hub": ({**ERRORS, **STALLED, "overlapped_cycles": 400, "commands": {
         "SOFTMAX": {**ERRORS, "cycles": 156, "ideal_cycles": 96, "words": 32, "clocks_per_word": 3.0},
         "EWADD": {"cycles": 20, "ideal_cycles": 2, "words": 1, "clocks_per_word": None}}},
                 "156 cycles for 32 words, 3 for each more\nEWADD                20 cycles for 1 words\n"),

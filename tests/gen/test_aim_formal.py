@@ -6,6 +6,7 @@ multipliers and the EPU put out is free in every cycle. Bits are the subject of 
 """
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from bankside.constraints.units.aim_channel import CODES, AimChannelConfig
 from bankside.constraints.units.pim_hub import PimHubConfig
 from bankside.gen.aim import channel as channel_module
 from bankside.gen.aim import hub as hub_module
+from bankside.gen.aim import registers as registers_module
+from bankside.gen.aim import transfers as transfers_module
 from bankside.gen.aim.epu import Epu
 from bankside.gen.aim.pu import AimPu, ElementwiseMultiplier
 from bankside.gen.formal import StreamProtocol, prove
@@ -34,17 +37,15 @@ class Cut(wiring.Component):
 
     def __init__(self, part):
         super().__init__(part.signature)
-        self._free = {}
-        for path, member, _ in self.signature.flatten(self):
+        self._free = []
+        for _, member, port in self.signature.flatten(self):
             if member.flow is Out:
-                (name,) = path
-                self._free[name] = Signal(len(getattr(self, name)), name=f"free_{len(Cut.ports)}")
-                Cut.ports.append(self._free[name])
+                self._free.append((Value.cast(port), Signal(len(Value.cast(port)), name=f"free_{len(Cut.ports)}")))
+                Cut.ports.append(self._free[-1][1])
 
     def elaborate(self, platform):
         m = Module()
-        for name, free in self._free.items():
-            m.d.comb += getattr(self, name).eq(free)
+        m.d.comb += [port.eq(free) for port, free in self._free]
         return m
 
 
@@ -57,10 +58,16 @@ def cut(monkeypatch):
             super().__init__(part)
             self.LATENCY, self.ACTIVATION = part.LATENCY, part.ACTIVATION
 
+    class CutEpu(Cut):
+        def __init__(self, config):
+            part = Epu(config)
+            super().__init__(part)
+            self.client, self.claims = part.client, part.claims
+
     monkeypatch.setattr(Cut, "ports", [])
     for module in (channel_module, hub_module):
         for name, part in (("AimPu", CutPu), ("ElementwiseMultiplier", lambda c: Cut(ElementwiseMultiplier(c))),
-                           ("Epu", lambda c: Cut(Epu(c)))):
+                           ("Epu", CutEpu)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, part)
 
@@ -83,6 +90,7 @@ def planted(module, old, new):
     assert text.count(old) == 1, old
     spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
     copy = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = copy
     exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
     for name in ("AimPu", "ElementwiseMultiplier", "Epu"):
         if hasattr(module, name):
@@ -135,23 +143,33 @@ def test_channel_defects_found(cut, old, new, failing):
     assert failing in messages(result.failing)
 
 
-def hub_config():
-    return PimHubConfig(channels=2, lanes=2, gpr_bytes=8, max_elements=4)
+def hub_config(**fields):
+    return PimHubConfig(**{"channels": 2, "lanes": 2, "gpr_bytes": 8, "max_elements": 4, "lane_depth": 1, **fields})
+
+
+BANKS = {"gpr_bytes": 16, "banks": 2, "bank_ports": 1, "register_ports": 2}
 
 
 @pytest.mark.slow
-def test_hub_proved(cut):
-    result = prove(Contract(hub_module.PimHub(hub_config())))
+@pytest.mark.parametrize("fields", [pytest.param({}, id="one-memory"), pytest.param(BANKS, id="banks")])
+def test_hub_proved(cut, fields):
+    result = prove(Contract(hub_module.PimHub(hub_config(**fields))))
     assert result.status == "proved", result
     assert not result.unreached
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("sends & (places != 0) | gives", "sends | gives", "PimHub: each place for what is sent is free, reserved, or taken"),
-    ("takes.eq(busy & ~epu.write &", "takes.eq(busy &", "PimHub: one write at a time"),
+@pytest.mark.parametrize(("part", "module", "old", "new", "failing"), [
+    ("Transfers", transfers_module, "sends & (places != 0) | gives", "sends | gives",
+     "Transfers: each place for what is sent is free, reserved, or taken"),
+    ("Transfers", transfers_module, "reads.eq(registers.read & registers.grant)", "reads.eq(registers.read)",
+     "Transfers: each place for what is sent is free, reserved, or taken"),
+    ("RegisterFile", registers_module, "face.write & ~_any(go for go, *_ in port) & ~(access.mask & written).any()",
+     "face.write",
+     "RegisterFile: one write of a port at a time"),
 ])
-def test_hub_defects_found(cut, old, new, failing):
-    result = prove(Contract(planted(hub_module, old, new).PimHub(hub_config())))
+def test_hub_defects_found(cut, monkeypatch, part, module, old, new, failing):
+    monkeypatch.setattr(hub_module, part, getattr(planted(module, old, new), part))
+    result = prove(Contract(hub_module.PimHub(hub_config(**BANKS))))
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)

@@ -16,6 +16,7 @@ from bankside.gen.aim import epu as epu_module
 from bankside.gen.aim import hub as hub_module
 from bankside.gen.aim.epu import Epu, EpuLane
 from bankside.gen.aim.hub import PimHub
+from bankside.gen.aim.registers import Client
 from bankside.gen.arith import SoftmaxExp
 from bankside.gen.pam.lane import delayed
 from bankside.models.numerics import convert, fma, from_float64, softmax_exp
@@ -26,30 +27,34 @@ CONFIG = PimHubConfig(channels=3, lanes=2, gpr_bytes=128, max_elements=15)
 class Adder(Epu):
     """A stand-in: ``gpr + gpr1`` into ``gpr`` of every word, as whole numbers, a word after the other."""
 
+    def __init__(self, config):
+        super().__init__(config)
+        self.client = Client(latency=1)
+
     def elaborate(self, platform):
         m = Module()
-        first, second, left = Signal.like(self.gpr), Signal.like(self.gpr), Signal.like(self.opsize)
-        word = Signal.like(self.read_data)
-        m.d.comb += [self.write_address.eq(first), self.write_data.eq(word + self.read_data)]
+        first, second, left = (Signal.like(self.command[name]) for name in ("gpr", "gpr1", "opsize"))
+        registers = self.registers
+        word = Signal.like(registers.read_data)
+        m.d.comb += [registers.target.eq(first), registers.result.eq(word + registers.read_data)]
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.ready.eq(1)
-                m.d.sync += [first.eq(self.gpr), second.eq(self.gpr1), left.eq(self.opsize)]
-                with m.If(self.start & (self.opsize != 0)):
+                m.d.comb += [self.ready.eq(1), self.idle.eq(1)]
+                m.d.sync += [first.eq(self.command.gpr), second.eq(self.command.gpr1), left.eq(self.command.opsize)]
+                with m.If(self.start):
                     m.next = "FIRST"
             with m.State("FIRST"):
-                m.d.comb += [self.read.eq(1), self.read_address.eq(first)]
-                with m.If(self.grant):
+                m.d.comb += [registers.read.eq(1), registers.read_address.eq(first)]
+                with m.If(registers.grant):
                     m.next = "TAKE"
             with m.State("TAKE"):
-                m.d.sync += word.eq(self.read_data)
+                m.d.sync += word.eq(registers.read_data)
                 m.next = "SECOND"
             with m.State("SECOND"):
-                m.d.comb += [self.read.eq(1), self.read_address.eq(second)]
-                with m.If(self.grant):
+                m.d.comb += [registers.read.eq(1), registers.read_address.eq(second), registers.promise.eq(1)]
+                with m.If(registers.grant):
                     m.next = "WRITE"
-            with m.State("WRITE"):
-                m.d.comb += self.write.eq(1)
+            with m.State("WRITE"):      # the registers write what was promised
                 m.d.sync += [first.eq(first + 1), second.eq(second + 1), left.eq(left - 1)]
                 m.next = "FIRST"
                 with m.If(left == 1):
@@ -104,8 +109,9 @@ def executed(commands, words):
     return out, at
 
 
+@pytest.mark.parametrize("fields", [{}, {"banks": 4, "bank_ports": 1}, {"banks": 2, "bank_ports": 1, "register_ports": 2}])
 @pytest.mark.parametrize("chance", [1.0, 0.6])
-def test_transfers_and_registers(monkeypatch, chance):
+def test_transfers_and_registers(monkeypatch, chance, fields):
     """Every command, each register where it belongs, beside the EPU and under stalls."""
     monkeypatch.setattr(hub_module, "Epu", Adder)
     rng = np.random.default_rng(8)
@@ -115,7 +121,7 @@ def test_transfers_and_registers(monkeypatch, chance):
     expected, taken = executed(commands, words)
     unused = next(code for code in range(64) if code not in CODES.values())
     inputs = {"command": [{**c, "op": CODES.get(c["op"], unused)} for c in commands], **words}
-    dut, got, at = PimHub(CONFIG), {name: [] for name in expected}, dict.fromkeys(inputs, 0)
+    dut, got, at = PimHub(CONFIG.model_copy(update=fields)), {name: [] for name in expected}, dict.fromkeys(inputs, 0)
 
     async def bench(ctx):
         offered = dict.fromkeys(inputs, False)

@@ -9,12 +9,13 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from bankside.constraints.program_encoding import COMMANDS, HUB_CODES, mask_of
-from bankside.constraints.units.lol_pim_module import CHANNEL_CODES, HUB_COMMANDS, PLAIN, LolPimModuleConfig
+from bankside.constraints.program_encoding import COMMANDS, HUB_CODES, mask_of, operations
+from bankside.constraints.units.aim_module import CHANNEL_CODES, PLAIN
+from bankside.constraints.units.lol_pim_module import LolPimModuleConfig
 from bankside.cosim.dpa_dispatcher import random_runs
 from bankside.gen.aim import AimChannel, PimHub
+from bankside.gen.aim import module as module_of
 from bankside.gen.lolpim import LolPimModule
-from bankside.gen.lolpim import module as module_of
 from bankside.models.lolpim import dispatch
 
 #: Three channels of a mask of five; a dispatcher with few rows.
@@ -100,8 +101,8 @@ def test_who_gets_a_command(monkeypatch, stall):
     for values in issued.values.tolist():
         c = dict(zip(issued.fields, values, strict=True))
         op = names[c["op"]]
-        c["opsize"] = c["opsize"] if "opsize" in COMMANDS[op].fields else 1
-        if op in HUB_COMMANDS:
+        c["opsize"] = operations(op, c["opsize"])
+        if op in CONFIG.hub.commands:
             expected["hub"].append({**{name: c[name] for name in ("op", "opsize", "gpr", "gpr1", "overlap")},
                                     "mask": c["mask"] >> 2})
         for n in range(CONFIG.channels):

@@ -4,11 +4,22 @@ import numpy as np
 import pytest
 
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.program_encoding import COMMANDS, END, HUB_CODES, MORE, OPERANDS, DispatchError
+from bankside.constraints.program_encoding import (
+    CENT_COMMANDS,
+    COMMANDS,
+    DISPATCHER_COMMANDS,
+    END,
+    HUB_CODES,
+    MORE,
+    OPERANDS,
+    DispatchError,
+    operations,
+)
 from bankside.constraints.units.dpa_dispatcher import PRESETS, DpaDispatcherConfig
 from bankside.cosim.dpa_dispatcher import random_program, worked_example
 from bankside.models.memory import time_program
-from bankside.models.memory.aim import INSTRUCTIONS
+from bankside.models.memory.aim import INSTRUCTIONS, FrontEnd, channel_mask
+from bankside.models.memory.aim_trace import trace_lines
 from bankside.models.program import Affine, Command, Loop, Program, Tokens
 from bankside.models.program.encoding import canonical, decode_program, encode_program, listing
 from bankside.models.program.reader import parse_program
@@ -50,6 +61,8 @@ def test_commands_are_those_of_the_instruction_set():
     assert list(shared) and set(shared) == set(INSTRUCTIONS)
     assert {name: set(what.fields) for name, what in shared.items()} == {
         name: set(what.fields) for name, what in INSTRUCTIONS.items()}
+    assert all(set(what.optional) <= set(COMMANDS[name].optional) for name, what in INSTRUCTIONS.items())
+    assert set(COMMANDS) == {*DISPATCHER_COMMANDS, *CENT_COMMANDS}
     assert len({what.code for what in COMMANDS.values()} | {0, END, MORE}) == len(COMMANDS) + 3
     places = {place for what in COMMANDS.values() for place in what.places.values()}
     assert places | {"slot"} == set(OPERANDS)
@@ -179,3 +192,42 @@ def test_operands_by_the_newest_token():
         program.bind(0)
     with pytest.raises(ConfigError, match="^the newest token is divided by powers of two, not by 3$"):
         program.command("SYNC", opsize=program.newest(3))
+
+
+def test_commands_of_other_units_are_refused():
+    """A dispatcher has no engine for them: neither a program nor a line may have them."""
+    for op in CENT_COMMANDS:
+        with pytest.raises(ConfigError, match=f"^unknown command '{op}'"):
+            encode_program(Program([Command(op, dict.fromkeys(COMMANDS[op].fields, 0))]), CONFIG.encoding)
+        words = encode_program(Program([Command("SYNC")]), CONFIG.encoding)
+        words[0, 0] += COMMANDS[op].code - COMMANDS["SYNC"].code
+        with pytest.raises(ConfigError, match=DispatchError.OPCODE.meaning.partition(" (")[0]):
+            decode_program(words, CONFIG.encoding)
+
+
+def test_opsize_that_is_left_out_is_one_operation():
+    given = ("WR_SBK", 0), ("RD_SBK", 0), ("WR_SBK", 5), ("WR_BIAS", 7), ("MAC_ABK", 0), ("MAC_ABK", 3)
+    assert [operations(op, size) for op, size in given] == [1, 1, 5, 1, 0, 3]
+    given = {"gpr": 1, "mask": 1, "bank": 2, "row": 3}
+    programs = [Program([Command("WR_SBK", more | given)]) for more in ({}, {"opsize": 0}, {"opsize": 1}, {"opsize": 4})]
+    words = [encode_program(program, CONFIG.encoding) for program in programs]
+    assert (words[0] == words[1]).all() and (words[0] != words[2]).any()
+    assert decode_program(words[3], CONFIG.encoding) == programs[3]
+    times = [FrontEnd().time(_accesses(op, size, count)).commands
+             for op in ("WR_SBK", "RD_SBK") for size, count in ((0, 1), (1, 1), (8, 1), (0, 8))]
+    assert times[0] == times[1] and times[2] == times[3] and times[2]["WR"] == 8
+    assert times[4] == times[5] and times[6] == times[7] and times[6]["RD"] == 8
+
+
+def _accesses(op, size, count):
+    """``count`` commands of ``size`` accesses each to a row of a bank."""
+    program = Program()
+    for _ in range(count):
+        program.command(op, gpr=0, mask=channel_mask(1), bank=1, row=2, **({"opsize": size} if size else {}))
+    return program
+
+
+def test_opsize_in_a_trace():
+    """A trace has no such operand: it has a line for each access."""
+    lines = list(trace_lines(_accesses("WR_SBK", 3, 1)))
+    assert lines == ["AiM WR_SBK 0 0x80000000 1 2"] * 3 + ["AiM EOC"]
