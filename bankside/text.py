@@ -40,7 +40,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
         ("logic", f"{r['combinational_ge'] / 1e3:.1f} kGE"),
         ("memories", f"{r['memory_bits']} bits in {len(r['memories'])} macros, {r['memory_ge_estimate'] / 1e3:.1f} kGE "
                      "(estimated)"),
-        *_second_opinion(r["memories"]),
+        *_second_opinion(r),
         ("critical path", f"{r['critical_path_ns']:.3f} ns, {fmax} (target {r['target_clock_mhz']:g} MHz)"),
         *([("own process", r["process"]["sentence"])] if r.get("process") else []),
         *([("longest path", r["critical_path_sentence"])] if r["critical_path"] else []),
@@ -50,9 +50,10 @@ def synthesis_text(r: dict[str, Any]) -> str:
     return _title(r) + "\n" + _block(rows)
 
 
-def _second_opinion(memories: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _second_opinion(r: dict[str, Any]) -> list[tuple[str, str]]:
     """CACTI on the macros that its table has."""
-    found = second_opinion(memories)
+    memories, config = r["memories"], r["config"]
+    found = second_opinion(memories, {"registers.": config["bank_ports"]} if "bank_ports" in config else None)
     if found is None:
         return []
     count, model, cacti = found

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.program_encoding import channels_of
+from ..constraints.program_encoding import COMMANDS, channels_of
+from ..constraints.units.cent_pnm import CentPnmConfig
 from ..constraints.units.pim_hub import (
-    CODES,
-    EPU_COMMANDS,
     MANY,
     RECEIVING,
+    TRANSFERS,
     EpuCommand,
     EpuVectorCommand,
+    HubConfig,
     PimHubConfig,
     PimHubResult,
 )
@@ -54,11 +55,12 @@ class Outcome(Played):
 SCALAR_WORK = 20
 
 
-def stimulus(config: PimHubConfig, model: HubModel, episodes: Sequence[Sequence[HubStep]]) -> Stimulus:
+def stimulus(config: HubConfig, model: HubModel, episodes: Sequence[Sequence[HubStep]]) -> Stimulus:
     """Commands and words of episodes, and the expected words to host and channels. ``model`` executes the commands."""
     inputs = [port.name for port in streams(config) if port.is_input]
     outputs = [port.name for port in streams(config) if not port.is_input]
     layout = layouts(config)
+    codes = {op: COMMANDS[op].code for op in config.commands}
     blocks: dict[str, list[Items]] = {name: [] for name in inputs}
 
     def ends() -> list[int]:
@@ -73,12 +75,13 @@ def stimulus(config: PimHubConfig, model: HubModel, episodes: Sequence[Sequence[
                 continue
             if step.command.op in RECEIVING:
                 channels = channels_of(step.command.mask, config.channels)
-                for channel, own in zip(channels, step.words.reshape(len(channels), -1, config.lanes), strict=True):
+                count = step.command.opsize if step.command.op in MANY else 1
+                for channel, own in zip(channels, step.words.reshape(len(channels), count, config.lanes), strict=True):
                     words[f"result_{channel}"].append(own)
             else:
                 words["host_in"].append(step.words)
         for name, block in blocks.items():
-            payload = (command_rows(config.command_layout, CODES, [step.command for step in steps]) if name == "command"
+            payload = (command_rows(config.command_layout, codes, [step.command for step in steps]) if name == "command"
                        else number_rows(layout[name], words[name]))
             block.append(Items.of(payload, epoch=number))
         counts.append(ends())
@@ -90,17 +93,18 @@ def stimulus(config: PimHubConfig, model: HubModel, episodes: Sequence[Sequence[
     return Stimulus(items, expected, dict(zip(outputs, np.diff(np.array(counts), axis=0).T, strict=True)), work=work)
 
 
-def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
-             **options: Any) -> Outcome:
+def simulate(config: HubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
+             kind: type[HubModel] = HubModel, **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every word to host and channels with the functional model.
 
     Parameters
     ----------
     verilog : text of the unit, generated for ``config``
     episodes : lists of steps that follow each other; each must end with RD_GPR
+    kind : class of the functional model
     options : as of :func:`play_stimulus`, and the same errors
     """
-    model = HubModel(config)
+    model = kind(config)
     return Outcome(**vars(play_stimulus(config, verilog, top, stimulus(config, model, episodes), **options)),
                    given=model.given)
 
@@ -109,6 +113,9 @@ def simulate(config: PimHubConfig, verilog: str, episodes: Sequence[Sequence[Hub
 
 #: Largest number of words in a vector of a random command.
 LONGEST = 128
+
+#: Commands whose ``opsize`` counts elements.
+VECTORS = ("SOFTMAX", "LAYERNORM", "RMSNORM")
 
 
 def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
@@ -120,28 +127,29 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
             HubStep(HubCommand("RD_GPR", count))]
 
 
-def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kind: str = "normal") -> list[HubStep]:
+def random_steps(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int,
+                 kind: str = "normal") -> list[HubStep]:
     """Writes of all registers that commands reach, random commands, and then reads of these registers. Each command
     follows the commands before it, except transfers among themselves. In a large hub the commands reach only some of
     its registers, somewhere in them. Vectors then have at most :data:`LONGEST` words."""
     room = min(config.registers, config.beats, LONGEST)
-    whole = config.registers <= min(4 * room, config.max_elements)
-    reach = config.registers if whole else min(4 * room, config.max_elements)
+    whole = config.registers <= min(4 * room, config.most_opsize)
+    reach = config.registers if whole else min(4 * room, config.most_opsize)
     base = 0 if whole else int(rng.integers(config.registers))
     written = config.registers if whole else 4 * room
     steps = [HubStep(HubCommand("WR_GPR", size, (base + at) % config.registers),
                      numbers(config.fmt, (size, config.lanes), kind, rng))
              for at in range(0, written, room) for size in [min(room, written - at)]]
     for _ in range(count):
-        op = str(rng.choice(list(CODES)))
+        op = str(rng.choice(list(config.commands)))
         mask = int(rng.integers(0, 1 << config.channels))
-        most = room * config.lanes if op in ("SOFTMAX", "LAYERNORM", "RMSNORM") else room
-        size = int(rng.integers(0, min(most, config.max_elements) + 1)) if rng.random() < 0.9 else 1
+        most = room * config.lanes if op in VECTORS else room
+        size = int(rng.integers(0, min(most, config.most_opsize) + 1)) if rng.random() < 0.9 else 1
         first, second = ((base + int(x)) % config.registers for x in rng.integers(0, reach if whole else room, 2))
         words = None
-        if op in EPU_COMMANDS:
+        if op not in TRANSFERS:
             # Operands and results are the same registers or others.
-            count = size if op in ("EWADD", "GPR_MUL") else -(-size // config.lanes)
+            count = -(-size // config.lanes) if op in VECTORS else size
             free = config.registers - 2 * count if whole else room
             second = first
             if free >= 0 and rng.random() < 0.5:
@@ -157,7 +165,8 @@ def random_steps(config: PimHubConfig, rng: np.random.Generator, count: int, kin
     return [*steps, HubStep(HubCommand("RD_GPR", reach, base)), HubStep(HubCommand("RD_GPR", 1, base, overlap=1))]
 
 
-def stress(config: PimHubConfig, rng: np.random.Generator, count: int, size: int = 12) -> list[list[HubStep]]:
+def stress(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int,
+           size: int = 12) -> list[list[HubStep]]:
     """Random episodes of every kind of data."""
     return [random_steps(config, rng, size, KINDS[n % len(KINDS)]) for n in range(count)]
 
@@ -240,7 +249,7 @@ def bench(request: SimRequest) -> PimHubResult:
     for n, (op, x) in enumerate(vectors.items()):
         known = {"words": count, "cycles": cycles[op], "ideal_cycles": ideal[op],
                  "clocks_per_word": (cycles[op] - short[op]) / (count - half) if count > half else None}
-        if op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
+        if op in VECTORS:
             e = error(config, op, x, np.concatenate(full.given[n * count:(n + 1) * count])[:tokens])
             commands[op] = EpuVectorCommand(**known, max_abs_error=float(e.max()), rms_error=float(np.sqrt(np.mean(e**2))))
         else:

@@ -41,8 +41,8 @@ from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
-from bankside.models.cost import load_nodes, process_clock
-from bankside.models.cost.memories import banked
+from bankside.models.cost import buffer_cost, load_nodes, process_clock, register_ports, second_opinion, unit_area
+from bankside.models.cost.memories import banked, macro_ports
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
@@ -62,8 +62,9 @@ STEPS_PER_FIGURE = 64
 PROCESSES = {"pam-hbm": (10, 0.13, "0.13"), "pam-ddr": (10, 0.46, "0.46"), "pam-ssd": (1, 8.16 / 64, "below 0.128")}
 #: The same for one reduction unit.
 RU_PROCESSES = {"pam-hbm": (10, 0.18, "0.18"), "pam-ddr": (10, 0.68, "0.68")}
-#: Banks of the hub's registers that the page compares.
+#: Banks of the hub's registers that the page compares, and presets that differ in them alone.
 HUB_BANKS = (8, 16)
+HUB_MEMORIES = ("lol-pim-two-ported", "lol-pim")
 
 
 def counts(selection: Selection, cases: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
@@ -709,16 +710,36 @@ def process_clocks() -> str:
 
 
 def hub_cycles() -> str:
-    commands = _simulated("pim-hub")["commands"]
+    commands = _simulated("pim-hub", "lol-pim")["commands"]
     return table(["command", "words through the EPU", "clocks", "utilisation"],
                  [[f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['ideal_cycles'] / c['cycles']:.4f}"]
                   for op in pim_hub.PASSES for c in [commands[op]]])
 
 
+def hub_registers() -> str:
+    """The hub with its registers in banks beside the hub with one memory of two ports: area and clocks, from records."""
+    rows = []
+    for name in HUB_MEMORIES:
+        config, synth, sim = HUBS[name], _measured(select("pim-hub", preset=name), "synth"), _simulated("pim-hub", name)
+        own = [m for m in synth["memories"] if m["name"].startswith("registers.")]
+        ports = register_ports(config)
+        gates = (float(synth["area_ge"]) - float(synth["memory_ge_estimate"])) / 1e3
+        macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), "45nm").mm2 for m in own)
+        _, _, cacti = second_opinion(own, ports) or (0, 0.0, float("nan"))
+        rows.append([name, f"{len(own)} with {config.bank_ports} port{'s' if config.bank_ports > 1 else ''}",
+                     f"{macros:.2f}", f"{cacti:.2f}", f"{gates:.1f}",
+                     f"{unit_area(synth, '45nm', '45nm', ports=ports).mm2:.2f}", f"{synth['fmax_mhz']:.0f}",
+                     *(sim["commands"][op]["cycles"] for op in pim_hub.PASSES), sim["overlapped_cycles"]])
+    return table(["preset", "memories of the registers", "model, mm²", "CACTI, mm²", "logic and flip-flops, kGE",
+                  "hub, mm²", "MHz", *(f"`{op}`, clocks" for op in pim_hub.PASSES),
+                  "`SOFTMAX` beside transfers, clocks"], rows)
+
+
 def hub_errors() -> str:
     """Errors of the functional model and of the correctly rounded result, against binary64 on the same bits."""
     rows = []
-    for name, config in HUBS.items():
+    for name in ("lol-pim", "lol-pim-fp16"):
+        config = HUBS[name]
         for op in ("SOFTMAX", "LAYERNORM", "RMSNORM"):
             for count in (128, 4096):
                 worst = []
@@ -739,7 +760,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
     operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
-    hub_errors, hub_synthesis, hub_parts, hub_banks, process_clocks, interface_memories, interface_rates, interface_quoted,
+    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers,
+    process_clocks, interface_memories, interface_rates, interface_quoted,
     interface_synthesis)}
 
 

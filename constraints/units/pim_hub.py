@@ -165,7 +165,8 @@ class PimHubConfig(HubConfig):
 #: LoL-PIM Table 5: 512 KB. Eight single-ported banks have the least area (docs/pim-hub.md).
 _BANKS: Any = {"banks": 8, "bank_ports": 1, "register_ports": 2}
 PRESETS: dict[str, PimHubConfig] = {
-    "lol-pim": PimHubConfig(**_BANKS), "lol-pim-fp16": PimHubConfig(format="fp16", **_BANKS)}
+    "lol-pim": PimHubConfig(**_BANKS), "lol-pim-fp16": PimHubConfig(format="fp16", **_BANKS),
+    "lol-pim-two-ported": PimHubConfig()}
 
 
 class VectorWorkload(Workload):

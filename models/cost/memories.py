@@ -10,9 +10,11 @@ from typing import Any
 from ...constraints.errors import ConfigError, nearest
 from ...constraints.libraries import macro_family
 from ...constraints.libraries.cacti import load_cacti
+from ...constraints.units.pim_hub import HubConfig
 from .area import load_nodes
 
-__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "banked", "buffer_cost", "opinions", "second_opinion", "table"]
+__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "banked", "buffer_cost", "macro_ports", "opinions",
+           "register_ports", "second_opinion", "table"]
 
 #: Smallest buffer: below it flip-flops are smaller than a macro (docs/synthesis.md).
 LEAST_BITS = 512
@@ -139,12 +141,28 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def second_opinion(memories: Iterable[Mapping[str, Any]]) -> tuple[int, float, float] | None:
+def register_ports(config: HubConfig) -> dict[str, int]:
+    """Ports of a hub's register memories, for :func:`macro_ports`. A netlist gives every memory a read port and a write
+    port. A bank with one port has one address for both, and takes one access in a clock."""
+    return {"registers.": config.bank_ports}
+
+
+def macro_ports(memory: Mapping[str, Any], ports: int | Mapping[str, int] | None = None) -> int:
+    """Ports of a memory of a synthesis: ``ports``, or those of the first name in ``ports`` that begins the memory's name.
+    Otherwise those of the netlist."""
+    if isinstance(ports, int):
+        return ports
+    own = next((count for name, count in (ports or {}).items() if memory["name"].startswith(name)), None)
+    return own or memory["read_ports"] + memory["write_ports"]
+
+
+def second_opinion(memories: Iterable[Mapping[str, Any]], ports: int | Mapping[str, int] | None = None
+                   ) -> tuple[int, float, float] | None:
     """Macros of a synthesis that CACTI's table has: their number, and their mm2 at 45 nm by the model and by CACTI. None if
-    it has none."""
-    found = [(buffer_cost(m["bits"], m["width"], ports, "45nm").mm2, point.mm2) for m in memories
-             for ports in [m["read_ports"] + m["write_ports"]]
-             if (point := load_cacti().find(m["bits"], m["width"], ports, "45nm")) is not None]
+    it has none. For ``ports`` see :func:`macro_ports`."""
+    found = [(buffer_cost(m["bits"], m["width"], count, "45nm").mm2, point.mm2) for m in memories
+             for count in [macro_ports(m, ports)]
+             if (point := load_cacti().find(m["bits"], m["width"], count, "45nm")) is not None]
     return (len(found), sum(a for a, _ in found), sum(b for _, b in found)) if found else None
 
 

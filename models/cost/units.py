@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .area import logic_area
-from .memories import buffer_cost
+from .memories import buffer_cost, macro_ports
 
 __all__ = ["UnitArea", "unit_area"]
 
@@ -41,9 +41,11 @@ class UnitArea:
         return (self.logic_mm2[1] + self.memories_mm2) / self.mm2 - 1
 
 
-def unit_area(results: Mapping[str, Any], logic: str, memories: str, *, ports: int | None = None) -> UnitArea:
+def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
+              ports: int | Mapping[str, int] | None = None) -> UnitArea:
     """Area from the results of a synthesis. Logic takes its gate equivalents in the process ``logic``. Memories take
-    the macro model in the process ``memories``, with their own ports or with ``ports``.
+    the macro model in the process ``memories``, with their own ports or with ``ports``: of all, or by the beginning of
+    their names (:func:`~.memories.register_ports`).
 
     Raises
     ------
@@ -51,6 +53,5 @@ def unit_area(results: Mapping[str, Any], logic: str, memories: str, *, ports: i
         For an unknown process, or a memory that is no buffer.
     """
     gates = float(results["area_ge"]) - float(results["memory_ge_estimate"] or 0.0)
-    macros = sum(buffer_cost(m["bits"], m["width"], ports or m["read_ports"] + m["write_ports"], memories).mm2
-                 for m in results["memories"])
+    macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), memories).mm2 for m in results["memories"])
     return UnitArea(gates, logic_area(gates, logic), macros)

@@ -1,0 +1,208 @@
+# amaranth: UnusedElaboratable=no
+"""CENT's PNM units: accumulators, reduction trees and exponent units beside the registers of a device."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...constraints.formats import FP32
+from ...constraints.units.cent_pnm import KINDS, OPERANDS_OF, CentPnmConfig
+from ..aim.engine import Engine
+from ..aim.hub import Hub
+from ..aim.registers import Client
+from ..aim.transfers import Transfers
+from ..arith import add, dot, dot_tree, exponential
+from ..blocks.shared import shared
+
+__all__ = ["AccUnit", "CentPnm", "ExpUnit", "RedUnit", "SlotEngine"]
+
+
+class _SlotUnit(wiring.Component):
+    """A unit for a slot: ``result`` follows the operands after ``LATENCY`` clocks. One slot per clock.
+
+    Members
+    -------
+    x, y : ``In(word)``; only units with two operands use y
+    result : ``Out(word)``
+    """
+
+    def __init__(self, config):
+        self.config = config
+        self.LATENCY = getattr(config, f"{self.KIND}_depth") + 1
+        word = config.word_bits
+        super().__init__({"x": In(word), "y": In(word), "result": Out(word)})
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self.config.fmt.width
+        x, y = ([value.word_select(n, width) for n in range(self.config.lanes)] for value in (self.x, self.y))
+        m.d.sync += self.result.eq(self._result(m, x, y))
+        return m
+
+
+class AccUnit(_SlotUnit):
+    """Accumulator: the sum of two slots, element by element, rounded to the format."""
+
+    KIND = "acc"
+
+    def _result(self, m, x, y):
+        config = self.config
+        return Cat(add(m, a, b, fmt=config.fmt, depth=config.acc_depth, name=f"add_{n}_")
+                   for n, (a, b) in enumerate(zip(x, y, strict=True)))
+
+
+class RedUnit(_SlotUnit):
+    """Reduction tree: the sum of the elements of a slot in element 0, and 0 in all others."""
+
+    KIND = "red"
+    #: Bits of the exact sum that are kept below the largest element's leading bit: those of an FP32 sum.
+    WINDOW = FP32.precision + 3
+
+    def _result(self, m, x, y):
+        config, fmt = self.config, self.config.fmt
+        ones = [Const(fmt.bias << fmt.fraction_bits, fmt.width)] * len(x)
+        if config.reduction == "tree":
+            return dot_tree(m, x, ones, fmt=fmt, depth=config.red_depth, name="tree_")
+        return dot(m, x, ones, fmt=fmt, result=fmt, window=self.WINDOW, depth=config.red_depth, name="dot_")
+
+
+class ExpUnit(_SlotUnit):
+    """Exponent unit: the exponential of each element of a slot."""
+
+    KIND = "exp"
+
+    def _result(self, m, x, y):
+        config = self.config
+        series = {} if config.exponential == "faithful" else {
+            "variant": "taylor", "order": config.order, "range_reduced": config.exponential == "taylor-reduced"}
+        return Cat(exponential(m, a, fmt=config.fmt, depth=config.exp_depth, name=f"exp_{n}_", **series)
+                   for n, a in enumerate(x))
+
+
+_UNITS = {"acc": AccUnit, "red": RedUnit, "exp": ExpUnit}
+
+
+class SlotEngine(Engine):
+    """Sends slots through units of one kind, and writes the results.
+
+    The engine takes a *group* of slots at a time: one for each unit, but at most one of each bank of the registers. With
+    more units than banks, groups go to sets of units in turn. Of two operands, those of a group are read one after the
+    other. The last read promises the write of the results.
+
+    Timing: a read of the registers in each clock in which the registers grant it. The next command may start when all slots
+    of the one before are read.
+
+    Parameters
+    ----------
+    config : :class:`CentPnmConfig`
+    op : the command: EWADD, RED or EXP
+    """
+
+    def __init__(self, config, op):
+        self._op, self._units = op, config.units_of(op)
+        self._group = config.group_of(op)
+        self._latency = _UNITS[KINDS[op]](config).LATENCY
+        self.client = Client(width=self._group, latency=self._latency + 2)
+        super().__init__(config, (op,))
+
+    def elaborate(self, platform):
+        m = Module()
+        config, registers, command = self._config, self.registers, self.command
+        word, group, pairs = config.word_bits, self._group, OPERANDS_OF[self._op] == 2
+        first, second, target = (Signal.like(command.gpr, name=n) for n in ("first", "second", "target"))
+        left, running, half = Signal.like(command.opsize), Signal(), Signal()
+        go, whole = Signal(), Signal()
+        m.d.comb += [
+            self.ready.eq(~running),
+            registers.read.eq(running),
+            registers.read_address.eq(Mux(half, second, first) if pairs else first),
+            registers.promise.eq(half if pairs else 1),
+            registers.target.eq(target),
+            go.eq(registers.read & registers.grant),
+            whole.eq(go & registers.promise),
+        ]
+        if group > 1:
+            m.d.comb += registers.lanes.eq(Cat(left > n for n in range(group)))
+        if pairs:
+            with m.If(go):
+                m.d.sync += half.eq(~half)
+        with m.If(whole):
+            m.d.sync += [first.eq(first + group), second.eq(second + group), target.eq(target + group),
+                         left.eq(left - group)]
+            with m.If(left <= group):
+                m.d.sync += running.eq(0)
+        with m.If(self.start):
+            m.d.sync += [running.eq(1), half.eq(0), left.eq(command.opsize), first.eq(command.gpr), second.eq(command.gpr1),
+                         target.eq(command.gpr if pairs else command.gpr1)]
+        under_way = Signal(self.client.latency)
+        m.d.sync += under_way.eq(Cat(whole, under_way))
+        m.d.comb += self.idle.eq(~running & (under_way == 0))
+
+        # ---- Operands, a clock after their read ----------------------------------------------------------------------
+        before = registers.read_data
+        if pairs:
+            before = Signal(group * word, reset_less=True)
+            taken = Signal()
+            m.d.sync += taken.eq(go & ~half)
+            with m.If(taken):
+                m.d.sync += before.eq(registers.read_data)
+        sets = self._units // group
+        turn = Signal(range(sets)) if sets > 1 else Const(0)
+        turns = [turn]      # the set of a group, by clocks since its last read
+        if sets > 1:
+            with m.If(whole):
+                m.d.sync += turn.eq(turn + 1)
+            for n in range(self.client.latency):
+                now = Signal(range(sets), name=f"turn_{n + 1}", reset_less=True)
+                m.d.sync += now.eq(turns[-1])
+                turns.append(now)
+        results = []
+        for s in range(sets):
+            x, y = (Signal(group * word, name=f"{name}_{s}", reset_less=True) for name in "xy")
+            with m.If(under_way[0] & (turns[1] == s) if sets > 1 else under_way[0]):
+                m.d.sync += x.eq(before)
+                if pairs:
+                    m.d.sync += y.eq(registers.read_data)
+            of_set = []
+            for n in range(group):
+                unit = _UNITS[KINDS[self._op]](config)
+                m.submodules[f"{unit.KIND}_{s * group + n}"] = shared(platform, unit, unit.KIND, part=True)
+                m.d.comb += [unit.x.eq(x.word_select(n, word)), unit.y.eq(y.word_select(n, word) if pairs else 0)]
+                of_set.append(unit.result)
+            results.append(Cat(of_set))
+        m.d.comb += registers.result.eq(results[0] if sets == 1 else Array(results)[turns[-1]])
+        return m
+
+
+class CentPnm(Hub):
+    """A device's registers (slots) with transfers and an engine for each of CENT's accumulations, reductions and
+    exponentials.
+
+    The functional model is ``bankside.models.cent.pnm.PnmModel``, equal bit for bit.
+
+    Source: CENT section 4.2.
+
+    Parameters
+    ----------
+    config : :class:`CentPnmConfig`
+
+    Members
+    -------
+    command : ``In(stream.Signature(payload(config.command_layout)))``
+    host_in, host_out : ``In`` and ``Out(stream.Signature(word))``
+    result_0 ... : ``In(stream.Signature(word))``
+    data_0 ... : ``Out(stream.Signature(word))``
+    """
+
+    def __init__(self, config):
+        if not isinstance(config, CentPnmConfig):
+            raise TypeError(f"Configuration must be a CentPnmConfig, not {config!r}")
+        super().__init__(config)
+
+    @property
+    def latency(self):
+        """Fixed latencies in cycles, from a read of a slot to the write of its result."""
+        return {kind: SlotEngine(self._config, op).client.latency for op, kind in KINDS.items()}
+
+    def _engines(self, platform):
+        return {"transfers": Transfers(self._config), **{kind: SlotEngine(self._config, op) for op, kind in KINDS.items()}}
