@@ -110,6 +110,12 @@ COMMANDS: dict[str, CommandCode] = {
     "RMSNORM": _code(51, "opsize gpr0:gpr gpr1", "overlap"),
     "WR_GPR": _code(52, "opsize gpr", "overlap"),
     "RD_GPR": _code(53, "opsize gpr", "overlap"),
+    "RED": _code(54, "opsize gpr0:gpr gpr1", "overlap"),
+    "EXP": _code(55, "opsize gpr0:gpr gpr1", "overlap"),
+    "RISCV": _code(56, "opsize gpr0:gpr gpr1 pc:row", "overlap"),
+    "SEND_CXL": _code(57, "opsize gpr0:gpr gpr1 device:row", "overlap"),
+    "RECV_CXL": _code(58, "", "overlap"),
+    "BCAST_CXL": _code(59, "opsize gpr0:gpr gpr1 count:row", "overlap"),
 }
 
 #: Codes from here on are for the hub alone.
