@@ -1,10 +1,13 @@
-"""One Verilog module for many equal instances."""
+"""One Verilog module for many equal instances, and Verilog modules by others."""
+
+import re
+from dataclasses import dataclass
 
 from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, ResetSignal, Value
 from amaranth.lib import wiring
 
-__all__ = ["ModuleLibrary", "shared"]
+__all__ = ["ForeignVerilog", "ModuleLibrary", "foreign", "shared"]
 
 
 def shared(platform, component, name, *, part=False):
@@ -75,3 +78,61 @@ class ModuleLibrary:
         for path, member, value in component.signature.flatten(component):
             ports[f"{'i' if member.flow is wiring.In else 'o'}_{'__'.join(map(str, path))}"] = Value.cast(value)
         return Instance(name, **ports)
+
+
+@dataclass(frozen=True)
+class ForeignVerilog:
+    """Verilog text that others wrote.
+
+    Attributes
+    ----------
+    text : :class:`str`
+        Modules whose bodies begin in the first column, instances indented by two spaces.
+    note : :class:`str`
+        Origin, owner and licence, for the head of the text.
+    waived : tuple of :class:`str`
+        Rules of Verilator that these modules break. They are off within these modules and nowhere else.
+    """
+
+    text: str
+    note: str
+    waived: tuple[str, ...] = ()
+
+    def renamed(self, prefix):
+        """The text for a design whose modules it must not collide with: each module has the prefix and a dot before its
+        name."""
+        text = re.sub(r"/\* *verilator .*?\*/|^`timescale.*\n", "", self.text, flags=re.MULTILINE)
+        for name in re.findall(r"^module (\w+)", self.text, re.MULTILINE):
+            text = re.sub(rf"^module {name}\b", rf"module \\{prefix}.{name}", text, flags=re.MULTILINE)
+            text = re.sub(rf"^  {name} (\w+ \()", rf"  \\{prefix}.{name} \1", text, flags=re.MULTILINE)
+        off, on = ("".join(f"/* verilator lint_{word} {rule} */\n" for rule in self.waived) for word in ("off", "on"))
+        return "".join(f"// {line}\n" for line in self.note.splitlines()) + off + text + on
+
+
+def foreign(platform, source, module, *, inside, **ports):
+    """An instance of a module of :class:`ForeignVerilog`.
+
+    Such a module exists in Verilog only. A component that contains one has no simulation or proof in Amaranth.
+
+    Parameters
+    ----------
+    platform : platform that ``elaborate`` received
+    source : :class:`ForeignVerilog`
+    module : :class:`str`
+        One of its modules.
+    inside : :class:`str`
+        Name that :func:`shared` gives to the component around the instance. Synthesis maps both in one piece.
+    ports : as of :class:`Instance`
+
+    Raises
+    ------
+    :exc:`ValueError`
+        If there is no Verilog output, or ``source`` has no such module.
+    """
+    if not isinstance(platform, ModuleLibrary):
+        raise ValueError(f"Module {module} exists in Verilog only, and this is no output of Verilog")
+    if f"\nmodule {module} " not in source.text:
+        raise ValueError(f"There is no module {module} in this Verilog")
+    prefix = f"{platform._prefix}_{inside}"
+    platform.modules.setdefault(f"{prefix}.", source.renamed(prefix))
+    return Instance(f"{prefix}.{module}", **ports)
