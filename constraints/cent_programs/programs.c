@@ -42,6 +42,39 @@ void largest(word to, word from, word opsize, word core, word cores) {
   }
 }
 
+// The same for one vector of opsize slots, on core 0 alone.
+void largest_of_all(word to, word from, word opsize, word core, word cores) {
+  word most = 0xff800000;
+  if (core) return;
+  for (word end = from + SLOT * opsize; from != end; from += 2) {
+    READ(from, 0);
+    most = maximum(most, take_fp32());
+  }
+  fill(to, (most >> 16) ^ 0x8000);
+}
+
+// The first opsize elements of a slot, then zeros; on core 0 alone.
+void tail(word to, word from, word opsize, word core, word cores) {
+  if (core) return;
+  for (word n = 0; n < SLOT; n += 2) {
+    if (n < 2 * opsize) {
+      READ(from + n, 0);
+      MOVE(to + n, 0);
+    } else {
+      *(volatile unsigned short *)(to + n) = 0;
+    }
+  }
+}
+
+// The first opsize elements of a slot, then copies of element 0; on core 0 alone.
+void repeat(word to, word from, word opsize, word core, word cores) {
+  if (core) return;
+  for (word n = 0; n < SLOT; n += 2) {
+    READ(n < 2 * opsize ? from + n : from, 0);
+    MOVE(to + n, 0);
+  }
+}
+
 // Pairs change places: [a, b, c, d, ...] becomes [b, a, d, c, ...]. RoPE is x * [cos, cos, ...] plus this * [-sin, sin, ...].
 void rope_swap(word to, word from, word opsize, word core, word cores) {
   to += SLOT * core;
