@@ -588,6 +588,43 @@ def composition_synthesis() -> str:
                   "critical path, ns", "frequency, MHz", "target, MHz"], rows)
 
 
+# CENT's network ---------------------------------------------------------------------------------------------------------
+
+#: Units with devices and a host at a switch.
+FABRICS = ("cent-cxl-port", "cent-cxl-switch")
+
+
+def cxl_cycles() -> str:
+    """Vectors of the benches with the default workload."""
+    link = _simulated("cent-cxl-link")
+    rows = [["`cent-cxl-link`", "", "one end sends", link["cycles"], f"{link['payload_percent']:.2f} %"],
+            ["`cent-cxl-link`", "", "both ends send", "", f"{link['exchange_percent']:.2f} %"]]
+    for unit in FABRICS:
+        r = _simulated(unit)
+        for text, key in (("SEND_CXL", ""), ("a SEND_CXL for each slot", "literal_"),
+                          ("BCAST_CXL to all others", "broadcast_"), ("each device to the next one", "exchange_"),
+                          ("a part from each other device", "gather_")):
+            share = r.get(f"{key}payload_percent")
+            rows.append([f"`{unit}`", r["devices"], text, r[f"{key}cycles"], "" if share is None else f"{share:.2f} %"])
+    return table(["bench", "devices", "vector of 16 KB", "clocks", "payload of the flits"], rows)
+
+
+def cxl_latency() -> str:
+    """Clocks of a transfer of two slots, and of a read of the host."""
+    keys = {"send_clocks": "from SEND_CXL to the first beat", "switch_clocks": "switch: from last beat in to last beat out",
+            "receive_clocks": "from the last beat to `received`",
+            "slot_clocks": "from SEND_CXL to `received`, two lines included",
+            "acknowledge_clocks": "from SEND_CXL to `acknowledged`", "host_read_clocks": "read of the host"}
+    found = [_simulated(unit) for unit in FABRICS]
+    return table(["two slots", *(f"`{unit}`" for unit in FABRICS)],
+                 [[text, *(r[key] for r in found)] for key, text in keys.items()])
+
+
+def cxl_synthesis() -> str:
+    return areas((f"`{unit}` {name}", config, _measured(select(unit, preset=name), "synth"))
+                 for unit in ("cent-cxl-link", *FABRICS) for name, config in UNITS[unit].presets.items())
+
+
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
 
 
@@ -760,9 +797,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
     operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
-    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers,
-    process_clocks, interface_memories, interface_rates, interface_quoted,
-    interface_synthesis)}
+    hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, process_clocks, interface_memories, interface_rates,
+    interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis)}
 
 
 def held(page: str) -> list[str]:

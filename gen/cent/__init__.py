@@ -1,5 +1,1 @@
-"""Units of CENT's device."""
-
-from .pnm import CentPnm
-
-__all__ = ["CentPnm"]
+"""CENT's units."""

@@ -114,5 +114,6 @@ def test_every_unit_has_its_five_parts():
         assert callable(unit.load_generator()) and callable(unit.load_bench())
         module, name = unit.model.split(":")
         assert callable(getattr(__import__(module, fromlist=[name]), name))
-        shared = "arithmetic" if unit.name.startswith("fp-") else "pam-compositions" if unit.name in COMPOSITIONS else None
+        shared = "arithmetic" if unit.name.startswith("fp-") else "pam-compositions" if unit.name in COMPOSITIONS else \
+            "cent-cxl-port" if unit.name.startswith("cent-cxl-") else None
         assert unit.page == f"docs/{shared or unit.name}.md"
