@@ -13,7 +13,7 @@ from pathlib import Path
 from ..document import parse_json, read_text
 from ..errors import ConfigError, nearest
 
-__all__ = ["IMAGE", "Image", "load_image"]
+__all__ = ["IMAGE", "Image", "image_for", "load_image"]
 
 #: The compiled programs of this folder.
 IMAGE = Path(__file__).parent / "programs.json"
@@ -63,6 +63,14 @@ class Image:
 
 
 @cache
+def image_for(elements: int) -> Image:
+    """The compiled programs for slots of so many elements; :exc:`ConfigError` if the package has none."""
+    path = IMAGE if elements == 16 else IMAGE.with_name(f"programs-{elements}.json")
+    if not path.is_file():
+        raise ConfigError(f"there are no compiled programs for slots of {elements} elements; tools/cent_programs.py makes them")
+    return load_image(path)
+
+
 def load_image(path: Path = IMAGE) -> Image:
     """The image in a file that ``tools/cent_programs.py`` wrote.
 

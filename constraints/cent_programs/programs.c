@@ -5,7 +5,9 @@
 // Parameters that the host sets. FP32 numbers are bits.
 volatile word inverse_length = 0x3f800000;   // of RMSNorm: 1 / elements of the vector
 volatile word epsilon = 0x3727c5ac;          // of RMSNorm: 1e-5
+#if ELEMENTS == 16
 volatile word slots_per_vector = 1;          // of largest
+#endif
 
 // 1 / sqrt(s / n + epsilon) in all elements of a slot, from a sum of squares s in element 0.
 void rmsnorm(word to, word from, word opsize, word core, word cores) {
@@ -24,25 +26,7 @@ void softmax(word to, word from, word opsize, word core, word cores) {
   }
 }
 
-// The largest element of each vector of slots_per_vector slots, negated, in all elements of a slot: addends that make the
-// largest element 0.
-void largest(word to, word from, word opsize, word core, word cores) {
-  word slots = slots_per_vector;
-  for (; core < opsize; core += cores) {
-    word at = from + SLOT * slots * core, end = at + SLOT * slots, most = 0xff800000;
-    for (; at != end; at += SLOT) {
-      READ(at, 0); READ(at, 1); READ(at, 2); READ(at, 3); READ(at, 4); READ(at, 5); READ(at, 6); READ(at, 7);
-#pragma clang loop unroll(full)
-      for (int n = 0; n < 8; n++) most = maximum(most, take_fp32());
-      READ(at, 8); READ(at, 9); READ(at, 10); READ(at, 11); READ(at, 12); READ(at, 13); READ(at, 14); READ(at, 15);
-#pragma clang loop unroll(full)
-      for (int n = 0; n < 8; n++) most = maximum(most, take_fp32());
-    }
-    fill(to + SLOT * core, (most >> 16) ^ 0x8000);
-  }
-}
-
-// The same for one vector of opsize slots, on core 0 alone.
+// The largest element of a vector of opsize slots, negated, in all elements of a slot; on core 0 alone.
 void largest_of_all(word to, word from, word opsize, word core, word cores) {
   word most = 0xff800000;
   if (core) return;
@@ -72,6 +56,25 @@ void repeat(word to, word from, word opsize, word core, word cores) {
   for (word n = 0; n < SLOT; n += 2) {
     READ(n < 2 * opsize ? from + n : from, 0);
     MOVE(to + n, 0);
+  }
+}
+
+#if ELEMENTS == 16
+// The largest element of each vector of slots_per_vector slots, negated, in all elements of a slot: addends that make the
+// largest element 0.
+void largest(word to, word from, word opsize, word core, word cores) {
+  word slots = slots_per_vector;
+  for (; core < opsize; core += cores) {
+    word at = from + SLOT * slots * core, end = at + SLOT * slots, most = 0xff800000;
+    for (; at != end; at += SLOT) {
+      READ(at, 0); READ(at, 1); READ(at, 2); READ(at, 3); READ(at, 4); READ(at, 5); READ(at, 6); READ(at, 7);
+#pragma clang loop unroll(full)
+      for (int n = 0; n < 8; n++) most = maximum(most, take_fp32());
+      READ(at, 8); READ(at, 9); READ(at, 10); READ(at, 11); READ(at, 12); READ(at, 13); READ(at, 14); READ(at, 15);
+#pragma clang loop unroll(full)
+      for (int n = 0; n < 8; n++) most = maximum(most, take_fp32());
+    }
+    fill(to + SLOT * core, (most >> 16) ^ 0x8000);
   }
 }
 
@@ -121,3 +124,4 @@ void rope_join(word to, word from, word opsize, word core, word cores) {
     MOVE(to, 8); MOVE(to, 9); MOVE(to, 10); MOVE(to, 11); MOVE(to, 12); MOVE(to, 13); MOVE(to, 14); MOVE(to, 15);
   }
 }
+#endif

@@ -29,7 +29,7 @@ Source: CENT (ASPLOS 2025) sections 5.3 to 5.5. Places, orders and the mask of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,14 +47,8 @@ __all__ = ["MATRICES", "SCALARS", "ExecutableBlock"]
 MATRICES = {"wq": ("hidden", "queries"), "wk": ("hidden", "kv_width"), "wv": ("hidden", "kv_width"),
             "wo": ("queries", "hidden"), "w1": ("hidden", "ffn"), "w3": ("hidden", "ffn"), "w2": ("ffn", "hidden")}
 
-#: Scalar programs by number (operand ``pc`` of RISCV), and their effects on slots.
-SCALARS = {
-    "rms": "destination: 1 / sqrt(source[0] * count + epsilon) in all elements; the next slot has 1/count and epsilon",
-    "inverse": "destination: 1 / source[0] in all elements",
-    "tail": "destination: the first `opsize` elements of the source, then zeros",
-    "repeat": "destination: the first `opsize` elements of the source, then copies of its element 0",
-    "minimum": "destination: minus the maximum of the first `opsize` slots from the source on, in all elements",
-}
+#: Programs of the RISC-V cores that a block uses (``constraints/cent_programs/programs.c``).
+SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
 
 #: Banks of a group: the element-wise product of the first two goes to the third.
 GROUP = 4
@@ -188,7 +182,7 @@ class ExecutableBlock:
     @cached_property
     def _slots(self) -> dict[str, int]:
         d = self.hidden // self.lanes
-        sizes = {"zero": 1, "constants": 2, "sum": 2, "scalar": 1, "x": d,
+        sizes = {"zero": 1, "sum": 1, "scalar": 1, "x": d,
                  "h": max(d, self.result_slots(self.hidden)),
                  "cos": self.head_slots, "sin": self.head_slots, "work": 0}
         out, at = {}, self.first_slot
@@ -211,8 +205,7 @@ class ExecutableBlock:
                    self.columns + self.channels, 2 * self.channels, _ceil(self.max_tokens, self.lanes))
 
     def slot(self, name: str) -> int:
-        """First slot of a vector: ``zero``, ``constants`` (1/hidden, epsilon), ``x`` (input and result), ``cos``,
-        ``sin``, ..."""
+        """First slot of a vector: ``zero``, ``x`` (input and result), ``cos``, ``sin``, ..."""
         return self._slots[name]
 
     # Rows ------------------------------------------------------------------------------------------------------------
@@ -309,6 +302,24 @@ class ExecutableBlock:
             rows[row][:, :, 1::GROUP] = scale
         return rows
 
+    def fill_caches(self, rows: dict[int, np.ndarray], keys: np.ndarray, values: np.ndarray) -> None:
+        """Write bits of keys and values of the first tokens, of shape ``(tokens, kv_heads, head_dim)``, into existing
+        rows."""
+        spans = _ceil(self.kv_heads, self.fit)
+        for token in range(len(keys)):
+            turn, unit = divmod(token, self.units)
+            channel, bank = divmod(unit, self.banks)
+            for span in range(spans):
+                words = keys[token, span * self.fit:(span + 1) * self.fit].reshape(-1, self.lanes)
+                rows[self.regions["keys"] + turn * spans + span][channel, :len(words), bank] = words
+            word, element = divmod(token, self.lanes)
+            for head in range(self.kv_heads):
+                own, channel = divmod(head, self.channels)
+                for part in range(self.parts):
+                    row = self.regions["values"] + (own * self.parts + part) * self.spans + word // self.columns
+                    rows[row][channel, word % self.columns, :, element] = values[
+                        token, head, part * self.banks:(part + 1) * self.banks]
+
     def _places(self, count: int, offset: int, row: int) -> Iterator[tuple[int, int, int, int]]:
         """Channel, bank, row and column of each of ``count`` words of an element-wise product."""
         each = _ceil(count, self.groups)
@@ -326,10 +337,10 @@ class ExecutableBlock:
 
     # Program ---------------------------------------------------------------------------------------------------------
 
-    def program(self, tokens: int) -> Program:
+    def program(self, tokens: int, entries: Mapping[str, int]) -> Program:
         """One token through the block, with ``tokens`` in the caches, this one included.
 
-        The slots ``zero``, ``constants``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values, the
+        ``entries``: first instruction of each of :data:`SCALARS` in the cores' memories, in words. The slots ``zero``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values, the
         rows hold matrices, norms and scale. The result is in the slots ``x``.
 
         Raises
@@ -339,14 +350,14 @@ class ExecutableBlock:
         """
         if not 1 <= tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be 1 to {self.max_tokens}, not {tokens}")
-        return _Writer(self).block(tokens)
+        return _Writer(self, entries).block(tokens)
 
 
 class _Writer:
     """Appends the parts of a block to a program."""
 
-    def __init__(self, block: ExecutableBlock) -> None:
-        self.b, self.p = block, Program()
+    def __init__(self, block: ExecutableBlock, entries: Mapping[str, int]) -> None:
+        self.b, self.p, self.entries = block, Program(), entries
 
     # Words between slots and banks -------------------------------------------------------------------------------------
 
@@ -405,7 +416,7 @@ class _Writer:
         self.p.command("RED", opsize=1, gpr0=first, gpr1=self.b.slot("sum"))
 
     def scalar(self, name: str, source: int, target: int, opsize: int = 1) -> None:
-        self.p.command("RISCV", opsize=opsize, gpr0=source, gpr1=target, pc=list(SCALARS).index(name))
+        self.p.command("RISCV", opsize=opsize, gpr0=source, gpr1=target, pc=self.entries[name])
 
     # Operators ---------------------------------------------------------------------------------------------------------
 
@@ -447,7 +458,7 @@ class _Writer:
         work = b.slot("work")
         p.command("RD_MAC", gpr=work, mask=b.mask, register=0)
         self.fold(work, b.channels)
-        self.scalar("rms", b.slot("sum"), b.slot("scalar"))
+        self.scalar("rmsnorm", b.slot("sum"), b.slot("scalar"))
         self.put(range(x, x + words), 0, rows["norm"])
         self.put([b.slot("scalar")] * words, 1, rows["norm"])
         self.multiply(words, rows["norm"])
@@ -545,7 +556,7 @@ class _Writer:
                 if b.subtract_maximum:
                     if tokens % b.lanes:    # elements behind the newest token are no scores
                         self.scalar("repeat", last, last, tokens % b.lanes)
-                    self.scalar("minimum", work, b.slot("scalar"), words)
+                    self.scalar("largest_of_all", work, b.slot("scalar"), words)
                     with p.loop(words) as word:
                         p.command("EWADD", opsize=1, gpr0=work + word, gpr1=b.slot("scalar"))
                 p.command("EXP", opsize=words, gpr0=work, gpr1=work)
@@ -553,7 +564,7 @@ class _Writer:
                     self.scalar("tail", last, last, tokens % b.lanes)
                 self._move("WR_SBK", ((work + word, *self._score(head, word, 0, "powers")) for word in range(words)))
                 self.fold(work, words)
-                self.scalar("inverse", b.slot("sum"), b.slot("scalar"))
+                self.scalar("softmax", b.slot("sum"), b.slot("scalar"))
                 self._move("WR_SBK", ((b.slot("scalar"), *self._score(head, word, 1, "powers")) for word in range(words)))
             self._each_row(turn, words, "powers")
 
