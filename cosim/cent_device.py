@@ -23,6 +23,7 @@ from ..constraints.memory import Memory, load_memory
 from ..constraints.units.cent_device import BlockStep, CentDeviceConfig, CentDeviceResult, LlamaBlock
 from ..models.cent.device import DeviceModel
 from ..models.cent.executable import MATRICES, SCALARS, ExecutableBlock
+from ..models.cent.reference import EPSILON, Reference, rotary
 from ..models.cent.words import encode_words
 from ..models.numerics import from_float64, to_float64
 from ..models.program import Program
@@ -32,10 +33,7 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["EPSILON", "Decoded", "Outcome", "Reference", "Session", "bench", "block_of", "simulate", "stimulus"]
-
-#: Added to the mean square in norms.
-EPSILON = 1e-5
+__all__ = ["Decoded", "Outcome", "Session", "bench", "block_of", "simulate", "stimulus"]
 
 
 def block_of(config: CentDeviceConfig, work: LlamaBlock) -> ExecutableBlock:
@@ -53,50 +51,6 @@ def block_of(config: CentDeviceConfig, work: LlamaBlock) -> ExecutableBlock:
     if block.regions["end"] > config.decoder.rows:
         raise ConfigError(f"the block needs {block.regions['end']} rows of a bank, but decoder.rows has {config.decoder.rows}")
     return block
-
-
-class Reference:
-    """A LLaMA block in binary64: norms, rotary positions, attention with a shared head for each group, SwiGLU."""
-
-    def __init__(self, block: ExecutableBlock, matrices: dict[str, np.ndarray], norms: Sequence[np.ndarray]) -> None:
-        self.block, self.matrices, self.norms = block, matrices, norms
-        self.keys: list[np.ndarray] = []
-        self.values: list[np.ndarray] = []
-
-    def turned(self, vector: np.ndarray, position: int) -> np.ndarray:
-        cos, sin = rotary(self.block.head_dim, position)
-        return vector * cos + np.roll(vector, -(self.block.head_dim // 2), axis=-1) * sin
-
-    def query(self, x: np.ndarray, position: int) -> np.ndarray:
-        heads = (self.matrices["wq"] @ self._norm(x, 0)).reshape(self.block.heads, -1)
-        return self.turned(heads, position)
-
-    def _norm(self, x: np.ndarray, which: int) -> np.ndarray:
-        return np.asarray(x / np.sqrt((x * x).mean() + EPSILON) * self.norms[which])
-
-    def step(self, x: np.ndarray) -> np.ndarray:
-        """Result of the next token, whose key and value are appended."""
-        block, w, position = self.block, self.matrices, len(self.keys)
-        h = self._norm(x, 0)
-        query = self.query(x, position)
-        self.keys.append(self.turned((w["wk"] @ h).reshape(block.kv_heads, -1), position))
-        self.values.append((w["wv"] @ h).reshape(block.kv_heads, -1))
-        keys, values = np.array(self.keys), np.array(self.values)
-        heads = []
-        for head in range(block.heads):
-            scores = keys[:, head // block.group] @ query[head] / np.sqrt(block.head_dim)
-            powers = np.exp(scores - scores.max())
-            heads.append(powers @ values[:, head // block.group] / powers.sum())
-        x = x + w["wo"] @ np.concatenate(heads)
-        h = self._norm(x, 1)
-        gate = w["w1"] @ h
-        return np.asarray(x + w["w2"] @ (gate / (1 + np.exp(-gate)) * (w["w3"] @ h)))
-
-
-def rotary(head_dim: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cosines, and sines with the sign of each half, of a head's elements at a position."""
-    angles = position * 10000.0 ** (-np.arange(head_dim // 2) / (head_dim // 2))
-    return np.tile(np.cos(angles), 2), np.concatenate([-np.sin(angles), np.sin(angles)])
 
 
 @dataclass
@@ -130,13 +84,10 @@ class Session:
         matrices = {name: self._numbers(block.matrix(name)[::-1], block.matrix(name)[0]**-0.5) for name in MATRICES}
         norms = [to_float64(self._bits(1 + 0.1 * rng.normal(size=block.hidden)), self.fmt) for _ in range(2)]
         self.reference = Reference(block, matrices, norms)
-        rows = {row: self._bits(rng.normal(size=(block.channels, block.columns, block.banks, block.lanes)))
-                for row in range(block.regions["end"])}
-        for name, matrix in matrices.items():
-            rows.update(block.rows_of(name, self._bits(matrix)))
-        for name, norm in zip(("weight1", "weight2"), norms, strict=True):
-            rows.update(block.vector_rows(name, self._bits(norm), 0))
-        rows.update(block.constant_rows(int(self._bits(np.array(block.head_dim**-0.5)))))
+        rows = block.contents({name: self._bits(matrix) for name, matrix in matrices.items()},
+                              [self._bits(norm) for norm in norms], int(self._bits(np.array(block.head_dim**-0.5))),
+                              self._bits(rng.normal(size=(block.regions["end"], block.channels, block.columns, block.banks,
+                                                          block.lanes))))
         self._x = [self._numbers((block.hidden,), 1.0) for _ in range(work.tokens)]
         keys, values = (self._numbers((work.past, block.kv_heads, block.head_dim), 1.0) for _ in range(2))
         if work.score_range and work.past:

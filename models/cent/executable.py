@@ -285,6 +285,25 @@ class ExecutableBlock:
         return {self.regions[name] + k * pieces + piece: parts[k, :, :, piece].transpose(0, 2, 1, 3).copy()
                 for k in range(per_unit) for piece in range(pieces)}
 
+    def contents(self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int,
+                 before: np.ndarray) -> dict[int, np.ndarray]:
+        """All rows of the block by number, as bits of shape ``(channels, columns, banks, lanes)``.
+
+        Parameters
+        ----------
+        matrices : bits by name, of shape ``(outputs, inputs)``
+        norms : bits of the weights of the two norms
+        scale : bits of the factor of scores
+        before : what the rows hold elsewhere, finite numbers of shape ``(rows, channels, columns, banks, lanes)``
+        """
+        rows = {self.first_row + n: row.copy() for n, row in enumerate(before)}
+        for name, matrix in matrices.items():
+            rows.update(self.rows_of(name, matrix))
+        for name, norm in zip(("weight1", "weight2"), norms, strict=True):
+            rows.update(self.vector_rows(name, norm, 0))
+        rows.update(self.constant_rows(scale))
+        return rows
+
     def vector_rows(self, region: str, vector: np.ndarray, offset: int) -> dict[int, np.ndarray]:
         """Rows with a vector of bits for element-wise products, in the bank ``offset`` of each bank group."""
         words = vector.reshape(-1, self.lanes)
