@@ -102,7 +102,7 @@ class Rig:
     def ports(self) -> tuple[Port, ...]:
         unit = {port.name: port for port in self.config.ports()}
         channels = range(self.config.channels)
-        front = [port for port in self.config.front_ports() if port.stream]
+        front = [port for port in (*self.config.front_ports(), *self.config.hub_ports()) if port.stream]
         return (
             *(port for port in front if port.is_input), unit["host_in"],
             *(Port(f"load_{n}", "in", self.column_layout, "a column to begin with") for n in channels),
@@ -116,7 +116,7 @@ class Rig:
     @property
     def direct(self) -> list[str]:
         """Streams between the bench and the module itself."""
-        front = [port for port in self.config.front_ports() if port.stream]
+        front = [port for port in (*self.config.front_ports(), *self.config.hub_ports()) if port.stream]
         return [*(port.name for port in front if port.is_input), "host_in",
                 *(port.name for port in front if not port.is_input), "host_out"]
 
@@ -136,7 +136,9 @@ class Rig:
             place_bits=place["row"] + place["column"], load_bits=self.column_layout.bits,
             write_bits=channel.write_layout.bits, element_bits=channel.write_layout.widths["element"],
             command_bits=config.memory_layout.bits, opsize_bits=config.memory_layout.widths["opsize"],
-            issued_bits=config.issued_layout.bits, banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
+            issued_bits=config.issued_layout.bits,
+            status_bits=next(port.layout.bits for port in config.front_ports() if port.name == "status"),
+            banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
             groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
             reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
             direct=self.direct,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.cent_programs import Image, load_image
+from ..constraints.cent_programs import Image, image_for, load_image
 from ..constraints.formats import BF16
 from ..constraints.riscv import (
     WINDOW,
@@ -345,7 +345,7 @@ def bench(request: SimRequest) -> CentRiscvResult:
     - random programs, also with stalls on every stream
     """
     config, rng, work = request.config, np.random.default_rng(request.seed), request.workload
-    image = load_image(work.program)
+    image = image_for(config.slot_elements) if work.program is None else load_image(work.program)
     empty = len(image.words)
     buffer = _buffer(config, rng)
     measured = programs(config, image, work.elements, work.heads)

@@ -2,6 +2,7 @@
 
     pip install ziglang==0.17.1
     python tools/cent_programs.py                        # programs.c of constraints/cent_programs, to programs.json there
+    python tools/cent_programs.py --elements 4 -o constraints/cent_programs/programs-4.json   # for slots of 4 elements
     python tools/cent_programs.py mine.c -o mine.json
 
 Every function of the file is a program, every volatile variable a parameter. Sources include ``cent.h``.
@@ -39,15 +40,16 @@ LINKER = """SECTIONS {
 """
 
 
-def compiled(source: Path) -> bytes:
-    """The linked ELF file; exits with one line if the compiler is missing or refuses the source."""
+def compiled(source: Path, elements: int = 16) -> bytes:
+    """The linked ELF file for slots of ``elements`` elements; exits with one line if the compiler is
+    missing or refuses the source."""
     if importlib.util.find_spec("ziglang") is None:
         sys.exit(f"error: compiling needs the C compiler of ziglang: pip install ziglang=={ZIG}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "link.ld").write_text(LINKER)
         zig = [sys.executable, "-m", "ziglang", "cc", *OPTIONS]
-        for command in ([*zig, "-c", str(source), "-o", str(folder / "program.o")],
+        for command in ([*zig, f"-DELEMENTS={elements}", "-c", str(source), "-o", str(folder / "program.o")],
                         [*zig, "-Wl,-T," + str(folder / "link.ld"), "-Wl,-e,0", str(folder / "program.o"),
                          "-o", str(folder / "program.elf")]):
             done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
@@ -89,10 +91,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", nargs="?", type=Path, default=FOLDER / "programs.c", help="C file")
     parser.add_argument("-o", "--output", type=Path, default=None, help="image; default: the source's name, .json")
+    parser.add_argument("--elements", type=int, default=16, help="elements of a slot (default: 16)")
     options = parser.parse_args()
     if not options.source.is_file():
         sys.exit(f"error: {options.source}: no such file")
-    text = json.dumps(image(compiled(options.source.resolve())), indent=1)
+    text = json.dumps(image(compiled(options.source.resolve(), options.elements)), indent=1)
     text = re.sub(r'\n  "(\w{8})"(?=,?\n)', r' "\1"', text)
     text = re.sub(r'((?: "\w{8}",){8})', r"\1\n ", text)
     (options.output or options.source.with_suffix(".json")).write_text(text + "\n")

@@ -13,9 +13,12 @@ from ..document import parse_json, read_text
 from ..errors import ConfigError, nearest
 from ..workspace import kept
 
-__all__ = ["IMAGE", "Image", "load_image"]
+__all__ = ["IMAGE", "SLOT_ELEMENTS", "Image", "image_for", "load_image"]
 
-#: The compiled programs of this folder.
+#: Elements of a slot of CENT's shared buffer, BF16.
+SLOT_ELEMENTS = 16
+
+#: The compiled programs of this folder, for such slots.
 IMAGE = Path(__file__).parent / "programs.json"
 
 
@@ -60,6 +63,17 @@ class Image:
         if 4 * len(self.words) > memory_bytes:
             raise ConfigError(f"a program of {4 * len(self.words)} bytes does not fit into a core's memory, which has "
                               f"room for {memory_bytes}")
+
+
+def image_for(elements: int) -> Image:
+    """The compiled programs for slots of so many elements; :exc:`ConfigError` if the package has none."""
+    if elements == SLOT_ELEMENTS:
+        return load_image()
+    path = IMAGE.with_name(f"programs-{elements}.json")
+    if not path.is_file():
+        raise ConfigError(f"there are no compiled programs for slots of {elements} elements; "
+                          "tools/cent_programs.py makes them")
+    return load_image(str(path))
 
 
 @kept

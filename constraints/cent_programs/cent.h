@@ -7,7 +7,10 @@
 
 typedef unsigned word;
 
-enum { SLOT = 32 };     // bytes of a slot: 16 elements of 16 bits
+#ifndef ELEMENTS
+#define ELEMENTS 16
+#endif
+enum { SLOT = 2 * ELEMENTS };     // bytes of a slot
 
 #define OPERATION(kind, function, a, b)                                                             \
   ({                                                                                                \
@@ -40,8 +43,8 @@ static inline word multiply_add(word a, word b, word c) {
 static inline word take(void) { return OPERATION(3, 0, 0, 0); }      // the next element that was read
 static inline word take_fp32(void) { return OPERATION(3, 1, 0, 0); } // the same as an FP32 number
 
-// All 16 elements of a slot.
+// All elements of a slot.
 static inline void fill(word slot, word element) {
 #pragma clang loop unroll(full)
-  for (int n = 0; n < 16; n++) ((volatile unsigned short *)slot)[n] = (unsigned short)element;
+  for (int n = 0; n < ELEMENTS; n++) ((volatile unsigned short *)slot)[n] = (unsigned short)element;
 }

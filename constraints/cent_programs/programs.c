@@ -5,7 +5,9 @@
 // Parameters that the host sets. FP32 numbers are bits.
 volatile word inverse_length = 0x3f800000;   // of RMSNorm: 1 / elements of the vector
 volatile word epsilon = 0x3727c5ac;          // of RMSNorm: 1e-5
+#if ELEMENTS == 16
 volatile word slots_per_vector = 1;          // of largest
+#endif
 
 // 1 / sqrt(s / n + epsilon) in all elements of a slot, from a sum of squares s in element 0.
 void rmsnorm(word to, word from, word opsize, word core, word cores) {
@@ -25,6 +27,40 @@ void softmax(word to, word from, word opsize, word core, word cores) {
   }
 }
 
+// The largest element of a vector of opsize slots, negated, in all elements of a slot; on core 0 alone.
+void largest_of_all(word to, word from, word opsize, word core, word cores) {
+  word most = 0xff800000;
+  if (core) return;
+  for (word end = from + SLOT * opsize; from != end; from += 2) {
+    READ(from, 0);
+    most = maximum(most, take_fp32());
+  }
+  fill(to, (most >> 16) ^ 0x8000);
+}
+
+// The first opsize elements of a slot, then zeros; on core 0 alone.
+void tail(word to, word from, word opsize, word core, word cores) {
+  if (core) return;
+  for (word n = 0; n < SLOT; n += 2) {
+    if (n < 2 * opsize) {
+      READ(from + n, 0);
+      MOVE(to + n, 0);
+    } else {
+      *(volatile unsigned short *)(to + n) = 0;
+    }
+  }
+}
+
+// The first opsize elements of a slot, then copies of element 0; on core 0 alone.
+void repeat(word to, word from, word opsize, word core, word cores) {
+  if (core) return;
+  for (word n = 0; n < SLOT; n += 2) {
+    READ(n < 2 * opsize ? from + n : from, 0);
+    MOVE(to + n, 0);
+  }
+}
+
+#if ELEMENTS == 16
 // The largest element of each vector of slots_per_vector slots, negated, in all elements of a slot: addends that make the
 // largest element 0.
 void largest(word to, word from, word opsize, word core, word cores) {
@@ -89,3 +125,4 @@ void rope_join(word to, word from, word opsize, word core, word cores) {
     MOVE(to, 8); MOVE(to, 9); MOVE(to, 10); MOVE(to, 11); MOVE(to, 12); MOVE(to, 13); MOVE(to, 14); MOVE(to, 15);
   }
 }
+#endif

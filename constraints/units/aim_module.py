@@ -54,6 +54,12 @@ class AimModuleConfig(UnitConfig):
         """Ports of the front end that are ports of the module."""
         raise NotImplementedError
 
+    def hub_ports(self) -> tuple[Port, ...]:
+        """Streams of the hub beside those of every hub; they are streams of the module."""
+        known = ("command", "host_in", "host_out")
+        return tuple(port for port in self.hub.ports() if port.name not in known
+                     and not port.name.startswith(("result_", "data_")))
+
     @property
     def channels(self) -> int:
         return self.hub.channels
@@ -91,6 +97,7 @@ class AimModuleConfig(UnitConfig):
             *self.front_ports(),
             Port("host_in", "in", word, "WR_GPR: a register of the hub"),
             Port("host_out", "out", word, "RD_GPR: a register of the hub"),
+            *self.hub_ports(),
             Port("issued", "out", self.issued_layout,
                  "bit 0: a command leaves the dispatcher in this clock; above: the command", stream=False),
             *(Port(f"memory_{n}", "out", self.memory_layout,

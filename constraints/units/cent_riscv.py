@@ -13,7 +13,7 @@ from functools import cached_property
 from pydantic import Field as Key
 from pydantic import model_validator
 
-from ..cent_programs import load_image
+from ..cent_programs import SLOT_ELEMENTS, image_for, load_image
 from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload
 from ..document import Strict
 from ..errors import ConfigError
@@ -24,8 +24,6 @@ __all__ = ["AHEAD_WORDS", "PRESETS", "SLOT_ELEMENTS", "UNIT", "CentRiscvConfig",
 
 #: Words that the bench loads behind an image: a program that returns at once, and what the core fetches ahead of that.
 AHEAD_WORDS = 17
-#: Elements of a slot of the shared buffer, BF16.
-SLOT_ELEMENTS = 16
 
 
 class CentRiscvConfig(UnitConfig):
@@ -35,6 +33,7 @@ class CentRiscvConfig(UnitConfig):
     memory_bytes: int = Key(default=1 << 16, ge=1 << 12, le=1 << 20,
                             description="bytes of each core's memory of instructions and data")
     window_bytes: int = Key(default=1 << 16, ge=64, le=1 << 20, description="bytes of the shared buffer")
+    slot_elements: int = Key(default=SLOT_ELEMENTS, ge=4, le=32, description="elements of a slot of the shared buffer")
     queue: int = Key(default=8, ge=1, le=32, description="reads of the shared buffer that a core has under way at most")
     float_depth: int = Key(default=2, ge=1, le=8,
                            description="registers of the multiply-add, the reciprocals and the rounding to BF16")
@@ -42,7 +41,7 @@ class CentRiscvConfig(UnitConfig):
 
     @model_validator(mode="after")
     def _check(self) -> CentRiscvConfig:
-        for name in ("memory_bytes", "window_bytes"):
+        for name in ("memory_bytes", "window_bytes", "slot_elements"):
             value = getattr(self, name)
             if value & (value - 1):
                 raise ValueError(f"{name} must be a power of two, not {value}")
@@ -53,7 +52,7 @@ class CentRiscvConfig(UnitConfig):
     @property
     def slots(self) -> int:
         """Slots of the shared buffer."""
-        return self.window_bytes // (2 * SLOT_ELEMENTS)
+        return self.window_bytes // (2 * self.slot_elements)
 
     @cached_property
     def command_layout(self) -> Layout:
@@ -107,10 +106,11 @@ class CentRiscvWorkload(Workload):
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
     def check(self, config: CentRiscvConfig) -> None:
-        load_image(self.program).check_fits(config.memory_bytes - 4 * AHEAD_WORDS)
-        slots = max(self.heads, -(-self.elements // SLOT_ELEMENTS))
-        if self.elements % (2 * SLOT_ELEMENTS):
-            raise ConfigError(f"elements must be a multiple of {2 * SLOT_ELEMENTS}, not {self.elements}")
+        image = image_for(config.slot_elements) if self.program is None else load_image(self.program)
+        image.check_fits(config.memory_bytes - 4 * AHEAD_WORDS)
+        slots = max(self.heads, -(-self.elements // config.slot_elements))
+        if self.elements % (2 * config.slot_elements):
+            raise ConfigError(f"elements must be a multiple of {2 * config.slot_elements}, not {self.elements}")
         if 2 * slots > config.slots:
             raise ConfigError(f"operands and results of {slots} slots each do not fit into the {config.slots} slots of the "
                               "shared buffer")

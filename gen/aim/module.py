@@ -80,8 +80,8 @@ class AimModule(wiring.Component):
                 m.d.comb += outside.eq(inside) if member.flow is wiring.Out else inside.eq(outside)
             else:
                 wiring.connect(m, inside, wiring.flipped(getattr(self, name)))
-        wiring.connect(m, hub.host_in, wiring.flipped(self.host_in))
-        wiring.connect(m, hub.host_out, wiring.flipped(self.host_out))
+        for port in ("host_in", "host_out", *(port.name for port in config.hub_ports())):
+            wiring.connect(m, getattr(hub, port), wiring.flipped(getattr(self, port)))
 
         # ---- Receivers of a command ----------------------------------------------------------------------------------
         layout = payload(config.command_layout)
@@ -112,7 +112,7 @@ class AimModule(wiring.Component):
             hub.command.valid.eq(queue.o.valid),
             queue.o.ready.eq(hub.command.ready),
             hub.command.p.mask.eq(queue.o.p.mask[-config.channels:]),
-            *(hub.command.p[name].eq(queue.o.p[name]) for name in ("op", "opsize", "gpr", "gpr1", "overlap")),
+            *(hub.command.p[name].eq(queue.o.p[name]) for name in config.hub.command_layout.widths if name != "mask"),
         ]
 
         # ---- Channels: a command goes to the unit and to its memory in the same clock --------------------------------

@@ -149,7 +149,7 @@ class CustomFunctions(wiring.Component):
         ]
 
         # ---- Fast results --------------------------------------------------------------------------------------------
-        slot = 2 * 16
+        slot = 2 * config.slot_elements
         with m.Switch(kind):
             with m.Case(Kind.FLOAT):
                 m.d.comb += fast.eq(Mux(is_float(Float.MAXIMUM), larger, addend))

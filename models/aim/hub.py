@@ -40,6 +40,7 @@ class HubCommand:
     gpr1: int = 0
     mask: int = 0
     overlap: int = 0
+    row: int = 0
 
 
 def _padded(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
@@ -163,7 +164,7 @@ class HubModel:
     def __init__(self, config: HubConfig) -> None:
         self.config = config
         self.registers = np.zeros((config.registers, config.lanes), np.int64)
-        self._known = np.zeros(config.registers, bool)
+        self.known = np.zeros(config.registers, bool)
         self.sent: list[list[np.ndarray]] = [[] for _ in range(config.channels)]
         self.given: list[np.ndarray] = []
         self.engines = {op: engine for engine in (kind(self) for kind in self.ENGINES) for op in engine.claims}
@@ -197,7 +198,7 @@ class HubModel:
     def words(self, op: str, first: int, count: int) -> np.ndarray:
         """Registers that a command uses. All must have been written."""
         places = self._places(first, count)
-        missing = places[~self._known[places]]
+        missing = places[~self.known[places]]
         if len(missing):
             raise ConfigError(f"{op}: register {missing[0]} was never written")
         return self.registers[places].copy()
@@ -206,4 +207,4 @@ class HubModel:
         """Write registers."""
         places = self._places(first, len(words))
         self.registers[places] = words
-        self._known[places] = True
+        self.known[places] = True

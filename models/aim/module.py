@@ -118,7 +118,7 @@ class ModuleModel:
         mask = command["mask"] >> self.config.mask_bits - channels
         array = np.array(words, np.int64).reshape(-1, self.config.hub.lanes)
         self.hub.execute(HubCommand(op, operations(op, command["opsize"]), command["gpr"],
-                                    command["gpr1"], mask), array)
+                                    command["gpr1"], mask, row=command["row"]), array)
 
     def _channel(self, n: int, op: str, command: Mapping[str, int]) -> list[np.ndarray]:
         """Execute a command on a channel; returns its results."""

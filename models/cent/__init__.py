@@ -1,5 +1,7 @@
-"""CENT: programs of its CXL-attached AiM devices, and functional models of its units."""
+"""CENT: programs of its CXL-attached AiM devices, and their instruction words."""
 
 from .block import BlockMapping, block_program
+from .program import ProgramSize, program_size
+from .words import decode_words, encode_words
 
-__all__ = ["BlockMapping", "block_program"]
+__all__ = ["BlockMapping", "ProgramSize", "block_program", "decode_words", "encode_words", "program_size"]

@@ -17,7 +17,7 @@ from ...constraints.cent_programs import Image
 from ...constraints.errors import ConfigError
 from ...constraints.formats import BF16, FP32
 from ...constraints.riscv import BOOT, CUSTOM, WINDOW, Environment, Float, Kind, boot_program
-from ...constraints.units.cent_riscv import SLOT_ELEMENTS, CentRiscvConfig
+from ...constraints.units.cent_riscv import CentRiscvConfig
 from ..numerics import convert, fma, maximum, reciprocal, reciprocal_square_root
 
 __all__ = ["ClusterModel", "ClusterRun", "CoreModel", "CoreRun", "float_result"]
@@ -177,7 +177,7 @@ class CoreModel:
             If the program does not end, waits for ever, or uses an instruction that is not modelled.
         """
         run, x = CoreRun(), self.registers
-        slot = 2 * SLOT_ELEMENTS
+        slot = 2 * self.config.slot_elements
         x[_RA], x[_SP], x[_T0] = self._home, self.config.memory_bytes, 4 * pc
         given = [WINDOW + to * slot, WINDOW + source * slot, opsize, self.number, self.config.cores]
         x[_A0:_A0 + 5] = given

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...constraints.errors import ConfigError, nearest
+from ..aim.operators import Append, Context, Score, ceil
 from ..llm import ROTARY, ModelShape
 from ..program import Affine, Command, Loop, Program, Stage
 from ..program.nodes import Node, Tokens, shift
-from .partition import Append, Context, Score, ceil
 
 __all__ = ["Compiled", "Row", "compile_model", "patterns"]
 

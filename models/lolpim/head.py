@@ -3,7 +3,7 @@
 A chunk of tokens takes two rows in every bank: virtual rows ``2 n`` (keys) and ``2 n + 1`` (values) of its request.
 
 - Keys: the tokens are spread over all banks, and a row holds all keys that fit into it
-  (:class:`bankside.models.lolpim.partition.Score`, ``token``).
+  (:class:`bankside.models.aim.operators.Score`, ``token``).
 - Values: the head dimensions are spread over all banks. The tokens of the chunk lie along the row, one pass over the
   units behind the other.
 

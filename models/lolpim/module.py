@@ -8,12 +8,12 @@ from typing import Any
 
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
+from ..aim.operators import Module
 from ..memory.aim import ALL_CHANNELS, INSTRUCTIONS, FrontEnd
 from ..memory.aim_pingpong import PingPong
 from ..memory.energy import energy_pj
 from ..program import Command, Loop, Program, Stage
 from ..program.nodes import Affine, Node
-from .partition import Module
 
 __all__ = ["ModuleTimer", "Timed", "lockstep", "module_timer"]
 

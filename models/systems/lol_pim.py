@@ -30,9 +30,9 @@ from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ...constraints.units import dpa_dispatcher, pim_hub
+from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
 from ..llm import ROTARY, ModelShape, Operator, layer_operators
 from ..lolpim.module import ModuleTimer, Timed, module_timer
-from ..lolpim.partition import Append, Context, Gemv, Module, Score, ceil
 from ..lolpim.peak import NODE_UNITS, utilisation
 from .description import Description
 from .gpu_serving import GpuServed, GridServed

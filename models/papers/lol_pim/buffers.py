@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...aim.operators import Context, Gemv, Module, Score
 from ...llm import load_model
 from ...lolpim.module import ModuleTimer
-from ...lolpim.partition import Context, Gemv, Module, Score
 from ...program import Command, Loop, Program
 from ...program.nodes import Node
 from ..category import Source

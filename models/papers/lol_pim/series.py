@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...lolpim.partition import Gemv, Module
+from ...aim.operators import Gemv, Module
 from ..evidence import Evidence, NotCheckable
 from ..package import Series
 from .buffers import SHAPES, timers

@@ -8,13 +8,13 @@ import numpy as np
 
 from ....constraints.program_encoding import COMMANDS
 from ....constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ...aim.operators import Context, Module, Score
 from ...llm import load_model
 from ...lolpim.allocation import Allocator
 from ...lolpim.compiler import compile_model
 from ...lolpim.dispatcher import dispatch
 from ...lolpim.host import load, set_request, start
 from ...lolpim.module import lockstep
-from ...lolpim.partition import Context, Module, Score
 from ...program import Program
 from ...program.encoding import encode_program
 from ...program.nodes import Tokens

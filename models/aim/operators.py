@@ -1,9 +1,9 @@
-"""Operators of a decode step on one LoL-PIM module: places of operands, and the program of each operator.
+"""Operators of a decode step on AiM channels with a hub: places of operands, and the program of each operator.
 
-A module has 16 AiM channels of 16 banks, with a multiply-accumulate unit (16 lanes) at each bank. Its hub has vector
-registers (GPR). One input path writes them to the channels' global buffers. Programs use the instructions of the host
-of AiM channels (:data:`bankside.models.memory.aim.INSTRUCTIONS`). LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB,
-MAC_ABK and RD_MAC.
+The channels have a multiply-accumulate unit at each bank. The hub has vector registers (GPR). One input path writes them
+to the channels' global buffers. Programs use the instructions of the host of AiM channels
+(:data:`bankside.models.memory.aim.INSTRUCTIONS`). LoL-PIM's WR-INP, DOT-PROD and RD-OUT are WR_GB, MAC_ABK and RD_MAC.
+The defaults of :class:`Module` are LoL-PIM's module: 16 channels of 16 banks, 16 lanes, one register in use.
 
 Partitioning of keys and values (LoL-PIM section 4):
 
@@ -18,6 +18,7 @@ Partitioning of keys and values (LoL-PIM section 4):
 
 A unit adds to its register until WR_BIAS writes the register, so every result begins with a zero. With two sets of
 registers, the next zero is written before a result is read. Otherwise a product would wait for the result before it.
+With several registers (CENT has 32), a unit keeps the sums of as many outputs over all pieces of the input.
 
 The hub adds partial results (EWADD): of the pieces of an input, and of the runs and parts of the tokens.
 
@@ -26,6 +27,7 @@ Sizes are in elements of two bytes. Masks of channels follow AiM traces: channel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -67,6 +69,8 @@ class Module:
     lanes : elements of a column access
     row : elements of a row, and of the global buffer
     rows : of a bank
+    registers : accumulation registers of a unit, and so outputs whose sums run together
+    first : first channel; a device may have several blocks of channels
     """
 
     channels: int = 16
@@ -74,6 +78,8 @@ class Module:
     lanes: int = 16
     row: int = 1024
     rows: int = 16384
+    registers: int = 1
+    first: int = 0
 
     @property
     def units(self) -> int:
@@ -85,7 +91,7 @@ class Module:
 
     @property
     def mask(self) -> int:
-        return channel_mask(self.channels)
+        return channel_mask(self.channels, self.first)
 
     @property
     def step_bytes(self) -> int:
@@ -107,6 +113,10 @@ class Gemv:
 
     ``source``, ``target`` and ``partial`` are the first hub registers of the input, the result and the result of a
     further piece. ``zero`` is the register with zeros. A register has 16 elements. ``double``: two sets of buffers.
+
+    With several ``registers`` of the module, the sums of a group of outputs run over all pieces of the input. The input is
+    written once for each group, each result is read once, and the hub adds nothing. Each output then has rows of its own,
+    one for each piece.
     """
 
     module: Module
@@ -134,6 +144,35 @@ class Gemv:
         """Registers of the hub with the results of a piece."""
         return self.per_unit * self.module.channels
 
+    def groups(self, most: int = 1 << 30) -> list[tuple[int, int]]:
+        """First output of a unit, and number of outputs, of each group of up to ``most`` outputs."""
+        each = ceil(self.per_unit, ceil(self.per_unit, min(self.module.registers, most)))
+        return [(first, min(each, self.per_unit - first)) for first in range(0, self.per_unit, each)]
+
+    def group(self, p: Program, first: int, count: int, source: Callable[[int, int], Any], target: Any,
+              activation: Any = None) -> None:
+        """Append the products of ``count`` outputs of each unit from output ``first`` on, with a register for each.
+
+        ``source(piece, columns)`` gives the first hub register of a piece of the input, and may append commands that
+        bring it there. Results go to the hub registers from ``target`` on, and those of the activation function AF from
+        ``activation`` on.
+        """
+        m = self.module
+        with p.loop(count) as k:
+            p.command("WR_BIAS", gpr=self.zero, mask=m.mask, register=k)
+        for span in range(self.spans):
+            columns = self._span(span == self.spans - 1)[0]
+            p.command("WR_GB", opsize=columns, gpr=source(span, columns), mask=m.mask, buffer=0)
+            with p.loop(count) as k:
+                p.command("MAC_ABK", opsize=columns, mask=m.mask, column=0, buffer=0, register=k,
+                          row=self.base + self.spans * first + span + self.spans * k)
+        if activation is not None:
+            with p.loop(count) as k:
+                p.command("AF", mask=m.mask, function=0, register=k)
+                p.command("RD_AF", gpr=activation + m.channels * k, mask=m.mask)
+        with p.loop(count) as k:
+            p.command("RD_MAC", gpr=target + m.channels * k, mask=m.mask, register=k)
+
     def _span(self, last: bool) -> tuple[int, int]:
         """Columns of a piece, and outputs of a unit whose weights share a row."""
         inputs = self.inputs - self.module.row * (self.spans - 1) if last else self.module.row
@@ -143,11 +182,19 @@ class Gemv:
     @property
     def rows(self) -> int:
         """Rows that the matrix takes in every bank."""
+        if self.module.registers > 1:
+            return self.spans * self.per_unit
         return (self.spans - 1) * self.per_unit + ceil(self.per_unit, self._span(True)[1])
 
     @cached_property
     def program(self) -> Program:
         p, m = Program(), self.module
+        if m.registers > 1:
+            for _ in range(self.vectors):
+                for first, count in self.groups():
+                    self.group(p, first, count, lambda span, columns: self.source + m.columns * span,
+                               self.target + m.channels * first)
+            return p
         columns, packed = self._span(True)
         product = (p, self.double, self.zero, m.mask)
 

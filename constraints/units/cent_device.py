@@ -1,0 +1,172 @@
+"""Parameters of a CENT device: decoder, AiM channels, shared buffer with PNM units and RISC-V cores.
+
+Source: CENT (ASPLOS 2025) section 4 and Figure 6: a CXL device decodes instructions for its PIM channels and PNM units. The
+paths between the parts are this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field as Key
+from pydantic import model_validator
+
+from ..contract import Field, Layout, NumericResult, Port, Row, Trial, Unit, Workload, memory_port
+from ..document import Strict
+from .aim_channel import AimChannelConfig
+from .aim_module import AimModuleConfig
+from .cent_decoder import CentDecoderConfig
+from .cent_pnm import CentPnmConfig
+from .cent_riscv import CentRiscvConfig
+
+__all__ = ["PRESETS", "UNIT", "BlockStep", "CentDeviceConfig", "CentDeviceResult", "CentHubConfig", "LlamaBlock"]
+
+
+class CentHubConfig(CentPnmConfig):
+    """Shared buffer of a device: PNM units, and the RISC-V cores as one more engine."""
+
+    cores: CentRiscvConfig = Key(default=CentRiscvConfig(), description="RISC-V cores")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return (*super().commands, "RISCV")
+
+    @cached_property
+    def command_layout(self) -> Layout:
+        """A command: its code and operands."""
+        return Layout.of(*super().command_layout.fields,
+                         Field("row", self.cores.command_layout.widths["address"], "RISCV: first instruction, in words"))
+
+    @cached_property
+    def program_layout(self) -> Layout:
+        """A word of a program for the cores."""
+        widths = self.cores.command_layout.widths
+        return Layout.of(Field("address", widths["address"], "word of the cores' memories"), Field("data", 32, "the word"),
+                         Field("cores", widths["cores"], "cores that load the word, bit n core n"))
+
+    def ports(self) -> tuple[Port, ...]:
+        return (*super().ports(), Port("program", "in", self.program_layout, "a word of the cores' programs"))
+
+
+class CentDeviceConfig(AimModuleConfig):
+    """Parameters of the generator ``cent-device``. The number of channels is the hub's.
+
+    All parts read the same commands, so a size must be the same in every part that has it.
+    """
+
+    channel: AimChannelConfig = Key(default=AimChannelConfig(registers=32, opsize_bits=16), description="each channel")
+    hub: CentHubConfig = Key(default=CentHubConfig(),
+                             description="shared buffer, PNM units, cores; `channels` of the device")
+    decoder: CentDecoderConfig = Key(default=CentDecoderConfig(blocking="none"),
+                                     description="instruction buffer and decoder")
+
+    @model_validator(mode="after")
+    def _check_device(self) -> CentDeviceConfig:
+        channel, hub, decoder, cores = self.channel, self.hub, self.decoder, self.hub.cores
+        if decoder.blocking != "none" or decoder.micro_ops:
+            raise ValueError("decoder.blocking must be none and decoder.micro_ops false: the parts keep the order of "
+                             "commands, and take their opsize")
+        same = {
+            "decoder.channels": (decoder.channels, "hub.channels", hub.channels),
+            "decoder.banks": (decoder.banks, "channel.banks", channel.banks),
+            "decoder.lanes": (decoder.lanes, "channel.lanes", channel.lanes),
+            "decoder.columns": (decoder.columns, "the words of a global buffer", channel.columns),
+            "decoder.registers": (decoder.registers, "channel.registers", channel.registers_per_set),
+            "decoder.slots": (decoder.slots, "the registers of the hub", hub.registers),
+            "decoder.program_words": (decoder.program_words, "the words of a core's memory", cores.memory_bytes // 4),
+            "hub.cores.window_bytes": (cores.window_bytes, "hub.gpr_bytes", hub.gpr_bytes),
+            "hub.cores.slot_elements": (cores.slot_elements, "hub.lanes", hub.lanes),
+            "channel.opsize_bits": (channel.opsize_bits, "the decoder's", decoder.command_layout.widths["opsize"]),
+        }
+        for name, (value, other, needed) in same.items():
+            if value != needed:
+                raise ValueError(f"{name} must be {other}, {needed}, not {value}")
+        if hub.format != "bf16":
+            raise ValueError(f"hub.format must be bf16, the format of the cores, not {hub.format}")
+        return self
+
+    @property
+    def command_layout(self) -> Layout:
+        return self.decoder.command_layout
+
+    def front_ports(self) -> tuple[Port, ...]:
+        return tuple(port for port in self.decoder.ports() if port.name not in ("command", "finished"))
+
+
+def _small(channels: int) -> CentDeviceConfig:
+    """A device of small channels: 4 banks, 4 lanes, rows of 8 words."""
+    return CentDeviceConfig(
+        channel=AimChannelConfig(banks=4, lanes=4, registers=8, buffer_bytes=64, max_beats=1024, table_entries=16, depth=4,
+                                 opsize_bits=16),
+        hub=CentHubConfig(channels=channels, lanes=4, gpr_bytes=2048, acc_units=1, red_units=1, exp_units=1,
+                          cores=CentRiscvConfig(cores=1, memory_bytes=1 << 13, window_bytes=2048, slot_elements=4)),
+        decoder=CentDecoderConfig(buffer_bytes=4096, channels=channels, banks=4, rows=1024, columns=8, lanes=4, slots=256,
+                                  registers=8, functions=1, devices=4, program_words=1 << 11, blocking="none"))
+
+
+#: `cent-small`: two channels of four banks and four lanes. `cent-channels`: two channels at full width, 16 banks of 16
+#: lanes; a device of 32 channels has more input bits than Amaranth allows in a module.
+PRESETS: dict[str, CentDeviceConfig] = {
+    "cent-small": _small(2),
+    "cent-channels": CentDeviceConfig(
+        hub=CentHubConfig(channels=2, acc_units=1, red_units=1, exp_units=1, cores=CentRiscvConfig(cores=1)),
+        decoder=CentDecoderConfig(channels=2, functions=1, blocking="none")),
+}
+
+
+class LlamaBlock(Workload):
+    """Decode steps of a block of a LLaMA model, token by token."""
+
+    memory: str = memory_port("gddr6-aim")
+    hidden: int = Key(default=64, ge=4, le=1 << 14, description="elements of a token's vector")
+    heads: int = Key(default=4, ge=1, le=256, description="query heads")
+    kv_heads: int = Key(default=2, ge=1, le=256, description="heads of keys and values")
+    head_dim: int = Key(default=16, ge=4, le=1024, description="elements of a head")
+    ffn: int = Key(default=160, ge=4, le=1 << 16, description="inner elements of the feed-forward network")
+    tokens: int = Key(default=2, ge=1, le=1 << 15, description="tokens that are decoded, one behind the other")
+    past: int = Key(default=31, ge=0, le=1 << 15, description="tokens in the caches before")
+    maximum: bool = Key(default=False, description="subtract the largest score before the exponential")
+    score_range: float = Key(default=0.0, ge=0, le=60, strict=False,
+                             description="scale keys so that scores reach this size; 0: as they come")
+
+
+class BlockStep(Strict):
+    """A token through the block."""
+
+    tokens: int = Key(description="in the caches, this one included")
+    instructions: int = Key(description="of the token")
+    cycles: int = Key(description="at the memory's pace, from the first command to the last result")
+    full_rate_cycles: int = Key(description="with a memory that is always ready")
+    memory_cycles: int = Key(description="of the memory's commands alone, in clocks of the unit")
+    relative_error: float = Key(description="of the result against binary64, in the 2-norm")
+
+
+class CentDeviceResult(NumericResult):
+    """Measurements of the bench of ``cent-device``: a LLaMA block, token by token."""
+
+    instructions: int = Key(description="of the last token")
+    instruction_bytes: int = Key(description="of the last token")
+    cycles: int = Key(description="of the last token at the memory's pace")
+    memory_cycles: int = Key(description="of the memory's commands of the last token alone, in clocks of the unit")
+    steps: list[BlockStep] = Key(description="each token")
+    max_abs_error: float = Key(description="of all results against binary64")
+
+    def figures(self, workload: Mapping[str, Any]) -> list[Row]:
+        last = self.steps[-1]
+        return [
+            *super().figures(workload),
+            ("block", f"{self.instructions} instructions ({self.instruction_bytes} bytes), {self.cycles} cycles at the pace "
+                      f"of {workload['memory']}, {last.full_rate_cycles} with a memory that is always ready; the memory "
+                      f"alone takes {self.memory_cycles}"),
+            ("error of a token", ", ".join(f"{step.relative_error:.2%}" for step in self.steps) + " of the result's norm"),
+        ]
+
+
+UNIT = Unit("cent-device", "CENT's decoder, AiM channels, PNM units and RISC-V cores; its bench is a LLaMA block",
+            "CENT (ASPLOS 2025) section 4", module="cent_device", config=CentDeviceConfig, presets=PRESETS,
+            generator="bankside.gen.cent.device:CentDevice", model="bankside.models.cent.device:DeviceModel",
+            bench="bankside.cosim.cent_device:bench", page="docs/cent-device.md", workload=LlamaBlock,
+            result=CentDeviceResult, published=(),
+            trial=Trial({}, {"hidden": 16, "heads": 2, "kv_heads": 1, "head_dim": 8, "ffn": 16, "tokens": 1, "past": 2}))

@@ -1,0 +1,686 @@
+"""A Llama block on CENT's channels and PNM units as a program that computes: every command has its columns and registers.
+
+:mod:`bankside.models.cent.block` has the order of the authors' trace generator, for the time alone. This module follows
+the paper (section 5) and places every vector, so a device can execute the program.
+
+Vectors lie in *slots*, the registers of the shared buffer, one element for each lane. Slot ``k * channels + c`` of a
+product has the outputs ``(k * channels + c) * banks ...`` of all banks of channel ``c``, so results are in order.
+
+======================  ===============================================================================================
+part of the block       mapping
+======================  ===============================================================================================
+matrix times vector     rows of the matrix over all banks of the block; the sums of up to ``registers`` outputs of a bank
+                        stay in their registers over all pieces of the input
+root mean square norm   squares by a product of neighbouring banks; RED and ACC add them; a scalar program gives 1/rms;
+                        two element-wise products in the banks
+rotary positions        two element-wise products and ACC: with cosines, and with sines on exchanged halves of a head
+scores                  the keys of a token in one bank, tokens over all banks
+softmax                 element-wise product with the scale, EXP, ACC and RED, a scalar program, element-wise product
+context                 a head in one channel; its dimensions over the banks, tokens along the row
+SiLU                    AF gives the sigmoid of the sums; element-wise products with the sums and with the other projection
+======================  ===============================================================================================
+
+The order of queries is ``(query of the group, head of keys and values)``, so that queries of neighbouring heads are
+neighbours. The order of the context is ``(query of the group, turn, part of the dimensions, channel)``. Both only permute
+rows and columns of the matrices, which :meth:`ExecutableBlock.rows_of` does when it places them.
+
+Source: CENT (ASPLOS 2025) sections 5.3 to 5.5. Places, orders and the mask of the last slot are this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ..aim.operators import Gemv, Module
+from ..aim.operators import ceil as _ceil
+from ..memory.aim import CHANNELS, channel_mask
+from ..program import Program
+
+__all__ = ["MATRICES", "SCALARS", "ExecutableBlock"]
+
+#: Matrices of a block: name, inputs, outputs, as properties of the block.
+MATRICES = {"wq": ("hidden", "queries"), "wk": ("hidden", "kv_width"), "wv": ("hidden", "kv_width"),
+            "wo": ("queries", "hidden"), "w1": ("hidden", "ffn"), "w3": ("hidden", "ffn"), "w2": ("ffn", "hidden")}
+
+#: Programs of the RISC-V cores that a block uses (``constraints/cent_programs/programs.c``).
+SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
+
+#: Banks of a group: the element-wise product of the first two goes to the third.
+GROUP = 4
+
+
+@dataclass(frozen=True)
+class ExecutableBlock:
+    """Shape of a block, its channels, and the places of its matrices, caches and vectors.
+
+    Attributes
+    ----------
+    hidden, heads, kv_heads, head_dim, ffn : shape of the block
+    channels, banks, lanes, columns : channels of the block, banks of a channel, elements of a word, words of a row
+    registers : accumulation registers of a bank
+    slots : slots of the shared buffer that the block may use
+    max_tokens : tokens for which the caches have room
+    first, first_slot, first_row : first channel, slot and row of the block, for several blocks of a device
+    subtract_maximum : whether the largest score is subtracted before the exponential; the paper does not
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the sizes do not fit each other, or the slots do not hold the block's vectors.
+    """
+
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    channels: int
+    banks: int = 16
+    lanes: int = 16
+    columns: int = 64
+    registers: int = 32
+    slots: int = 2048
+    max_tokens: int = 4096
+    first: int = 0
+    first_slot: int = 0
+    first_row: int = 0
+    subtract_maximum: bool = False
+
+    def __post_init__(self) -> None:
+        def need(fits: bool, what: str) -> None:
+            if not fits:
+                raise ConfigError(what)
+
+        need(self.banks == self.lanes, f"a slot has an element for each bank: banks must equal lanes ({self.lanes}), "
+                                       f"not {self.banks}")
+        need(self.banks % GROUP == 0, f"banks must be a multiple of {GROUP}, not {self.banks}")
+        need(self.heads % self.kv_heads == 0, f"heads ({self.heads}) must be a multiple of kv_heads ({self.kv_heads})")
+        for name in ("hidden", "ffn"):
+            size = getattr(self, name)
+            need(size % self.lanes == 0, f"{name} must be a multiple of {self.lanes}, not {size}")
+        need(self.head_dim % (2 * self.lanes) == 0 and self.head_dim <= self.row,
+             f"head_dim must be a multiple of {2 * self.lanes} up to {self.row}, not {self.head_dim}")
+        need(self.first + self.channels <= CHANNELS,
+             f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {CHANNELS}")
+        need(self.parts <= self.registers, f"a head of {self.head_dim} elements needs {self.parts} registers of a bank, "
+                                           f"not {self.registers}")
+        need(self.work_slots >= self._least, f"{self.slots} slots are too few for hidden {self.hidden}: "
+                                             f"{self.slots - self.work_slots + self._least} are needed")
+
+    # Sizes -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> int:
+        """Elements of a row."""
+        return self.columns * self.lanes
+
+    @property
+    def units(self) -> int:
+        """Banks of the block."""
+        return self.channels * self.banks
+
+    @property
+    def groups(self) -> int:
+        """Bank groups of the block."""
+        return self.channels * self.banks // GROUP
+
+    @property
+    def group(self) -> int:
+        """Queries that share keys and values."""
+        return self.heads // self.kv_heads
+
+    @property
+    def queries(self) -> int:
+        return self.heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        return self.kv_heads * self.head_dim
+
+    @property
+    def head_slots(self) -> int:
+        return self.head_dim // self.lanes
+
+    @property
+    def parts(self) -> int:
+        """Dimensions of a head that a bank holds."""
+        return self.head_dim // self.banks
+
+    @property
+    def turns(self) -> int:
+        """Heads of keys and values of a channel."""
+        return _ceil(self.kv_heads, self.channels)
+
+    @property
+    def spans(self) -> int:
+        """Rows of the cache along its tokens."""
+        return _ceil(self.max_tokens, self.row)
+
+    @property
+    def fit(self) -> int:
+        """Heads whose keys share a row."""
+        return self.row // self.head_dim
+
+    @property
+    def mask(self) -> int:
+        return self._mask(*range(self.channels))
+
+    def _mask(self, *channels: int) -> int:
+        return sum(channel_mask(1, self.first + channel) for channel in channels)
+
+    def result_slots(self, outputs: int) -> int:
+        """Slots of a product's results, those of missing outputs included."""
+        return _ceil(outputs, self.units) * self.channels
+
+    # Slots -----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _slots(self) -> dict[str, int]:
+        d = self.hidden // self.lanes
+        sizes = {"zero": 1, "sum": 1, "scalar": 1, "x": d,
+                 "h": max(d, self.result_slots(self.hidden)),
+                 "cos": self.head_slots, "sin": self.head_slots, "work": 0}
+        out, at = {}, self.first_slot
+        for name, size in sizes.items():
+            out[name] = at
+            at += size
+        return out
+
+    @property
+    def work_slots(self) -> int:
+        """Slots behind the named vectors."""
+        return self.first_slot + self.slots - self._slots["work"]
+
+    @property
+    def _least(self) -> int:
+        """Slots that the largest operator needs beside the named vectors."""
+        query, kv = self.result_slots(self.queries), self.result_slots(self.kv_width)
+        context = self.group * self.turns * self.parts * self.channels
+        return max(query + 3 * kv, query + min(self.fit, self.registers) * self.channels, context + self.columns,
+                   self.columns + self.channels, 2 * self.channels, _ceil(self.max_tokens, self.lanes))
+
+    def slot(self, name: str) -> int:
+        """First slot of a vector: ``zero``, ``x`` (input and result), ``cos``, ``sin``, ..."""
+        return self._slots[name]
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    def matrix(self, name: str) -> tuple[int, int]:
+        """Inputs and outputs of a matrix."""
+        inputs, outputs = MATRICES[name]
+        return getattr(self, inputs), getattr(self, outputs)
+
+    def gemv(self, name: str) -> Gemv:
+        """The product of a matrix with a vector."""
+        return Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1], base=self.regions[name],
+                    zero=self.slot("zero"))
+
+    @cached_property
+    def _module(self) -> Module:
+        return Module(self.channels, self.banks, self.lanes, self.row, registers=self.registers, first=self.first)
+
+    @cached_property
+    def regions(self) -> dict[str, int]:
+        """First row of each region, and of what follows the block (``end``)."""
+        heads = _ceil(self.heads, self.groups)
+        ew = _ceil(_ceil(max(self.hidden, self.queries) // self.lanes, self.groups), self.columns)
+        gate = _ceil(_ceil(self.result_slots(self.ffn), self.groups), self.columns)
+        square = _ceil(_ceil(self.hidden // self.lanes, self.units // 2), self.columns)
+        sizes = {"square": square, "norm": ew, "weight1": ew, "weight2": ew, "rotary": ew,
+                 "scores": heads * self.spans, "powers": heads * self.spans, "silu": gate, "gate": gate,
+                 "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
+                 "values": self.turns * self.parts * self.spans}
+        for name in MATRICES:
+            sizes[name] = Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1]).rows
+        out, at = {}, self.first_row
+        for name, size in sizes.items():
+            out[name] = at
+            at += size
+        return {**out, "end": at}
+
+    # Orders ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def query_order(self) -> np.ndarray:
+        """Output of the query projection for each element of the queries in their slots."""
+        g, h, d = np.ogrid[:self.group, :self.kv_heads, :self.head_dim]
+        return ((h * self.group + g) * self.head_dim + d).reshape(-1)
+
+    @cached_property
+    def context_order(self) -> np.ndarray:
+        """Element of the heads' results for each element of the context in its slots; -1 for no element."""
+        out = []
+        for g in range(self.group):
+            for turn in range(self.turns):
+                heads = np.arange(turn * self.channels, min((turn + 1) * self.channels, self.kv_heads))
+                part, head, bank = np.ogrid[:self.parts, :len(heads), :self.banks]
+                out.append(((heads[head] * self.group + g) * self.head_dim + part * self.banks + bank).reshape(-1))
+        return np.concatenate(out)
+
+    def outputs_order(self, name: str) -> np.ndarray:
+        """Row of the matrix for each output."""
+        return self.query_order if name == "wq" else np.arange(self.matrix(name)[1])
+
+    def inputs_order(self, name: str) -> np.ndarray:
+        """Column of the matrix for each input."""
+        return self.context_order if name == "wo" else np.arange(self.matrix(name)[0])
+
+    # Contents of the rows --------------------------------------------------------------------------------------------
+
+    def rows_of(self, name: str, matrix: np.ndarray) -> dict[int, np.ndarray]:
+        """Rows with a matrix of bits of shape ``(outputs, inputs)``: arrays of shape ``(channels, columns, banks,
+        lanes)`` by number of the row. Missing outputs and inputs are 0."""
+        inputs, outputs = self.matrix(name)
+        if matrix.shape != (outputs, inputs):
+            raise ConfigError(f"{name} must have the shape {(outputs, inputs)}, not {matrix.shape}")
+        order, pieces, per_unit = self.inputs_order(name), self.gemv(name).spans, self.gemv(name).per_unit
+        whole = np.zeros((per_unit * self.units, pieces * self.row), np.int64)
+        whole[:outputs, :order.size] = matrix[self.outputs_order(name)][:, order]
+        parts = whole.reshape(per_unit, self.channels, self.banks, pieces, self.columns, self.lanes)
+        return {self.regions[name] + k * pieces + piece: parts[k, :, :, piece].transpose(0, 2, 1, 3).copy()
+                for k in range(per_unit) for piece in range(pieces)}
+
+    def contents(self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int,
+                 before: np.ndarray) -> dict[int, np.ndarray]:
+        """All rows of the block by number, as bits of shape ``(channels, columns, banks, lanes)``.
+
+        Parameters
+        ----------
+        matrices : bits by name, of shape ``(outputs, inputs)``
+        norms : bits of the weights of the two norms
+        scale : bits of the factor of scores
+        before : what the rows hold elsewhere, finite numbers of shape ``(rows, channels, columns, banks, lanes)``
+        """
+        rows = {self.first_row + n: row.copy() for n, row in enumerate(before)}
+        for name, matrix in matrices.items():
+            rows.update(self.rows_of(name, matrix))
+        for name, norm in zip(("weight1", "weight2"), norms, strict=True):
+            rows.update(self.vector_rows(name, norm, 0))
+        rows.update(self.constant_rows(scale))
+        return rows
+
+    def vector_rows(self, region: str, vector: np.ndarray, offset: int) -> dict[int, np.ndarray]:
+        """Rows with a vector of bits for element-wise products, in the bank ``offset`` of each bank group."""
+        words = vector.reshape(-1, self.lanes)
+        out: dict[int, np.ndarray] = {}
+        for n, (channel, bank, row, column) in enumerate(self._places(len(words), offset, self.regions[region])):
+            place = out.setdefault(row, np.zeros((self.channels, self.columns, self.banks, self.lanes), np.int64))
+            place[channel, column, bank] = words[n]
+        return out
+
+    def constant_rows(self, scale: int) -> dict[int, np.ndarray]:
+        """Rows of scores with the bits of the scale in the second bank of each bank group."""
+        rows = {}
+        for row in range(self.regions["scores"], self.regions["powers"]):
+            rows[row] = np.zeros((self.channels, self.columns, self.banks, self.lanes), np.int64)
+            rows[row][:, :, 1::GROUP] = scale
+        return rows
+
+    def fill_caches(self, rows: dict[int, np.ndarray], keys: np.ndarray, values: np.ndarray) -> None:
+        """Write bits of keys and values of the first tokens, of shape ``(tokens, kv_heads, head_dim)``, into existing
+        rows."""
+        spans = _ceil(self.kv_heads, self.fit)
+        for token in range(len(keys)):
+            turn, unit = divmod(token, self.units)
+            channel, bank = divmod(unit, self.banks)
+            for span in range(spans):
+                words = keys[token, span * self.fit:(span + 1) * self.fit].reshape(-1, self.lanes)
+                rows[self.regions["keys"] + turn * spans + span][channel, :len(words), bank] = words
+            word, element = divmod(token, self.lanes)
+            for head in range(self.kv_heads):
+                own, channel = divmod(head, self.channels)
+                for part in range(self.parts):
+                    row = self.regions["values"] + (own * self.parts + part) * self.spans + word // self.columns
+                    rows[row][channel, word % self.columns, :, element] = values[
+                        token, head, part * self.banks:(part + 1) * self.banks]
+
+    def _places(self, count: int, offset: int, row: int) -> Iterator[tuple[int, int, int, int]]:
+        """Channel, bank, row and column of each of ``count`` words of an element-wise product."""
+        each = _ceil(count, self.groups)
+        for n in range(count):
+            where, at = divmod(n, each)
+            channel, group = divmod(where, self.banks // GROUP)
+            yield channel, GROUP * group + offset, row + at // self.columns, at % self.columns
+
+    def score_place(self, head: int, word: int) -> tuple[int, int, int, int]:
+        """Channel, first bank of the group, row relative to the region, and column of a word of a head's scores. Heads
+        count in the order of the queries."""
+        turn, group = divmod(head, self.groups)
+        channel, own = divmod(group, self.banks // GROUP)
+        return channel, GROUP * own, turn * self.spans + word // self.columns, word % self.columns
+
+    # Program ---------------------------------------------------------------------------------------------------------
+
+    def program(self, tokens: int, entries: Mapping[str, int]) -> Program:
+        """One token through the block, with ``tokens`` in the caches, this one included.
+
+        The slots ``zero``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values. The rows hold
+        matrices, norms and scale. The result is in the slots ``x``.
+
+        Parameters
+        ----------
+        tokens
+        entries : first instruction of each of :data:`SCALARS` in the cores' memories, in words
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the cache has no room for so many tokens.
+        """
+        if not 1 <= tokens <= self.max_tokens:
+            raise ConfigError(f"tokens must be 1 to {self.max_tokens}, not {tokens}")
+        return _Writer(self, entries).block(tokens)
+
+
+class _Writer:
+    """Appends the parts of a block to a program."""
+
+    def __init__(self, block: ExecutableBlock, entries: Mapping[str, int]) -> None:
+        self.b, self.p, self.entries = block, Program(), entries
+
+    # Words between slots and banks -------------------------------------------------------------------------------------
+
+    def _move(self, op: str, moves: Iterable[tuple[int, int, int, int, int]]) -> None:
+        """Moves of a word between a slot and a place (slot, channel, bank, row, column). Neighbours are one command."""
+        run: list[int] = []
+
+        def close() -> None:
+            if run:
+                slot, channel, bank, row, column, count = run
+                self.p.command(op, opsize=count, gpr=slot, mask=self.b._mask(channel), bank=bank, row=row, column=column)
+
+        for slot, channel, bank, row, column in moves:
+            if run and (slot, channel, bank, row, column) == (run[0] + run[5], *run[1:4], run[4] + run[5]):
+                run[5] += 1
+                continue
+            close()
+            run[:] = [slot, channel, bank, row, column, 1]
+        close()
+
+    def put(self, slots: Sequence[int], offset: int, row: int, *, first: int = 0, count: int | None = None) -> None:
+        """Write slots to places of an element-wise product of ``count`` words, from its word ``first`` on."""
+        places = list(self.b._places(len(slots) if count is None else count, offset, row))[first:first + len(slots)]
+        self._move("WR_SBK", ((slot, *place) for slot, place in zip(slots, places, strict=True)))
+
+    def get(self, slots: Sequence[int], row: int, *, first: int = 0, count: int | None = None) -> None:
+        """Read results of an element-wise product into slots."""
+        places = list(self.b._places(len(slots) if count is None else count, 2, row))[first:first + len(slots)]
+        self._move("RD_SBK", ((slot, *place) for slot, place in zip(slots, places, strict=True)))
+
+    def multiply(self, count: int, row: int) -> None:
+        """Element-wise products of ``count`` words from ``row`` on, in all bank groups."""
+        each, b = _ceil(count, self.b.groups), self.b
+        for n in range(_ceil(each, b.columns)):
+            self.p.command("EWMUL", opsize=min(b.columns, each - n * b.columns), mask=b.mask, row=row + n, column=0)
+
+    def copy(self, count: int, source: int, target: int, offset: int) -> None:
+        """Copy results of an element-wise product to the bank ``offset`` of their group, in other rows."""
+        each, b = _ceil(count, self.b.groups), self.b
+        for n in range(_ceil(each, b.columns)):
+            columns = min(b.columns, each - n * b.columns)
+            for group in range(0, b.banks, GROUP):
+                self.p.command("COPY_BKGB", opsize=columns, mask=b.mask, bank=group + 2, row=source + n, column=0, buffer=0)
+                self.p.command("COPY_GBBK", opsize=columns, mask=b.mask, bank=group + offset, row=target + n, column=0,
+                               buffer=0)
+
+    def add(self, target: int, source: int, count: int) -> None:
+        self.p.command("EWADD", opsize=count, gpr0=target, gpr1=source)
+
+    def fold(self, first: int, count: int) -> None:
+        """Add slots to the first one, and its elements to element 0 of the slot ``sum``. The slots change."""
+        while count > 1:
+            half = count // 2
+            self.add(first, first + count - half, half)
+            count -= half
+        self.p.command("RED", opsize=1, gpr0=first, gpr1=self.b.slot("sum"))
+
+    def scalar(self, name: str, source: int, target: int, opsize: int = 1) -> None:
+        self.p.command("RISCV", opsize=opsize, gpr0=source, gpr1=target, pc=self.entries[name])
+
+    # Operators ---------------------------------------------------------------------------------------------------------
+
+    def matrix(self, name: str, source: Callable[[int, int], int], target: Callable[[int], int], most: int = 1 << 30,
+               done: Callable[[int, int], None] = lambda first, count: None, activation: int | None = None) -> None:
+        """Matrix times vector, up to ``most`` outputs of a bank at a time; see :meth:`Gemv.group`.
+
+        ``target(first)`` gives the first slot of the results from the output ``first`` of a bank on. ``done(first,
+        count)`` is called when these are there.
+        """
+        gemv = self.b.gemv(name)
+        for first, count in gemv.groups(most):
+            gemv.group(self.p, first, count, source, target(first), activation)
+            done(first, count)
+
+    def project(self, name: str, source: int, target: int) -> None:
+        """Matrix times a vector in slots, results in slots."""
+        b = self.b
+        self.matrix(name, lambda piece, columns: source + piece * b.columns, lambda first: target + b.channels * first)
+
+    def norm(self, weight: str) -> None:
+        """Root mean square norm of ``x`` into ``h``."""
+        b, p, rows = self.b, self.p, self.b.regions
+        words, x = b.hidden // b.lanes, b.slot("x")
+        pairs = b.units // 2
+        each = _ceil(words, pairs)
+        moves = []
+        for offset in (0, 1):
+            for n in range(each * pairs):
+                pair, at = divmod(n, each)
+                channel, own = divmod(pair, b.banks // 2)
+                moves.append((x + n if n < words else b.slot("zero"), channel, 2 * own + offset,
+                              rows["square"] + at // b.columns, at % b.columns))
+        self._move("WR_SBK", moves)
+        p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=0)
+        for n in range(_ceil(each, b.columns)):
+            p.command("MAC_ABK", opsize=min(b.columns, each - n * b.columns), mask=b.mask, row=rows["square"] + n, column=0,
+                      buffer=0, neighbour=1, register=0)
+        work = b.slot("work")
+        p.command("RD_MAC", gpr=work, mask=b.mask, register=0)
+        self.fold(work, b.channels)
+        self.scalar("rmsnorm", b.slot("sum"), b.slot("scalar"))
+        self.put(range(x, x + words), 0, rows["norm"])
+        self.put([b.slot("scalar")] * words, 1, rows["norm"])
+        self.multiply(words, rows["norm"])
+        self.copy(words, rows["norm"], rows[weight], 1)
+        self.multiply(words, rows[weight])
+        self.get(range(b.slot("h"), b.slot("h") + words), rows[weight])
+
+    def rotate(self, first: int, heads: int, work: int) -> None:
+        """Rotary positions of ``heads`` heads from slot ``first`` on, as many at a time as slots are left from ``work``
+        on."""
+        b, row = self.b, self.b.regions["rotary"]
+        n, room = b.head_slots, (b.slot("work") + b.work_slots - work) // b.head_slots
+        for low in range(0, heads, room):
+            size = min(room, heads - low) * n
+            slots = np.arange(size)
+            own, start = slots % n, first + low * n
+            turned = start + slots - own + (own + n // 2) % n
+            for source, factor, target in ((turned, "sin", work), (start + slots, "cos", start)):
+                self.put(source.tolist(), 0, row)
+                self.put((b.slot(factor) + own).tolist(), 1, row)
+                self.multiply(size, row)
+                self.get(range(target, target + size), row)
+            self.add(start, work, size)
+
+    def append(self, keys: int, values: int, token: int) -> None:
+        """Key and value of the newest token, from slots into the caches."""
+        b, p, rows = self.b, self.p, self.b.regions
+        turn, unit = divmod(token, b.units)
+        channel, bank = divmod(unit, b.banks)
+        spans = _ceil(b.kv_heads, b.fit)
+        for span in range(spans):
+            heads = min(b.fit, b.kv_heads - span * b.fit)
+            p.command("WR_SBK", opsize=heads * b.head_slots, gpr=keys + span * b.fit * b.head_slots, mask=b._mask(channel),
+                      bank=bank, row=rows["keys"] + turn * spans + span, column=0)
+        word, element = divmod(token, b.lanes)
+        for head in range(b.kv_heads):
+            own, channel = divmod(head, b.channels)
+            with p.loop(b.parts) as part:
+                p.command("WR_ABK", gpr=values + head * b.head_slots + part, mask=b._mask(channel),
+                          row=rows["values"] + own * b.parts * b.spans + word // b.columns + b.spans * part,
+                          column=word % b.columns, element=element)
+
+    def scores(self, queries: int, tokens: int, work: int) -> None:
+        """Products of all queries with the keys, into the rows of scores. ``work``: first of the remaining slots."""
+        b, p, rows = self.b, self.p, self.b.regions
+        spans, words = _ceil(b.kv_heads, b.fit), _ceil(tokens, b.lanes)
+        turns = _ceil(tokens, b.units)
+        for span in range(spans):
+            heads = min(b.fit, b.kv_heads - span * b.fit)
+            for low in range(0, heads, b.registers):
+                some = min(b.registers, heads - low)
+                room = (b.slot("work") + b.work_slots - work) // (some * b.channels)
+                for g in range(b.group):
+                    head = g * b.kv_heads + span * b.fit + low
+                    p.command("WR_GB", opsize=some * b.head_slots, gpr=queries + head * b.head_slots, mask=b.mask, buffer=0)
+                    for begin in range(0, turns, room):
+                        chunk = min(room, turns - begin)
+                        size = chunk * b.channels
+                        with p.loop(chunk) as turn:
+                            with p.loop(some) as k:
+                                p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=k)
+                            with p.loop(some) as k:
+                                p.command("MAC_ABK", opsize=b.head_slots, mask=b.mask, register=k,
+                                          row=rows["keys"] + begin * spans + span + spans * turn,
+                                          column=low * b.head_slots + b.head_slots * k, buffer=b.head_slots * k)
+                            with p.loop(some) as k:
+                                p.command("RD_MAC", gpr=work + size * k + b.channels * turn, mask=b.mask, register=k)
+                        done = begin * b.channels
+                        for own in range(some):
+                            self._move("WR_SBK", (
+                                (work + size * own + word - done, *self._score(head + own, word, 0, "scores"))
+                                for word in range(done, min(words, done + size))))
+
+    def _score(self, head: int, word: int, offset: int, region: str) -> tuple[int, int, int, int]:
+        channel, bank, row, column = self.b.score_place(head, word)
+        return channel, bank + offset, self.b.regions[region] + row, column
+
+    def _each_row(self, turn: int, words: int, region: str) -> None:
+        """Element-wise products of the scores of a turn of heads."""
+        b = self.b
+        for n in range(_ceil(words, b.columns)):
+            self.p.command("EWMUL", opsize=min(b.columns, words - n * b.columns), mask=b.mask,
+                           row=b.regions[region] + turn * b.spans + n, column=0)
+
+    def softmax(self, tokens: int) -> None:
+        """Probabilities of all heads, in the third bank of each head's group."""
+        b, p = self.b, self.p
+        words, work = _ceil(tokens, b.lanes), b.slot("work")
+        for turn in range(_ceil(b.heads, b.groups)):
+            heads = range(turn * b.groups, min((turn + 1) * b.groups, b.heads))
+            self._each_row(turn, words, "scores")
+            for head in heads:
+                self._move("RD_SBK", ((work + word, *self._score(head, word, 2, "scores")) for word in range(words)))
+                last = work + words - 1
+                if b.subtract_maximum:
+                    if tokens % b.lanes:    # elements behind the newest token are no scores
+                        self.scalar("repeat", last, last, tokens % b.lanes)
+                    self.scalar("largest_of_all", work, b.slot("scalar"), words)
+                    with p.loop(words) as word:
+                        p.command("EWADD", opsize=1, gpr0=work + word, gpr1=b.slot("scalar"))
+                p.command("EXP", opsize=words, gpr0=work, gpr1=work)
+                if tokens % b.lanes:
+                    self.scalar("tail", last, last, tokens % b.lanes)
+                self._move("WR_SBK", ((work + word, *self._score(head, word, 0, "powers")) for word in range(words)))
+                self.fold(work, words)
+                self.scalar("softmax", b.slot("sum"), b.slot("scalar"))
+                self._move("WR_SBK", ((b.slot("scalar"), *self._score(head, word, 1, "powers")) for word in range(words)))
+            self._each_row(turn, words, "powers")
+
+    def context(self, tokens: int, target: int, work: int) -> None:
+        """Probabilities times values, into the slots from ``target`` on, in :attr:`ExecutableBlock.context_order`."""
+        b, p, rows = self.b, self.p, self.b.regions
+        words = _ceil(tokens, b.lanes)
+        for g in range(b.group):
+            for turn in range(b.turns):
+                own = range(turn * b.channels, min((turn + 1) * b.channels, b.kv_heads))
+                mask = b._mask(*range(len(own)))
+                with p.loop(b.parts) as part:
+                    p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=part)
+                for span in range(_ceil(words, b.columns)):
+                    columns = min(b.columns, words - span * b.columns)
+                    for channel, head in enumerate(own):
+                        places = (self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers")
+                                  for n in range(columns))
+                        self._move("RD_SBK", ((work + n, *place) for n, place in enumerate(places)))
+                        p.command("WR_GB", opsize=columns, gpr=work, mask=b._mask(channel), buffer=0)
+                    with p.loop(b.parts) as part:
+                        p.command("MAC_ABK", opsize=columns, mask=mask, register=part, column=0, buffer=0,
+                                  row=rows["values"] + turn * b.parts * b.spans + span + b.spans * part)
+                with p.loop(b.parts) as part:
+                    p.command("RD_MAC", gpr=target + len(own) * part, mask=mask, register=part)
+                target += len(own) * b.parts
+
+    def feed_forward(self) -> None:
+        """SwiGLU of ``h``, added to ``x``. Its vectors lie in the banks, because the slots do not hold them."""
+        b, rows = self.b, self.b.regions
+        words, h, work = b.result_slots(b.ffn), b.slot("h"), b.slot("work")
+        together = b.work_slots // (2 * b.channels)
+        sigmoid = work + min(together, b.registers) * b.channels
+
+        def half(first: int, count: int) -> None:
+            size = count * b.channels
+            self.put(range(work, work + size), 0, rows["silu"], first=first * b.channels, count=words)
+            self.put(range(sigmoid, sigmoid + size), 1, rows["silu"], first=first * b.channels, count=words)
+
+        def other(first: int, count: int) -> None:
+            self.put(range(work, work + count * b.channels), 0, rows["gate"], first=first * b.channels, count=words)
+
+        def piece(number: int, columns: int) -> int:
+            self.get(range(work, work + columns), rows["gate"], first=number * b.columns, count=words)
+            return work
+
+        def from_h(number: int, columns: int) -> int:
+            return h + number * b.columns
+
+        self.matrix("w1", from_h, lambda first: work, together, half, sigmoid)
+        self.multiply(words, rows["silu"])
+        self.copy(words, rows["silu"], rows["gate"], 1)
+        self.matrix("w3", from_h, lambda first: work, together, other)
+        self.multiply(words, rows["gate"])
+        results = work + b.columns
+
+        def residual(first: int, count: int) -> None:
+            size = min(count * b.channels, b.hidden // b.lanes - first * b.channels)
+            if size > 0:
+                self.add(b.slot("x") + first * b.channels, results, size)
+
+        self.matrix("w2", piece, lambda first: results, (b.work_slots - b.columns) // b.channels, residual)
+
+    def block(self, tokens: int) -> Program:
+        b, p = self.b, self.p
+        queries = b.slot("work")
+        keys = queries + b.result_slots(b.queries)
+        rest = keys + b.result_slots(b.kv_width)
+        with p.stage("norm1"):
+            self.norm("weight1")
+        with p.stage("qkv"):
+            self.project("wv", b.slot("h"), rest)
+            self.project("wq", b.slot("h"), queries)
+            self.project("wk", b.slot("h"), keys)
+        with p.stage("rotary"):
+            value = rest
+            # Values wait behind the slots that the rotation uses.
+            self.rotate(keys, b.kv_heads, value + b.result_slots(b.kv_width))
+            self.append(keys, value, tokens - 1)
+            self.rotate(queries, b.heads, keys)
+        with p.stage("scores"):
+            self.scores(queries, tokens, keys)
+        with p.stage("softmax"):
+            self.softmax(tokens)
+        with p.stage("context"):
+            context = b.slot("work")
+            self.context(tokens, context, context + b.group * b.kv_heads * b.head_slots)
+        with p.stage("output"):
+            self.project("wo", context, b.slot("h"))
+            self.add(b.slot("x"), b.slot("h"), b.hidden // b.lanes)
+        with p.stage("norm2"):
+            self.norm("weight2")
+        with p.stage("feed_forward"):
+            self.feed_forward()
+        return p
