@@ -80,7 +80,9 @@ class Session:
 
     def __init__(self, config: CentDeviceConfig, work: LlamaBlock, rng: np.random.Generator) -> None:
         self.config, self.block, self.rng = config, block_of(config, work), rng
-        self.fmt, self.decoded, self.episodes = config.hub.fmt, [], []
+        self.fmt = config.hub.fmt
+        self.decoded: list[Decoded] = []
+        self.episodes: list[Episode] = []
         block, channels = self.block, range(config.channels)
         matrices = {name: self._numbers(block.matrix(name)[::-1], block.matrix(name)[0]**-0.5) for name in MATRICES}
         norms = [to_float64(self._bits(1 + 0.1 * rng.normal(size=block.hidden)), self.fmt) for _ in range(2)]

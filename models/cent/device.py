@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Cores:
 class DeviceHub(PnmModel):
     """State of a device's shared buffer and cores, and the effect of commands on them."""
 
-    ENGINES = (*PnmModel.ENGINES, Cores)
+    ENGINES: tuple[Any, ...] = (*PnmModel.ENGINES, Cores)
 
 
 @dataclass
@@ -77,8 +78,8 @@ class DeviceModel(ModuleModel):
         """Put words of a program into the memories of all cores."""
         self.cores.load(words, address)
 
-    def run(self, commands: Sequence[Sequence[int]]) -> None:
-        """Execute issued commands: rows of ``config.command_layout``.
+    def run(self, commands: np.ndarray) -> None:
+        """Execute issued commands: an array with the fields of ``config.command_layout`` in each row.
 
         Raises
         ------
@@ -87,5 +88,5 @@ class DeviceModel(ModuleModel):
         """
         names = list(self.config.command_layout.widths)
         for values in commands:
-            self.issued.append(tuple(int(value) for value in values))
+            self.issued.append(tuple(values.tolist()))
             self.execute(dict(zip(names, self.issued[-1], strict=True)))

@@ -5,6 +5,8 @@ Source of the commands: CENT (ASPLOS 2025) Tables 2 and 3. Rounding is this proj
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...constraints.formats import FP32
@@ -61,4 +63,4 @@ class SlotUnits:
 class PnmModel(HubModel):
     """State of a device's registers, and the effect of commands on them (:class:`HubModel`)."""
 
-    ENGINES = (Transfers, SlotUnits)
+    ENGINES: tuple[Any, ...] = (Transfers, SlotUnits)
