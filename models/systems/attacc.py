@@ -137,11 +137,13 @@ class AttAccSystem(GpuPlatform):
                                       "buffer": self.memory.banks // levels["pseudo_channel"]}[place]
         if constants is None:
             assert self.pim.energy is not None
-            read = work.read_pj * stacks
-            if self.pim.energy.boundary == "access":  # all of a read in place of its way to the units
-                command = self.memory.command(dict(zip(("bank", "bank-group", "buffer"), _MACS, strict=True))[place])
-                read = read + work.reads * (banks * access_pj(self.memory) - sum(command.energy_pj.values())) * stacks
-            return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio}, {}
+            command = self.memory.command(dict(zip(("bank", "bank-group", "buffer"), _MACS, strict=True))[place])
+            own = sum(command.energy_pj.values())
+            # access: all of a read in place of its way to the units
+            column = banks * access_pj(self.memory) if self.pim.energy.boundary == "access" else own
+            read = (work.read_pj + work.reads * (column - own)) * stacks
+            return {"pim_cell_reads": read,
+                    "pu_compute": work.reads * column * stacks * self.pim.energy.unit_power_ratio}, {}
         cells = work.reads * size * banks * constants.cell_pj_per_byte.at(place) * stacks
         inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
         moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks
