@@ -333,8 +333,8 @@ class PamHbmSystem(GpuPlatform):
                 "fixed"),
             "synchronisation": Assumption("starting the units and synchronising with the GPU takes no time", 0),
             "unit_power": Assumption(
-                f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of the columns that it reads, from "
-                "the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
+                f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of the columns that it reads, "
+                "from the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
             "refresh": Assumption("refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
                                   self._refresh),
             "number_format": Assumption(

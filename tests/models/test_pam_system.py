@@ -22,7 +22,6 @@ from bankside.models.memory import time_program
 from bankside.models.pam.placement import KvTable, TierShape
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycles, row_tile, tile_cycles, together
-from bankside.models.program import Program
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
@@ -66,8 +65,8 @@ def attention_ms(result):
 
 
 @settings(max_examples=15)
-@given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([64, 128, 256]), st.lists(st.integers(1, 4), min_size=2, max_size=12),
-       st.sampled_from([0, 20, 64]), st.sampled_from([0, 9]))
+@given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([64, 128, 256]),
+       st.lists(st.integers(1, 4), min_size=2, max_size=12), st.sampled_from([0, 20, 64]), st.sampled_from([0, 9]))
 def test_cycles_of_tiles_are_the_compiled_program(tier, dim, active, gap, pace):
     """The program of any sequence of tiles takes the sum of their cycles, to the cycle. Only the program's two ends differ
     from a long sequence, so the tiles come between others. A softmax that nothing hides depends on the tiles around it."""
@@ -119,8 +118,8 @@ def test_pages_by_hand():
 @settings(max_examples=40)
 @given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([64, 128, 256]), st.sampled_from([1, 8]), st.integers(0, 1000))
 def test_near_bank_work_is_the_literal_count(name, dim, lockstep, seed):
-    """Rows, reads, cycles and pairs against loops over tokens that ask the layout for every single access. The layout is the
-    one whose tile is a row: a token has one row of K and one of V."""
+    """Rows, reads, cycles and pairs against loops over tokens that ask the layout for every single access. The layout is
+    the one whose tile is a row: a token has one row of K and one of V."""
     layout, memory = together(TIERS[name], lockstep).model_copy(update={"channels": 2}), HBM if name == "hbm" else DDR
     part = NearBank(PU_PRESETS[f"pam-{name}"], layout, memory, 1, dim, partial_s=1.0, step_s=100.0)
     layout = layout.model_copy(update={"tile_tokens": part.config.tile_tokens})
@@ -661,11 +660,12 @@ def test_blocks_leave_groups_to_few_requests():
         KvTable([TierShape("hbm", 1, 8, 4096)], mapping="block")
 
 
-@pytest.mark.parametrize("tier, memory, width, more", [("hbm", HBM, 128, 0), ("ddr", DDR, 128, 0.02), ("hbm", HBM, 64, 0)])
+@pytest.mark.parametrize("tier, memory, width, more", [("hbm", HBM, 128, 0), ("ddr", DDR, 128, 0.02),
+                                                       ("hbm", HBM, 64, 0)])
 def test_the_simulated_program_is_the_one_evaluated(tier, memory, width, more):
-    """A bank full of one request. The program of ``sim pam-pu`` has the cycles of the shipped record of that simulation. The
-    same compiler gives the system's program, whose tiles are rows, with the same commands. In HBM it takes the same cycles.
-    In DDR the softmax of every row counts, in place of every fourth one's."""
+    """A bank full of one request. The program of ``sim pam-pu`` has the cycles of the shipped record of that simulation.
+    The same compiler gives the system's program, whose tiles are rows, with the same commands. In HBM it takes the same
+    cycles. In DDR the softmax of every row counts, in place of every fourth one's."""
     config = PU_PRESETS[f"pam-{tier}"]
     record = RecordFolder(None).find(Measurement.of("sim", "pam-pu", config, preset=f"pam-{tier}", memory=memory.name,
                                                     head_dim=width))

@@ -10,7 +10,8 @@ from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "baseline", "decoded", "most_tensor", "sized_splits", "splits", "system_of", "techniques"]
+__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "baseline", "decoded", "most_tensor", "sized_splits", "splits", "system_of",
+           "techniques"]
 
 CHECKS = Checks()
 

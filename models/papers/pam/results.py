@@ -328,8 +328,9 @@ ABLATION_WHY = ("The paper does not state its batches or workload. Without mappi
 def ablations(evidence: Evidence, claim: str) -> Finding:
     which = 0 if claim.endswith("small") else -1
     return Finding(mean_ablation(evidence, which),
-                   f"time of attention, mean of {' and '.join(f'{some[which]} requests of {m}' for m, some in BATCHES.items())} "
-                   "on write_doc; features of pam off one at a time",
+                   "time of attention on write_doc, mean of "
+                   + " and ".join(f"{some[which]} requests of {model}" for model, some in BATCHES.items())
+                   + "; features of pam off one at a time",
                    f"{ABLATION_WHY} Gains by model and requests: {told_ablation(evidence, which)}", MODEL)
 
 
