@@ -126,7 +126,8 @@ def configurations(evidence: Evidence, claim: str, ours: Any, judged: Judgement)
 READS = ("pim_cell_reads", "pu_compute")
 
 
-def energy_factor(ours: Mapping[str, float], theirs: Mapping[str, float], scaled_: tuple[str, ...], saved: float) -> float | None:
+def energy_factor(ours: Mapping[str, float], theirs: Mapping[str, float], scaled_: tuple[str, ...], saved: float
+                  ) -> float | None:
     """Factor of some components in both systems with which the first saves this share of the second's energy. None if no
     factor does."""
     rest, parts = ([sum(value for name, value in one.items() if (name in scaled_) == inside) for one in (ours, theirs)]
