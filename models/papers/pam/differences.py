@@ -197,22 +197,21 @@ def size_of_a_batch(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 
 
 @CHECKS.off("pam-ru-lat")
-def clocks_between_merges(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    """Reduction that units in the DIMM do not hide: they take a merge with few partial results as long as one with many."""
+def clocks_of_a_merge(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
+    """Reduction that no attention hides: a merge of few partial results takes as long as a merge of all sources."""
     one = max(reduction_runs(evidence).values(), key=lambda each: each["reduction"]["share_percent"])
     reduction, tiers = one["reduction"], one["tiers"]
     tier = max(tiers, key=lambda name: tiers[name]["total_us"])
     system: Any = prepared(evidence, "pam", "llama3-70b")[0]
     reducer = system.reducers[[each.name for each in system.pim.tiers].index(tier)]
     figures, config = reducer.figures, reducer.config
-    beats = config.sources * 128 / config.lanes / figures.merge_utilisation
+    clocks = config.sources * 128 / config.lanes / figures.merge_utilisation + figures.step_cycles
     share = ours["max_percent"] / judged.ratio / 100 if judged.ratio else 0.0
     hidden, exposed, merge = tiers[tier]["local_us"], reduction["exposed_us"], reduction["merge_us"]
     whole = 100 * (exposed + merge) / reduction["share_percent"] - exposed
     fits = (hidden + max((share * whole - merge) / (1 - share), 0.0)) / tiers[tier]["reduce_us"]
-    return Difference(cause="design", number=f"clocks between two merges of a reduction unit of `{tier}`, beside the "
-                      "beats of the partial results", ours=figures.step_cycles,
-                      needed=max(fits * (beats + figures.step_cycles) - beats, 0.0), unit="clocks")
+    return Difference(cause="design", number=f"clocks of a merge in the device's reduction units of `{tier}`, for one "
+                      "query of a request with few active tokens", ours=clocks, needed=fits * clocks, unit="clocks")
 
 
 @CHECKS.off("pam-ru-xfer")
