@@ -10,8 +10,8 @@ row that a tile opens is closed before the next one.
 SSD. A channel reads each page that holds an active token once for all queries. Array reads and bus transfers overlap
 over the dies; the timing engine computes their time. The controller's units take the data from the controller's buffer.
 
-For each query of a request, a bank group's reduction unit merges the partial results of its banks: one for each tile of
-the bank with an active token. A bank without tokens of the request sends the identity, which takes as long as a partial
+For each query of a request, a bank group's reduction unit merges the partial results of its banks. Each tile of a
+bank with an active token gives one. A bank without tokens of the request sends the identity, which takes as long as a partial
 result.
 """
 
@@ -53,8 +53,8 @@ class MemoryKey:
 def row_tile(config: PamPuConfig, memory: Memory, head_dim: int) -> PamPuConfig:
     """The unit with the tile that a row of each bank holds, at most its own; at least one token.
 
-    A token has one row and column for its K and one for its V (PAM, section 6.1), so an active token among inactive ones
-    opens two rows.
+    A token has one row and column for its K and one for its V (PAM, section 6.1). An active token among inactive ones
+    opens these two rows.
     """
     fitting = memory.row_bytes // (config.chunks(head_dim) * config.beat_bytes)
     return config.model_copy(update={"tile_tokens": min(max(fitting, 1), config.tile_tokens)})

@@ -30,8 +30,8 @@ def _rate(one: Callable[[], Decoding]) -> float | None:
 
 
 def throughput(evidence: Evidence, model: str) -> Series:
-    """Tokens per second on Musique: of baselines with the most tensor parallelism that gives a head to one module, of the
-    PIM with all modules in tensor parallelism, and of the best split."""
+    """Tokens per second on Musique. First come baselines with the most tensor parallelism that gives a head to one
+    module. Then come the PIM with all modules in tensor parallelism, and the best splits."""
     tensor: Series = {f"{system}, most tensor": {
         str(size): _rate(partial(baseline, evidence, system, size, model)) for size in SIZES} for system in BASELINES}
     beyond: Series = {"aimx-pim, modules share a head": {

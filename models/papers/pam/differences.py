@@ -38,7 +38,7 @@ def inverse(judged: Judgement) -> float | None:
 
 def at_the_peak(evidence: Evidence, model: str, workload: str, prefill: bool) -> float:
     """Tokens per second if all GPUs did the products with the weights at their peak and attention took no time. With
-    ``prefill`` they also do those of the prompts."""
+    ``prefill`` they also do the products of the prompts."""
     gpu, shape = system_of(evidence, "gpu-only").spec.gpu, load_model(MODELS[model])
     weights = shape.parameters - shape.embedding_parameters
     drawn = requests(evidence, workload)
@@ -54,7 +54,7 @@ def gain_difference(base: str, rate: float, judged: Judgement, bound: float, pap
     gain, the gain and this text contradict each other. The text does not say it of the other baselines.
     """
     beyond = paper is not None and bound < paper
-    told = f"at the GPUs' peak, with attention in no time, the gain over it is at most {bound:.1f}"
+    told = f"the GPUs' peak allows a gain of at most {bound:.1f}"
     return scaled("contradiction" if beyond and base == "vllm-offload" else "unpublished-input",
                   f"rate of `{base}` {what}; " + (told if beyond else "the paper gives no batch of it"), rate, judged.ratio,
                   "tokens/s")
@@ -168,8 +168,8 @@ def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Ju
                           needed=max(pam[most] - sum(pam.values()) + (1 - wanted) * sum(other.values()), 0.0), unit="J")
     tiers: Any = system_of(evidence, "pam")
     memory = tiers.memories[0]
-    return scaled("unpublished-input", f"energy of a byte that a unit in HBM reads, of which the paper does not say what a "
-                  f"standard read includes, {at}", read_pj(memory, tiers.pim.energy.boundary) / memory.column_bytes, needed,
+    return scaled("unpublished-input", f"energy of a byte that a unit in HBM reads, {at}; the paper defines no standard "
+                  "read", read_pj(memory, tiers.pim.energy.boundary) / memory.column_bytes, needed,
                   "pJ")
 
 
