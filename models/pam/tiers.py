@@ -10,8 +10,8 @@ row that a tile opens is closed before the next one.
 SSD. A channel reads each page that holds an active token once for all queries. Array reads and bus transfers overlap
 over the dies; the timing engine computes their time. The controller's units take the data from the controller's buffer.
 
-For each query of a request, a bank group's reduction unit merges the partial results of its banks. Each tile of a
-bank with an active token gives one. A bank without tokens of the request sends the identity, which takes as long as a partial
+For each query of a request, a bank group's reduction unit merges the partial results of its banks. Each tile of a bank
+with an active token gives one. A bank without tokens of the request sends the identity, which takes as long as a partial
 result.
 """
 
