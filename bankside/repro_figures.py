@@ -23,7 +23,7 @@ __all__ = ["caption", "draw", "picture"]
 
 _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
 #: Colours of a panel of series; the last series is ours.
-_SERIES = ("#4d4d4d", "#cc79a7", "#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
+_SERIES = ("#7b5ea7", "#4d4d4d", "#cc79a7", "#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
 
 
 def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,

@@ -355,8 +355,6 @@ class PimTier(Strict):
     memory: str = Field(description="built-in memory of the timing engine, or a file relative to this one")
     devices_per_gpu: int = _count("stacks, DIMMs or SSDs of a GPU's share")
     channels_per_device: int = _count("channels of a device")
-    run_bytes: int | None = Field(default=None, ge=32, le=1 << 20,
-                                  description="bytes of a K or V that lie together; the layout's own if not given")
     lockstep: int = Field(default=1, ge=1, le=1024,
                           description="bank groups that share rows and tokens when they attend, as one group")
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")

@@ -1,16 +1,18 @@
 """Time of one layer's attention in each tier, from the places of the active tokens.
 
 DRAM tiers (HBM, DDR). A bank group works through the requests one after the other. Groups that share commands, rows and
-tokens count as one (:func:`together`). For each request they read K of every tile with an active token, then V. The
-layout determines the rows that this opens. The timing engine measures a long sequence of visits to rows, each with
-``n`` column reads. This gives the cost of one visit. Costs of visits add up because a visit ends with its precharge.
-Within an open row every bank reads its own columns, so the bank with the most active tokens decides.
+tokens count as one (:func:`together`). A tile is the tokens whose K shares a row of each bank; so does their V. For each
+tile with an active token the group opens these rows, and every bank reads the columns of its own active tokens. The bank
+with the most active tokens decides. :func:`tile_cycles` compiles the program of tiles with ``n`` active tokens by the
+compiler whose program ``sim pam-pu`` plays, and the timing engine gives its cycles. Cycles of tiles add up, because every
+row that a tile opens is closed before the next one.
 
 SSD. A channel reads each page that holds an active token once for all queries. Array reads and bus transfers overlap
 over the dies; the timing engine computes their time. The controller's units take the data from the controller's buffer.
 
-For each query of a request, a bank group's reduction unit merges the partial results of its banks. A bank without
-tokens of the request sends the identity, which takes as long as a partial result.
+For each query of a request, a bank group's reduction unit merges the partial results of its banks. Each tile of a bank
+with an active token gives one. A bank without tokens of the request sends the identity, which takes as long as a partial
+result.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ import numpy as np
 
 from ...constraints.memory import Memory
 from ...constraints.pam_layout import TierFormat
+from ...constraints.units.pam_pu import PamPuConfig, Step
 from ..memory import time_program
 from ..program import Program
-from .program import MAC, mac_interval
+from .program import MAC, attention_program, tile_rows
 
-__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "together",
-           "visit_cycles"]
+__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "row_tile",
+           "tile_cycles", "together"]
 
 _MANY = 24
 
@@ -47,28 +50,37 @@ class MemoryKey:
         return isinstance(other, MemoryKey) and other.memory is self.memory
 
 
-def visit_cycles(memory: Memory, reads: int, pace: int = 0, refresh: bool = False) -> float:
-    """Memory cycles from one row to the next when every row gives ``reads`` columns and all banks run in step.
+def row_tile(config: PamPuConfig, memory: Memory, head_dim: int) -> PamPuConfig:
+    """The unit with the tile that a row of each bank holds, at most its own; at least one token.
 
-    ``pace`` is the least number of cycles between reads, for a unit slower than the memory.
+    A token has one row and column for its K and one for its V (PAM, section 6.1). An active token among inactive ones
+    opens these two rows.
     """
-    return _visit(MemoryKey(memory), reads, pace if pace > mac_interval(memory) else 0, refresh)
+    fitting = memory.row_bytes // (config.chunks(head_dim) * config.beat_bytes)
+    return config.model_copy(update={"tile_tokens": min(max(fitting, 1), config.tile_tokens)})
+
+
+def tile_cycles(config: PamPuConfig, memory: Memory, tokens: int, head_dim: int, *, gap_cycles: int = 0,
+                burst_cycles: int = 0, refresh: bool = False) -> float:
+    """Memory cycles of a tile in a long sequence of tiles, with ``tokens`` active tokens in each bank.
+
+    ``tokens`` is at most the unit's tile. ``gap_cycles`` and ``burst_cycles`` are as in :func:`attention_program`.
+    """
+    return _tile(MemoryKey(memory), config, tokens, head_dim, gap_cycles, burst_cycles, refresh)
 
 
 @lru_cache(maxsize=4096)
-def _visit(key: MemoryKey, reads: int, pace: int, refresh: bool) -> float:
+def _tile(key: MemoryKey, config: PamPuConfig, tokens: int, head_dim: int, gap: int, pace: int, refresh: bool) -> float:
     memory = key.memory
 
-    def cycles(rows: int) -> int:
-        program = Program()
-        with program.loop(rows) as row, program.loop(reads) as column:
-            if pace:
-                program.wait(pace)
-            program.command(MAC, row=row, column=column)
+    def cycles(tiles: int) -> int:
+        # Each tile is a step of its own. The K of the next one precedes its V where the unit holds two tiles of scores.
+        steps = [Step(tokens, head_dim, more=number < tiles - 1) for number in range(tiles)]
+        program = attention_program(config, memory, steps, gap_cycles=gap, burst_cycles=pace)
         return time_program(program, memory, refresh=refresh, power_limit=memory.power_limited is not False).cycles
 
-    # With refresh over many intervals, so that it takes the same fraction of long and short visits
-    few, many = (_MANY, 2 * _MANY) if not refresh else (512, min(8192, memory.rows))
+    # With refresh over many intervals, so that it takes the same fraction of long and short tiles
+    few, many = (_MANY, 2 * _MANY) if not refresh else (256, 4096)
     return (cycles(many) - cycles(few)) / (many - few)
 
 
@@ -211,50 +223,42 @@ class NearBank:
 
     Parameters
     ----------
+    config
+        Configuration of the unit. Its tile is the one of :func:`row_tile`.
     layout, memory
         Places of tokens, and the memory that holds the tokens.
     devices : :class:`int`
         Stacks or DIMMs of a share.
-    token_bytes : :class:`int`
-        K and V of a token of one head.
+    head_dim : :class:`int`
+        Elements of a K and of a V.
     burst_cycles, gap_cycles : :class:`int`
         Memory cycles that the unit takes for a column, and for the softmax of a tile.
-    hides_gap : :class:`bool`
-        Whether the unit takes K of the next tile during the softmax of one (``score_tiles`` 2).
     partial_s, step_s : :class:`float`
         Seconds of a bank group's reduction unit for one partial result, and for one query of a request in addition.
     read_pj : :class:`float` or None
         Energy of a column read of one bank; the memory file's if None.
     """
 
-    def __init__(self, layout: TierFormat, memory: Memory, devices: int, token_bytes: int, *, burst_cycles: int = 0,
-                 gap_cycles: int = 0, hides_gap: bool = True, partial_s: float = 0.0, step_s: float = 0.0,
+    def __init__(self, config: PamPuConfig, layout: TierFormat, memory: Memory, devices: int, head_dim: int, *,
+                 burst_cycles: int = 0, gap_cycles: int = 0, partial_s: float = 0.0, step_s: float = 0.0,
                  refresh: bool = False, read_pj: float | None = None) -> None:
-        layout.check_token(token_bytes)
-        self.layout, self.memory, self.devices, self.token_bytes = layout, memory, devices, token_bytes
-        self.burst_cycles, self.gap_cycles, self.hides_gap = burst_cycles, gap_cycles, hides_gap
+        self.token_bytes = 2 * config.chunks(head_dim) * config.beat_bytes
+        layout.check_token(self.token_bytes)
+        self.config = row_tile(config, memory, head_dim)
+        self.layout, self.memory, self.devices, self.head_dim = layout, memory, devices, head_dim
+        self.burst_cycles, self.gap_cycles = burst_cycles, gap_cycles
         self.partial_s, self.step_s, self.refresh, self.read_pj = partial_s, step_s, refresh, read_pj
         self.clock_s = memory.clock_ps * 1e-12
         self.groups = devices * layout.channels * layout.groups
-        #: For K and V: rows that the tokens of a tile are divided over, visits to each, column reads per visit and
-        #: token.
-        self.parts = [self._part(part) for part in range(2)]
+        #: Rows of a bank that hold the K (or the V) of a tile, and columns that hold the K (or the V) of a token.
+        self.rows, self.columns = tile_rows(self.config, memory, head_dim), layout.part_accesses(self.token_bytes)
 
-    def _part(self, part: int) -> tuple[int, int, int]:
-        layout = self.layout
-        run = layout.run(part, self.token_bytes)
-        pieces = layout.part_accesses(self.token_bytes) // run
-        block = layout.tile_tokens * run * layout.access_bytes
-        if block >= layout.row_bytes:
-            return block // layout.row_bytes, pieces, run
-        together = min(layout.row_bytes // block, pieces)
-        return 1, pieces // together, run * together
-
-    def _cost(self, most: np.ndarray, reads: int) -> np.ndarray:
-        """Cycles of visits, from the number of active tokens in the fullest bank of each visit."""
+    def _cost(self, most: np.ndarray) -> np.ndarray:
+        """Cycles of tiles, from the number of active tokens in the fullest bank of each tile."""
         cost = np.zeros(int(most.max()) + 1)
         for n in np.flatnonzero(np.bincount(most)).tolist():
-            cost[n] = visit_cycles(self.memory, n * reads, self.burst_cycles, self.refresh)
+            cost[n] = tile_cycles(self.config, self.memory, n, self.head_dim, gap_cycles=self.gap_cycles,
+                                  burst_cycles=self.burst_cycles, refresh=self.refresh)
         return cost[most]
 
     def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
@@ -264,46 +268,31 @@ class NearBank:
         layout, banks, sets = self.layout, self.layout.banks, self.groups
         place = layout.place(slot)
         bank = place.bank
-        tile, within = np.divmod(place.index, layout.tile_tokens)
+        tile = place.index // self.config.tile_tokens
         tiles = int(tile.max()) + 1
-        front = (request.astype(np.int64) * sets + group) * tiles + tile
-        cycles, rows, reads = [], 0.0, 0.0
-        seen: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        for divided, visits, columns in self.parts:
-            if divided not in seen:
-                sub = within // (layout.tile_tokens // divided)
-                seen[divided] = _largest_of(np.sort((front * divided + sub) * banks + bank), banks)
-            outer, most, total = seen[divided]
-            cost = self._cost(most, columns) * visits
-            cycles.append(np.bincount(outer // (divided * tiles) % sets, weights=cost, minlength=sets))
-            rows += float(len(outer)) * visits * banks
-            reads += float(total.sum()) * visits * columns
-        # The unit ends a tile where the layout ends a run of V: with every tile a partial result leaves each bank.
-        divided = self.parts[1][0]
-        outer = seen[divided][0]
-        phases = np.bincount(outer // (divided * tiles) % sets, minlength=sets)
-        sub = within // (layout.tile_tokens // divided)
-        partials = _distinct(np.sort((front * divided + sub) * banks + bank))
-        per_group = np.bincount(partials // (banks * divided * tiles) % sets, minlength=sets)
-        # The K of the next tile and the V of the tile before, where they exist, hide a tile's softmax.
-        mean = (cycles[0] + cycles[1]) / np.maximum(phases, 1)
-        waits = np.maximum(self.gap_cycles - (mean if self.hides_gap else 0), 0) * phases
-        busy = cycles[0] + cycles[1] + waits
+        front = np.sort(((request.astype(np.int64) * sets + group) * tiles + tile) * banks + bank)
+        outer, most, _ = _largest_of(front, banks)
+        busy = np.bincount(outer // tiles % sets, weights=self._cost(most), minlength=sets)
         worst = int(busy.argmax())
-        pairs = _distinct(np.sort((request.astype(np.int64) * self.groups + group) * layout.banks + place.bank))
-        by_group = np.bincount(pairs // layout.banks % self.groups, minlength=self.groups)
-        group_pairs = _distinct(pairs // layout.banks)
+        # With every tile a partial result leaves each bank that has an active token of the tile.
+        partials = _distinct(front)
+        per_group = np.bincount(partials // (banks * tiles) % sets, minlength=sets)
+        pairs = _distinct(np.sort((request.astype(np.int64) * sets + group) * banks + bank))
+        by_group = np.bincount(pairs // banks % sets, minlength=sets)
+        group_pairs = _distinct(pairs // banks)
         # A bank of the group without tokens of the request sends the identity.
-        steps = np.bincount(group_pairs % self.groups, minlength=self.groups)
-        merged = (per_group + steps * layout.banks - by_group) * self.partial_s + steps * self.step_s
+        steps = np.bincount(group_pairs % sets, minlength=sets)
+        merged = (per_group + steps * banks - by_group) * self.partial_s + steps * self.step_s
         channel_groups = layout.groups
-        channels = self.groups // channel_groups
+        channels = sets // channel_groups
         channel_pairs = _distinct(group_pairs // channel_groups)
         per_channel = np.bincount(channel_pairs % channels, minlength=channels)
-        groups_per_channel = np.bincount(group_pairs % self.groups // channel_groups, minlength=channels)
+        groups_per_channel = np.bincount(group_pairs % sets // channel_groups, minlength=channels)
+        # K and V of a tile have equally many rows and columns.
+        half_s = float(busy[worst]) / 2 * self.clock_s
         return TierWork(
-            key_s=float(cycles[0][worst] + waits[worst]) * self.clock_s, value_s=float(cycles[1][worst]) * self.clock_s,
-            reduce_s=float(merged.max()), tokens=len(request), rows=rows, reads=reads, partials=len(partials),
+            key_s=half_s, value_s=half_s, reduce_s=float(merged.max()), tokens=len(request),
+            rows=2.0 * len(outer) * self.rows * banks, reads=2.0 * len(request) * self.columns, partials=len(partials),
             bank_pairs=len(pairs), group_pairs=len(group_pairs), channel_pairs=len(channel_pairs),
             device_pairs=len(_distinct(channel_pairs // layout.channels)),
             busiest_group_pairs=int(groups_per_channel.max()), busiest_channel_pairs=int(per_channel.max()),
@@ -311,13 +300,13 @@ class NearBank:
             requests=len(_distinct(channel_pairs // channels)),
             imbalance=float(busy[worst] / busy.mean()))
 
-    def energy_pj(self, work: TierWork) -> float:
-        """Energy of the rows opened and columns read."""
+    def energy_pj(self, work: TierWork) -> tuple[float, float]:
+        """Energy of the rows opened and of the columns read."""
         mac = self.memory.command(MAC)
         activate = self.memory.command(mac.activate) if mac.activate else None
         per_read = sum(mac.energy_pj.values()) / self.memory.banks if self.read_pj is None else self.read_pj
         per_row = sum(activate.energy_pj.values()) / self.memory.banks if activate else 0.0
-        return work.rows * per_row + work.reads * per_read
+        return work.rows * per_row, work.reads * per_read
 
 
 class Flash:

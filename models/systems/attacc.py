@@ -172,13 +172,15 @@ class AttAccSystem(GpuPlatform):
                                       "buffer": self.memory.banks // levels["pseudo_channel"]}[place]
         if constants is None:
             assert self.pim.energy is not None
-            read = work.read_pj * stacks
-            if self.pim.energy.boundary == "access":  # all of a read in place of its way to the units
-                command = self.memory.command(READS[place])
-                read = read + work.reads * (banks * access_pj(self.memory) - sum(command.energy_pj.values())) * stacks
-            # The ratio is of a read that meets one query.
+            command = self.memory.command(READS[place])
+            own = sum(command.energy_pj.values())
+            # access: all of a read in place of its way to the units
+            column = banks * access_pj(self.memory) if self.pim.energy.boundary == "access" else own
+            read = (work.read_pj + work.reads * (column - own)) * stacks
+            # The ratio is of reading a column that meets one query.
             met = self.queries_per_head(model) / self.together(model)[0]
-            return {"pim_cell_reads": read, "pu_compute": read * self.pim.energy.unit_power_ratio * met}, {}
+            return {"pim_cell_reads": read,
+                    "pu_compute": work.reads * column * stacks * self.pim.energy.unit_power_ratio * met}, {}
         cells = work.reads * size * banks * constants.cell_pj_per_byte.at(place) * stacks
         inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
         moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks

@@ -108,7 +108,9 @@ class OffloadSystem(GpuPlatform):
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         own = super().attention(model, micro, contexts)
         fetched = self.fetched(model, micro, contexts)
-        energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte)
+        # What is fetched is written to the GPU's memory; attention reads it from there.
+        write = self.spec.energy.dram_pj_per_byte
+        energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte + write)
                      for tier, count in zip(self.offload.tiers, fetched, strict=True))
         return {**own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
 

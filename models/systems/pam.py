@@ -36,7 +36,7 @@ from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycle
 from .description import Description
 from .gpu_serving import GridServed
 from .platform import GpuPlatform, MicroBatch
-from .reads import read_pj
+from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
@@ -205,8 +205,6 @@ class TieredPimSystem(GpuPlatform):
                 raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
                                   f"{layout.groups} groups of a channel")
             layout = together(layout, tier.lockstep).model_copy(update={"channels": tier.channels_per_device})
-            if tier.run_bytes is not None:
-                layout = layout.model_copy(update={"key_run": tier.run_bytes, "value_run": tier.run_bytes})
             if (layout.row_bytes, layout.rows, layout.access_bytes) != \
                     (memory.row_bytes, memory.rows, memory.column_bytes):
                 raise ConfigError(f"{name}: tier '{tier.name}': {memory.name} has {memory.rows} rows of {memory.row_bytes} "
@@ -405,9 +403,10 @@ class TieredPimSystem(GpuPlatform):
                 reducer = self.reducers[number]
                 partial_s = reducer.figures.partial_s(reducer.config, model.head_dim)
                 step_s = reducer.figures.step_s(reducer.config) * group.reads_per_query
-            out.append(NearBank(layout, memory, tier.devices_per_gpu, size, burst_cycles=group.burst_cycles,
-                                gap_cycles=group.gap_cycles, hides_gap=unit.config.score_tiles == 2,
-                                partial_s=partial_s, step_s=step_s,
+            # Without PAM's attention the softmax is not the unit's.
+            gap = group.gap_cycles if self.pim.features.pam_attention else 0
+            out.append(NearBank(unit.config, layout, memory, tier.devices_per_gpu, model.head_dim,
+                                burst_cycles=group.burst_cycles, gap_cycles=gap, partial_s=partial_s, step_s=step_s,
                                 read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
                                 refresh=self._refresh and memory.refresh is not None))
         return out
@@ -534,12 +533,15 @@ class TieredPimSystem(GpuPlatform):
             key_s = value_s = 2 * dim * work.tokens * queries / (tier.paper_gflops * 1e9 * devices)
         local_s = key_s + value_s + drain_s
 
-        reads_pj = part.energy_pj(work) * passes if isinstance(part, NearBank) else \
-            work.rows * scale * (tier.page_pj or 0.0)
-        # The ratio is of a burst that meets one query.
-        beside = self.pim.energy.unit_power_ratio * (part.energy_pj(work) * queries) if isinstance(part, NearBank) else \
-            self.pim.energy.unit_power_ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj
-        energy = {"pim_cell_reads" if isinstance(part, NearBank) else "flash_reads": reads_pj, "pu_compute": beside}
+        ratio = self.pim.energy.unit_power_ratio
+        if isinstance(part, NearBank):
+            # A unit takes its multiple of the energy of reading columns, for each query that meets them; opening rows is
+            # the bank's alone.
+            rows_pj, columns_pj = part.energy_pj(work)
+            energy = {"pim_cell_reads": passes * (rows_pj + columns_pj), "pu_compute": ratio * queries * columns_pj}
+        else:
+            energy = {"flash_reads": work.rows * scale * (tier.page_pj or 0.0),
+                      "pu_compute": ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj}
         per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
         if features.pam_attention:
             inside = work.busiest_group_pairs * queries * partial / channel
@@ -548,9 +550,11 @@ class TieredPimSystem(GpuPlatform):
             reduce_s = max(queries * work.reduce_s, inside, together)
             return_s = latency + work.device_pairs * queries * partial / link
             total = query_s + max(local_s, reduce_s) + return_s
-            moved = queries * (dim * size * work.channel_pairs + partial * (work.group_pairs + work.device_pairs))
-            energy["transfers"] = moved * per_byte
-            energy["reduction"] = work.bank_pairs * queries * dim * self.spec.energy.mac_pj
+            # Groups' results stay in the device: they pass neither cells nor the device's own interface.
+            inside_pj = move_pj_per_byte(self.memories[number], self.memories[0]) if isinstance(part, NearBank) else 0.0
+            moved = queries * (dim * size * work.channel_pairs + partial * work.device_pairs)
+            energy["transfers"] = moved * per_byte + queries * partial * work.group_pairs * inside_pj
+            energy["reduction"] = work.partials * queries * dim * self.spec.energy.mac_pj
             return TierTimes(query_s, local_s, reduce_s, return_s, 0.0, total, 0.0, total, energy, work)
         # Scores leave, probabilities come back, and each group's sum of outputs leaves: no softmax and no merge in the
         # tier. As in AttAcc, the banks of a group add up on the way.
@@ -562,7 +566,7 @@ class TieredPimSystem(GpuPlatform):
         moved = queries * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
-            energy["flash_reads"] = 2 * reads_pj
+            energy["flash_reads"] *= 2
         return TierTimes(query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second,
                          energy, work)
 
@@ -578,14 +582,13 @@ class TieredPimSystem(GpuPlatform):
             return latency + max(count / link, count / self._program_rate(number))
         per_channel = int(np.bincount(group // layout.groups).max()) * heads
         # A rank's chips take their 8 bytes each in one write; here the write is of one chip.
-        cycles = sum(append_cycles(memory, *part) for part in self._rows(number, model))
+        cycles = 2 * append_cycles(memory, *self._rows(number, model))
         return latency + max(count / link, per_channel * cycles * memory.clock_ps * 1e-12)
 
-    def _rows(self, number: int, model: ModelShape) -> list[tuple[int, int]]:
-        """Rows of a DRAM tier in which K of a head's token lies, and its columns in each row; then the same of V."""
-        tier, size = self.pim.tiers[number], self.head_token_bytes(model)
-        parts = NearBank(self.layouts[number], self.memories[number], tier.devices_per_gpu, size).parts
-        return [(visits, columns) for _, visits, columns in parts]
+    def _rows(self, number: int, model: ModelShape) -> tuple[int, int]:
+        """Rows of a DRAM tier in which K of a head's token lies, and its columns in each row; so does V."""
+        part = NearBank(self.units[number].config, self.layouts[number], self.memories[number], 1, model.head_dim)
+        return part.rows, part.columns // part.rows
 
     def _program_rate(self, number: int) -> float:
         """Bytes per second that a share's flash channels write when all dies program pages at the same time."""
@@ -632,7 +635,7 @@ class TieredPimSystem(GpuPlatform):
                 programs = memory.parameters["nPROG"] / memory.levels.get("die", 1) / (memory.row_bytes // room)
                 cycles = pages * (page_cycles(memory, 1) + programs)
             else:
-                cycles = heads * sum(exchange_cycles(memory, *part) for part in self._rows(number, model))
+                cycles = heads * 2 * exchange_cycles(memory, *self._rows(number, model))
             out.append(cycles * layers * memory.clock_ps * 1e-12 / shape.all_groups)
         return out
 

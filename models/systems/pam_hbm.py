@@ -180,8 +180,10 @@ class PamHbmSystem(GpuPlatform):
         figures = self.measured.figures
         program_s = gather([p.cycles for p in passes]) * clock_s * figures.stretch + figures.drain_s(self.unit)
         # The program's energy has the memory file's reads; all of the boundary's count instead.
-        more_pj = memory.banks * read_pj(memory, self.pim.energy.boundary) - sum(memory.command(MAC).energy_pj.values())
+        column_pj = memory.banks * read_pj(memory, self.pim.energy.boundary)
+        more_pj = column_pj - sum(memory.command(MAC).energy_pj.values())
         reads_pj = gather([p.energy_pj + p.reads * more_pj for p in passes]) * per_instance
+        columns_pj = gather([p.reads * column_pj for p in passes]) * per_instance
         partials = -(-depth // self.unit.tile_tokens) * memory.banks * queries
         merged_bytes = gather(partials.tolist()) * partial_bytes(self.unit, dim)
         query_bytes = queries * dim * model.dtype_bytes
@@ -191,8 +193,8 @@ class PamHbmSystem(GpuPlatform):
             "attention_kv_append": Cost(gather([p.cycles for p in appends]) * clock_s, {
                 "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
             "attention": Cost(program_s, {"pim_cell_reads": reads_pj,
-                                          # The ratio is of a burst that meets one query.
-                                          "pu_compute": reads_pj * self.pim.energy.unit_power_ratio * queries
+                                          # The ratio is of a burst that meets one query, without the row's opening.
+                                          "pu_compute": columns_pj * self.pim.energy.unit_power_ratio * queries
                                           / group.passes}),
             "attention_merge": Cost(place.per_channel * merged_bytes / external, {
                 "gpu_dram": share * merged_bytes * pj_per_byte,
@@ -305,8 +307,8 @@ class PamHbmSystem(GpuPlatform):
                 "fixed"),
             "synchronisation": Assumption("starting the units and synchronising with the GPU takes no time", 0),
             "unit_power": Assumption(
-                f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of reading its bank, from "
-                "the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
+                f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of the columns that it reads, "
+                "from the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
             "refresh": Assumption("refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
                                   self._refresh),
             "number_format": Assumption(

@@ -14,7 +14,10 @@ from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ..pam.program import MAC
 
-__all__ = ["access_pj", "cells_pj", "read_pj"]
+__all__ = ["access_pj", "cells_pj", "move_pj_per_byte", "read_pj"]
+
+#: Command that moves data between bank groups and the logic of a stack.
+_MOVE = "MV_GB"
 
 #: Energy of the cells in the energies of a command.
 _CELL = "cell"
@@ -47,3 +50,11 @@ def cells_pj(memory: Memory, like: Memory) -> float:
 def read_pj(memory: Memory, boundary: str, like: Memory | None = None) -> float:
     """pJ of a near-bank read per column of one bank."""
     return access_pj(memory) if boundary == "access" else cells_pj(memory, like or memory)
+
+
+def move_pj_per_byte(memory: Memory, like: Memory) -> float:
+    """pJ of a byte on its way between a bank group and the logic of its device. A memory without a command for this has
+    a whole read without the cells."""
+    if _MOVE in memory.commands:
+        return sum(memory.command(_MOVE).energy_pj.values()) / memory.column_bytes
+    return (access_pj(memory) - cells_pj(memory, like)) / memory.column_bytes

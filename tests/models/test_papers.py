@@ -43,6 +43,8 @@ from bankside.models.papers import (
 )
 from bankside.models.papers.evidence import Checks
 from bankside.models.papers.pam import algorithm, area, memory, placement
+from bankside.models.papers.pam.differences import at_the_peak, energy_factor, gain_difference
+from bankside.models.papers.verdict import Judgement
 from bankside.models.systems import MissingRecord
 from bankside.repro import published_modules
 from tests import made_up
@@ -553,6 +555,35 @@ def test_what_is_off_says_its_cause():
     off = [row for row in check_claims(PAM, Evidence(Records(), modules=published_modules), quick) if row.verdict == "off"]
     assert len(off) > 10
     assert not [row.claim.id for row in off if row.difference is None]
+
+
+def test_the_factor_of_an_energy_gives_the_saving():
+    """A byte of a fetch at three times its energy makes one joule a quarter of the baseline's. No factor saves more with
+    energy that only the first has."""
+    assert energy_factor({"gpu": 1.0}, {"gpu": 1.0, "kv": 1.0}, ("kv",), 0.75) == pytest.approx(3)
+    ours, theirs = {"reads": 1.0, "moves": 2.0}, {"reads": 4.0, "moves": 1.0}
+    found = energy_factor(ours, theirs, ("reads",), 0.25)
+    assert 1 - (2 + found) / (1 + 4 * found) == pytest.approx(0.25)
+    assert energy_factor(ours, theirs, ("reads",), 0.8) is None
+
+
+@pytest.mark.parametrize("base, paper, cause", [("vllm-offload", 3.0, "contradiction"),
+                                                ("vllm-offload", 1.9, "unpublished-input"),
+                                                ("ls-pim", 3.0, "unpublished-input")])
+def test_a_gain_beyond_the_peak_of_the_gpus_contradicts_the_text(base, paper, cause):
+    """The peak allows twice the rate of the baseline. Only of the one with offload the paper says what it keeps in HBM."""
+    found = gain_difference(base, 1000.0, Judgement("off", 0.5), 2.0, paper, "here")
+    assert (found.cause, found.ours, found.needed) == (cause, 1000, 500)
+    assert ("at most 2.0" in found.number) == (paper > 2)
+
+
+def test_the_peak_of_the_gpus_by_hand():
+    """LLaMA3-70B on 8 H100 of 989 TFLOPS, without the 1.05 billion parameters of its embedding; with the prompts, the share
+    of outputs in all tokens."""
+    evidence = Evidence(NoRecords())
+    peak = 8 * 989e12 / (2 * (70.554e9 - 128256 * 8192))
+    assert at_the_peak(evidence, "llama3-70b", "wildchat", False) == pytest.approx(peak, rel=0.01)
+    assert at_the_peak(evidence, "llama3-70b", "wildchat", True) == pytest.approx(peak * 458 / 738, rel=0.02)
 
 
 # What every row has ----------------------------------------------------------------------------------------------------

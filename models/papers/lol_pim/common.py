@@ -10,7 +10,8 @@ from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "decoded", "most_tensor", "sized_splits", "splits", "system_of", "techniques"]
+__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "baseline", "decoded", "most_tensor", "sized_splits", "splits", "system_of",
+           "techniques"]
 
 CHECKS = Checks()
 
@@ -68,3 +69,12 @@ def decoded(evidence: Evidence, system: str, gigabytes: int, model: str) -> Deco
 def most_tensor(found: list[Decoding], most: int | None = None) -> Decoding:
     """The split with the most tensor parallelism, at most ``most``."""
     return max((one for one in found if most is None or one.parallelism[0] <= most), key=lambda one: one.parallelism[0])
+
+
+def baseline(evidence: Evidence, system: str, gigabytes: int, model: str) -> Decoding:
+    """A baseline of section 8.2: the most tensor parallelism that gives no head to several modules.
+
+    The paper's GPU simulator has tensor parallelism only, and section 3.2 raises the PIM's tensor parallelism with its
+    modules. Section 4.3 exchanges nothing between modules for a head.
+    """
+    return most_tensor(sized_splits(evidence, system, gigabytes, model), load_model(model).heads)

@@ -13,7 +13,7 @@ from ..evidence import Evidence
 from ..verdict import Judgement
 from .area import LOGIC, MEMORIES
 from .buffers import operators, timers, without_transfers
-from .common import CHECKS, TECHNIQUES, decoded, most_tensor, sized_splits, splits
+from .common import CHECKS, TECHNIQUES, baseline, decoded, splits
 
 
 def inverse(judged: Judgement) -> float:
@@ -29,7 +29,7 @@ def rate_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Judg
     base = "gpu-gddr" if judged.part == "vs_gpu_gddr" else "aimx-pim"
     model, sizes = ("qwen1.5-7b", (1024,)) if claim == "lolpim-thr-7b" else ("qwen1.5-72b", (256, 512, 1024))
     rates = {size: (decoded(evidence, "lol-pim", size, model).tokens_per_s,
-                    most_tensor(sized_splits(evidence, base, size, model)).tokens_per_s) for size in sizes}
+                    baseline(evidence, base, size, model).tokens_per_s) for size in sizes}
     size = max(rates, key=lambda one: rates[one][0] / rates[one][1])
     rate = rates[size][1]
     return Difference(cause="unpublished-input", number=f"rate of `{base}` with {model} on {size} GB, which its split and "

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ....constraints.pam_cpu_path import cpu_path
+from ...llm import load_model
 from ...pam.sparsity import Locality
+from ...systems.reads import read_pj
 from ..difference import Difference
 from ..evidence import Evidence
 from ..verdict import Judgement
 from .area import INTERFACES, composed, counts, gate_equivalents, interface_mm2, um2_per_ge
-from .common import CHECKS, PU, config_of
+from .common import CHECKS, PU, config_of, system_of
 from .memory import media_rate
 from .placement import KvTable, hbm_of_a_gpu
-from .results import ATTENTION_ENERGY, LIMITS_MS, MEMORY_ENERGY, energy_of, energy_runs, served
-from .runs import BATCHES, ENERGY_BATCHES, LONGEST, ONLINE, online, run, steady
+from .results import ATTENTION_ENERGY, LIMITS_MS, MEMORY_ENERGY, energy_of, energy_runs, reduction_runs, served
+from .runs import BATCHES, ENERGY_BATCHES, LONGEST, OFFLINE, ONLINE, online, prepared, requests, run, steady
 from .settings import MODELS
 
 
@@ -31,26 +36,71 @@ def inverse(judged: Judgement) -> float | None:
 # Throughput ------------------------------------------------------------------------------------------------------------
 
 
+def at_the_peak(evidence: Evidence, model: str, workload: str, prefill: bool) -> float:
+    """Tokens per second if all GPUs did the products with the weights at their peak and attention took no time. With
+    ``prefill`` they also do the products of the prompts."""
+    gpu, shape = system_of(evidence, "gpu-only").spec.gpu, load_model(MODELS[model])
+    weights = shape.parameters - shape.embedding_parameters
+    drawn = requests(evidence, workload)
+    share = drawn.output.mean() / (drawn.prompt.mean() + drawn.output.mean()) if prefill else 1.0
+    return float(gpu.count * gpu.peak_tflops * 1e12 / (2 * weights) * share)
+
+
+def gain_difference(base: str, rate: float, judged: Judgement, bound: float, paper: float | None, what: str
+                    ) -> Difference:
+    """A gain over a baseline: ``bound`` is the gain that the GPUs' peak allows, with attention in no time.
+
+    The paper says that its baseline with offload keeps in HBM what fits. If the peak then allows less than the paper's
+    gain, the gain and this text contradict each other. The text does not say it of the other baselines.
+    """
+    beyond = paper is not None and bound < paper
+    told = f"the GPUs' peak allows a gain of at most {bound:.1f}"
+    return scaled("contradiction" if beyond and base == "vllm-offload" else "unpublished-input",
+                  f"rate of `{base}` {what}; " + (told if beyond else "the paper gives no batch of it"), rate, judged.ratio,
+                  "tokens/s")
+
+
+def paper_value(ours: Any, judged: Judgement) -> float | None:
+    """The paper's value of the part that was judged."""
+    value = ours
+    for key in filter(None, (judged.part or "").split(".")):
+        value = value[key]
+    return value / judged.ratio if judged.ratio else None
+
+
 @CHECKS.off(*(f"pam-thr-{name}{row}" for name in ("online", "online-avg", "wild", "lspim") for row in ("", "-decode")))
 def conversations(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    """A gain is our rate over the baseline's, whose batches the paper does not give."""
-    base = "ls-pim" if claim.startswith("pam-thr-lspim") else "vllm-offload"
-    model = judged.part if judged.part in MODELS else "llama3-70b"
-    workload = judged.part if judged.part in ONLINE else "wildchat"
-    found = online(evidence, base, model, workload, prefill=served(claim))
+    base, prefill = "ls-pim" if claim.startswith("pam-thr-lspim") else "vllm-offload", served(claim)
+    models = [judged.part] if judged.part in MODELS else list(MODELS)
+    workloads = [judged.part] if judged.part in ONLINE else list(ONLINE)
+    bounds = []
+    for model in models:
+        for workload in workloads:
+            found = online(evidence, base, model, workload, prefill=prefill)
+            peak = at_the_peak(evidence, model, workload, prefill)
+            bounds.append(float(np.mean([peak / state.tokens_per_s for state in found.values() if state])))
+    model = models[0] if len(models) == 1 else "llama3-70b"
+    workload = workloads[0] if len(workloads) == 1 else "wildchat"
+    found = online(evidence, base, model, workload, prefill=prefill)
     limit, state = next((limit, state) for limit in reversed(LIMITS_MS) if (state := found[limit]))
-    return scaled("unpublished-input", f"rate of `{base}` with {model} on {workload} within {limit} ms per token, which "
-                  "its batches decide", state.tokens_per_s, judged.ratio, "tokens/s")
+    return gain_difference(base, state.tokens_per_s, judged, float(np.mean(bounds)), paper_value(ours, judged),
+                           f"with {model} on {workload} within {limit} ms per token")
 
 
 @CHECKS.off("pam-thr-off", "pam-thr-off-avg", "pam-thr-off-decode", "pam-thr-off-avg-decode")
 def long_contexts(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    model, workload = judged.part.split(".") if judged.part else ("llama3-70b", "arxiv_sum")
+    prefill = served(claim)
+    pairs = [tuple(judged.part.split("."))] if judged.part else [(model, load) for model in BATCHES for load in OFFLINE]
+
+    def rate(model: str, workload: str, batch: int) -> float:
+        return steady(evidence, "vllm-offload", model, workload, batch, prefill=prefill).tokens_per_s
+
+    bound = float(np.mean([at_the_peak(evidence, model, workload, prefill) / rate(model, workload, batch)
+                           for model, workload in pairs for batch in BATCHES[model]]))
+    model, workload = pairs[0] if judged.part else ("llama3-70b", "arxiv_sum")
     batch = BATCHES[model][-1]
-    return scaled("unpublished-input", f"rate of `vllm-offload` with {batch} requests of {model} on {workload}; the "
-                  "paper does not say whether prefill is in it",
-                  steady(evidence, "vllm-offload", model, workload, batch, prefill=served(claim)).tokens_per_s,
-                  judged.ratio, "tokens/s")
+    return gain_difference("vllm-offload", rate(model, workload, batch), judged, bound, paper_value(ours, judged),
+                           f"with {batch} requests of {model} on {workload}")
 
 
 @CHECKS.off("pam-lpim-ssd")
@@ -72,29 +122,55 @@ def configurations(evidence: Evidence, claim: str, ours: Any, judged: Judgement)
 # Energy ----------------------------------------------------------------------------------------------------------------
 
 
+#: Components that scale with the energy of reading a byte beside a bank.
+READS = ("pim_cell_reads", "pu_compute")
+
+
+def energy_factor(ours: Mapping[str, float], theirs: Mapping[str, float], scaled_: tuple[str, ...], saved: float
+                  ) -> float | None:
+    """Factor of some components in both systems with which the first saves this share of the second's energy. None if no
+    factor does."""
+    rest, parts = ([sum(value for name, value in one.items() if (name in scaled_) == inside) for one in (ours, theirs)]
+                   for inside in (False, True))
+    wanted = 1 - saved
+    missing, change = rest[0] - wanted * rest[1], wanted * parts[1] - parts[0]
+    return missing / change if change and missing / change > 0 else None
+
+
 @CHECKS.off("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory")
 def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    """A token of the baseline, for the load at the end of the interval that is farther off."""
+    """The energy of a byte that decides the load at the end of the interval that is farther off."""
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
     counted = ATTENTION_ENERGY if base == "ls-pim" else MEMORY_ENERGY if claim.endswith("-memory") else None
 
-    def joules(system: str, load: tuple[str, str, int]) -> float:
-        return sum(value for name, value in energy_of(evidence, system, *load).items()
-                   if counted is None or name in counted)
+    def joules(system: str, load: tuple[str, str, int]) -> dict[str, float]:
+        return {name: value for name, value in energy_of(evidence, system, *load).items()
+                if counted is None or name in counted}
 
     end = int(judged.part.strip("[]"))
-    saved = {load: 100 * (1 - joules("pam", load) / joules(base, load)) for load in energy_runs()}
-    load = (min, max)[end](saved, key=lambda one: saved[one])
-    wanted = ours[end] / judged.ratio / 100 if judged.ratio else 1.0
-    if base == "ls-pim":
-        return Difference(cause="design", number=f"energy of attention for a token of `pam` with {load[2]} requests of "
-                          f"{load[0]} on {load[1]}; a lone token opens a row per V chunk",
-                          ours=joules("pam", load), needed=joules(base, load) * (1 - wanted),
-                          unit="J")
-    return Difference(cause="unpublished-input", number=f"energy of a token of `{base}` with {load[2]} requests of "
-                      f"{load[0]} on {load[1]}; the paper does not print the energies of its devices",
-                      ours=joules(base, load),
-                      needed=joules("pam", load) / (1 - wanted) if wanted < 1 else None, unit="J")
+    loads = {load: (joules("pam", load), joules(base, load)) for load in energy_runs()}
+    load = (min, max)[end](loads, key=lambda one: 1 - sum(loads[one][0].values()) / sum(loads[one][1].values()))
+    pam, other = loads[load]
+    wanted = ours[end] / judged.ratio / 100 if judged.ratio else 0.0
+    at = f"with {load[2]} requests of {load[0]} on {load[1]}"
+    if base == "vllm-offload" and other.get("kv_transfers", 0) > 0:
+        offload: Any = system_of(evidence, base)
+        byte = offload.offload.tiers[0].pj_per_byte + offload.offload.links.pj_per_byte + \
+            offload.spec.energy.dram_pj_per_byte
+        needed = energy_factor(pam, other, ("kv_transfers",), wanted)
+        return scaled("unpublished-input", f"energy of a byte that the GPUs fetch from DDR4 and write to HBM, {at}", byte,
+                      needed, "pJ")
+    needed = energy_factor(pam, other, READS, wanted)
+    if needed is None:
+        most = max(pam, key=lambda name: pam[name] - other.get(name, 0.0))
+        return Difference(cause="design", number=f"energy of `{most}` for a token of `pam` {at}; `{base}` has "
+                          f"{other.get(most, 0.0):.3g} J", ours=pam[most],
+                          needed=max(pam[most] - sum(pam.values()) + (1 - wanted) * sum(other.values()), 0.0), unit="J")
+    tiers: Any = system_of(evidence, "pam")
+    memory = tiers.memories[0]
+    return scaled("unpublished-input", f"energy of a byte that a unit in HBM reads, {at}; the paper defines no standard "
+                  "read", read_pj(memory, tiers.pim.energy.boundary) / memory.column_bytes, needed,
+                  "pJ")
 
 
 @CHECKS.off("pam-energy-kv")
@@ -118,6 +194,24 @@ def size_of_a_batch(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 
 
 # Reduction, moves and the interface ------------------------------------------------------------------------------------
+
+
+@CHECKS.off("pam-ru-lat")
+def clocks_of_a_merge(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
+    """Reduction that no attention hides: a merge of few partial results takes as long as a merge of all sources."""
+    one = max(reduction_runs(evidence).values(), key=lambda each: each["reduction"]["share_percent"])
+    reduction, tiers = one["reduction"], one["tiers"]
+    tier = max(tiers, key=lambda name: tiers[name]["total_us"])
+    system: Any = prepared(evidence, "pam", "llama3-70b")[0]
+    reducer = system.reducers[[each.name for each in system.pim.tiers].index(tier)]
+    figures, config = reducer.figures, reducer.config
+    clocks = config.sources * 128 / config.lanes / figures.merge_utilisation + figures.step_cycles
+    share = ours["max_percent"] / judged.ratio / 100 if judged.ratio else 0.0
+    hidden, exposed, merge = tiers[tier]["local_us"], reduction["exposed_us"], reduction["merge_us"]
+    whole = 100 * (exposed + merge) / reduction["share_percent"] - exposed
+    fits = (hidden + max((share * whole - merge) / (1 - share), 0.0)) / tiers[tier]["reduce_us"]
+    return Difference(cause="design", number=f"clocks of a merge in the device's reduction units of `{tier}`, for one "
+                      "query of a request with few active tokens", ours=clocks, needed=fits * clocks, unit="clocks")
 
 
 @CHECKS.off("pam-ru-xfer")
