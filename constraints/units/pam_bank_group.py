@@ -27,8 +27,8 @@ __all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming",
 class PamBankGroupConfig(UnitConfig):
     """Parameters of the generator of a bank group: ``reduction.sources`` processing units, all alike.
 
-    The reduction unit must take the beats of a processing unit: formats of O, l and m, elements of a beat, and the
-    number of queries must agree.
+    The reduction unit must take the beats of a processing unit. So formats of O, l and m must agree, and so must elements
+    of a beat and the number of queries.
     """
 
     processing: PamPuConfig = Key(default=PU_PRESETS["pam-hbm"], description="each processing unit")

@@ -31,7 +31,7 @@ class PamRuConfig(PartialUnitConfig):
 
     The scratch of ``scratch_bytes`` holds the accumulators of O, in ``acc_format``.
 
-    With ``queries`` above 1, a step may have several queries, as those of :class:`PamPuConfig`. Each partial result then
+    With ``queries`` above 1, a step may have several queries, as in :class:`PamPuConfig`. Each partial result then
     has m, l and O of every query, and the scratch holds the accumulators of all of them.
     """
 

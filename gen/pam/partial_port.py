@@ -26,7 +26,7 @@ class PartialPort(wiring.Component):
     beat of O. Beats of O pass without delay.
 
     With several queries, m and l of one query after the other go through the registers. ``known`` falls when they are
-    ``taken``. Beats of O follow when those of the last query are taken.
+    ``taken``. Beats of O follow when m and l of the last query are taken.
 
     Members
     -------
@@ -34,7 +34,7 @@ class PartialPort(wiring.Component):
     known : ``Out(1)``
         ``m``, ``scale`` and ``l`` belong to the partial result whose beats are on ``o``.
     taken, done : ``In(1)``, only with several queries
-        Strobe while ``known``: m, scale and l have been used. With ``done``, they are those of the step's last query.
+        Strobe while ``known``: m, scale and l have been used. With ``done``, they belong to the step's last query.
     o : ``Out(stream.Signature(beat_layout))``
     """
 

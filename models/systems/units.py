@@ -232,14 +232,14 @@ class ProcessingFigures(PamPuResult):
     def gap_cycles(self, config: PamPuConfig, memory: Memory, queries: int = 1) -> int:
         """The unit's softmax in cycles of ``memory``, rounded up, for a step of ``queries`` queries: the last burst of K
         meets all of them first."""
-        clocks = self.softmax_gap_cycles - (self.queries - queries)
+        clocks = self.softmax_gap_cycles - (config.burst_clocks(self.queries) - config.burst_clocks(queries))
         return math.ceil(clocks / clock_hz(config) / (memory.clock_ps * 1e-12) - 1e-9)
 
     def burst_cycles(self, config: PamPuConfig, memory: Memory, at_hz: float | None = None, *, queries: int = 1) -> int:
         """Cycles of ``memory`` that the unit takes for a column burst that meets ``queries`` queries, rounded up; at its
         target clock, or at another."""
-        beats = memory.column_bytes / config.beat_bytes * queries
-        seconds = beats / (self.beats_per_clock * self.queries * (at_hz or clock_hz(config)))
+        clocks = memory.column_bytes / config.beat_bytes * config.burst_clocks(queries)
+        seconds = clocks / (self.beats_per_clock * config.burst_clocks(self.queries) * (at_hz or clock_hz(config)))
         return math.ceil(seconds / (memory.clock_ps * 1e-12) - 1e-9)
 
     @property

@@ -297,7 +297,8 @@ def test_list_json(cli):
     for key in ("units", "systems", "memories", "models", "libraries"):
         assert strings(data[key]) and data[key]
     assert data["units"] == list(data["presets"]) == list(UNITS)
-    assert data["presets"]["pam-pu"] == ["pam-hbm", "pam-ddr", "pam-ssd", "pam-hbm-gqa4", "pam-hbm-gqa8"]
+    assert data["presets"]["pam-pu"] == ["pam-hbm", "pam-ddr", "pam-ssd", "pam-hbm-gqa4", "pam-hbm-gqa8",
+                                       "pam-hbm-gqa8-m2"]
     assert data["presets"]["fp-mul"] == ["fp16", "bf16", "fp32"]
     assert {"gpu-only", "pam-hbm-only"} <= set(data["systems"])
     assert "hbm3-5.2" in data["memories"] and "llama-3-70b" in data["models"] and "generic" in data["libraries"]

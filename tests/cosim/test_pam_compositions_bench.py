@@ -65,6 +65,38 @@ def test_controller_bit_for_bit(controller):
     assert outcome.cycles(0) < 4 * 256
 
 
+#: The same units for two queries.
+SEVERAL = ["processing.queries=2", "processing.query_bytes=64", "processing.buffer_bytes=80", "reduction.queries=2",
+           "reduction.scratch_bytes=64"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, sets", [("pam-bank-group", []), ("pam-hbm-slice", ["groups=3", "fan_in=2"]),
+                                        ("pam-ssd-controller", ["groups=2", "fan_in=2"])])
+def test_several_queries_bit_for_bit(name, sets):
+    """Steps of one and of two queries, chained or not: idle units, stalls, a lazy output, random registers and resets."""
+    unit, rng = part(name, *TINY, *SEVERAL, *sets), np.random.default_rng(4)
+    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
+        episodes = bench.stress_episodes(unit.config, rng, 12)
+        assert {step.queries for episode in episodes for step in episode.steps} == {1, 2}
+        outcome = bench.simulate(unit.config, unit.verilog, episodes, top=unit.module, **options)
+        assert outcome.mismatches == 0, outcome.first_mismatch
+
+
+def test_several_queries_are_steps_of_their_own():
+    """The model of a slice gives each of two queries the bits of a step of one query."""
+    sets = ["groups=3", "fan_in=2"]
+    both, one = (select("pam-hbm-slice", sets=[*TINY, *more, *sets]).config for more in (SEVERAL, []))
+    rng = np.random.default_rng(6)
+    for kind, normalise in (("normal", True), ("bits", False), ("dominant", True), ("special", False)):
+        step = bench.random_decode(both, [9, 0, 5, 4, 1, 2], 16, rng, kind=kind, normalise=normalise, queries=2)
+        together = step.result(both)
+        for query in range(2):
+            alone = dataclasses.replace(step, q=step.q[query]).result(one)
+            for name in ("m", "scale", "l", "o"):
+                assert (getattr(together, name)[query] == getattr(alone, name)).all(), (kind, name)
+
+
 @pytest.mark.slow
 def test_decode_steps_over_three_tiers(tiers):
     """Empty tiers, one token, all kinds of scores, with data at the cycles of the memories, with and without stalls."""

@@ -9,7 +9,7 @@ counters and the state machine are the real ones. When a weight comes is the sub
 
 import pytest
 from amaranth import *
-from amaranth.hdl import Assert
+from amaranth.hdl import Assert, Assume
 
 from bankside.constraints.units.pam_ru import PamRuConfig
 from bankside.gen.formal import StreamProtocol, prove
@@ -121,6 +121,76 @@ class RuContract(StreamProtocol):
                 Assert((place == 2) | ~result.p.last, "only a beat of O is the last"),
             ]
         return m
+
+
+class SeveralContract(RuContract):
+    """The contract of a unit of several queries, of steps of ``queries`` queries.
+
+    The environment sends partial results as the page describes: m and l of each query, then beats of O query by query.
+    The unit sends m and a sum of each query, then beats of O query by query; the last beat belongs to the last query.
+    """
+
+    def __init__(self, dut, queries):
+        super().__init__(dut)
+        self.queries = queries
+
+    def elaborate(self, platform):
+        m = StreamProtocol.elaborate(self, platform)
+        dut, top = self.dut, self.queries - 1
+        m.d.comb += Assume(~dut.command.valid | (dut.command.p.queries == self.queries))
+        for n in range(dut.config.sources):
+            source, (_, query) = getattr(dut, f"source_{n}"), self._position(m, f"source_{n}")
+            m.d.comb += Assume(~source.valid | ~source.p.last | (query == top))
+        result, (place, query) = dut.result, self._position(m, "result")
+        kind = result.p.kind.as_value()
+        with m.If(result.valid):
+            m.d.comb += [
+                Assert((place != 0) | (kind == PartialKind.MAXIMUM.value), "a result has a maximum of each query"),
+                Assert((place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
+                       "a sum follows each maximum"),
+                Assert((place != 2) | (kind == PartialKind.OUTPUT.value), "beats of O follow up to the last"),
+                Assert(result.p.query == query, "a beat has the number of its query"),
+                Assert(~result.p.last | ((place == 2) & (query == top)), "the last beat is of O and of the last query"),
+            ]
+        return m
+
+    def _position(self, m, name):
+        """Whether the next beat of a stream is m (0), a sum (1) or of O (2), and its query."""
+        port = getattr(self.dut, name)
+        place, query = Signal(2, name=f"{name}_place"), Signal(range(self.dut.config.queries), name=f"{name}_query")
+        ends = query == self.queries - 1
+        with m.If(port.valid & port.ready):
+            with m.If(place != 0):
+                m.d.sync += query.eq(Mux(ends, 0, query + 1))
+            with m.If(place != 2):
+                m.d.sync += place.eq(Mux(place == 0, 1, Mux(ends, 2, 0)))
+            with m.Elif(port.p.last):
+                m.d.sync += place.eq(0)
+        return place, query
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("queries", "depth"), [(1, DEPTH), (2, DEPTH + 6)])
+def test_control_of_two_queries(monkeypatch, queries, depth):
+    """Steps of one and of two queries in a unit of two. A result of two queries is complete a few clocks later."""
+    dut = unit(monkeypatch, queries=2, max_head_dim=1)
+    result = prove(SeveralContract(dut, queries), depth=depth, induction=1, timeout_s=1800)
+    assert result.status == "bounded" and result.depth == depth, result
+    assert not result.unreached and "a result is complete" in messages(result.reached)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "failing"), [
+    ("fifo.i.p.query.eq(Mux(header, read_out.select, query))", "fifo.i.p.query.eq(query)",
+     "a beat has the number of its query"),
+    ("with m.If(drained & (queues.staging.level == 0) if self._several else drained):", "with m.If(1):",
+     "PamRu: the lanes serve either merging or the result"),
+])
+def test_defects_of_two_queries_found(monkeypatch, old, new, failing):
+    dut = unit(monkeypatch, planted(ru_module, old, new), queries=2, max_head_dim=1)
+    result = prove(SeveralContract(dut, 2), depth=DEPTH + 6, induction=1, timeout_s=1800)
+    assert result.status == "counterexample", result
+    assert failing in messages(result.failing)
 
 
 @pytest.mark.slow
