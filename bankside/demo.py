@@ -66,7 +66,7 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     channel = _channel(selection, sim)
     require_equal(channel)
 
-    tell(f"evaluating {' and '.join(SYSTEMS)} with {MODEL}, context {CONTEXT}, batch {BATCH}")
+    tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
     by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
     evaluations = by_rule[0]
     sweeps = {e["system"]: _sweep(e) for e in evaluations}

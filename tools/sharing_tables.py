@@ -1,4 +1,6 @@
-"""Rewrite the tables of docs/pam-pu.md that show what several queries per pass change in a system.
+"""Rewrite the tables of docs/systems.md that show what several queries per pass change in a system.
+
+Usage::
 
     .venv/bin/python tools/sharing_tables.py                 rewrites the tables; missing records are an error
     .venv/bin/python tools/sharing_tables.py --measure       makes missing records first (minutes for each design)
@@ -26,7 +28,7 @@ from bankside.unit_page import fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PAGE = "docs/pam-pu.md"
+PAGE = "docs/systems.md"
 
 #: Groups of 4, 8, 5 and 1 queries. At this batch, all contexts fit for the models with groups.
 MODELS, BATCH = ("llama-3-8b", "llama-3-70b", "qwen2.5-32b", "opt-175b"), 8

@@ -186,7 +186,7 @@ def _crossover(crossover: Result) -> Part:
                 linewidth=1.8,
                 linestyle="-" if measured else ":",
                 markersize=5,
-                label=f"{model['model']} ({queries}), {_passes(model)}, {_gpus(model)}",
+                label=f"{model['model']}, {model['queries_per_pass']} of {queries}, {model['gpu_rule']}",
                 zorder=3,
             )
             begins = threshold(found)
@@ -228,9 +228,9 @@ def _crossover(crossover: Result) -> Part:
             draw,
             3.9,
             3.7,
-            f"Time of a token on {without} over its time with the units, batch {crossover['batch']}. The number in "
-            "brackets is of the queries per KV head; a pass over K and V serves as many of them as the unit takes. Above "
-            "the dashed line the units win; a ring marks the point from which they win.",
+            f"Time of a token on {without} over its time with the units, batch {crossover['batch']}. 8 of 8: a "
+            "pass over K and V serves 8 of the 8 queries that share a KV head. Above the dashed line the units win; a ring "
+            "marks the point from which they win.",
         ),
         (
             table(

@@ -4,9 +4,9 @@ The units are in the GPUs' own HBM, or in ``stacks`` of an AttAcc device beside 
 over a link, and outputs come back. The energy of the units is a ratio to the energy of
 their reads, or the energy of their commands.
 
-AttAcc's units take one query per read. With ``queries`` above 1, each read of K or V meets that many queries of a group,
-as in a processing unit with the parameter ``queries``. The unit takes its time for each of them. Tokens of a group are
-spread over the channels that would otherwise idle.
+AttAcc's units take one query per read. With ``queries`` above 1, each read of K or V meets that many queries of a
+group. The unit takes its time for each of them. Tokens of a group are spread over the channels that would otherwise
+idle.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class AttAccSystem(GpuPlatform):
 
     def heads(self, model: ModelShape, batch: int) -> int:
         """Heads on the busiest stack. Each pass over the keys and values of a request's head counts, with keys and values
-        to itself: each query head, where units take one query."""
+        to itself. Where units take one query, these are the query heads."""
         count = model.heads // self.tp if self.pim.queries == 1 else \
             max(model.kv_heads // self.tp, 1) * self.together(model)[0]
         return -(-batch * count // self.stacks_per_gpu)

@@ -479,8 +479,8 @@ class TieredPimSystem(GpuPlatform):
                                        queries=group.together)
 
     def group(self, number: int, model: ModelShape) -> Group:
-        """How a tier takes the queries of a key/value head: as many in a pass over K and V as both its units and its
-        reduction units take."""
+        """How a tier takes the queries of a key/value head. A pass over K and V has no more than its units take, nor more
+        than its reduction units take."""
         unit = self.units[number]
         return unit.figures.group(unit.config, self.memories[number], self.queries_per_head(model), self._merged(number))
 

@@ -118,7 +118,7 @@ def sharing(records: RecordSource, models: Iterable[ModelShape], contexts: Seque
     Raises
     ------
     :exc:`MissingRecord`
-        If designs lack measurements; it names those of all designs.
+        If designs lack measurements; it names all that any design lacks.
     :exc:`ConfigError`
         If the system's units are not beside the banks of the GPUs' HBM, or a design is none.
     """
@@ -183,8 +183,8 @@ def _row(name: str, system: GpuPlatform, model: ModelShape, contexts: Sequence[i
 
 
 def best(rows: Iterable[Sharing], *, power_limit: bool = True) -> Sharing | None:
-    """A row of the design that is fastest among those that PAM's area budget does not rule out: the low end of the band,
-    reduction units included, is within the budget. The measure is the mean over models and contexts of the logarithm of
+    """A row of the fastest design that PAM's area budget does not rule out. The low end of the design's band, reduction
+    units included, is then within the budget. The measure is the mean over models and contexts of the logarithm of
     attention's time. None if the budget rules all out."""
     measured: dict[str, list[float]] = {}
     one: dict[str, Sharing] = {}

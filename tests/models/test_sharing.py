@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from bankside.constraints.errors import ConfigError
@@ -10,6 +13,7 @@ from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig
 from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, evaluate
 from bankside.models.systems.sharing import DESIGNS, Design, best, several, sharing
+from bankside.records import RecordFolder
 from tests.made_up import SIM, SYNTHESIS
 
 LLAMA, OPT = load_model("llama-3-70b"), load_model("opt-175b")
@@ -117,6 +121,25 @@ def test_the_fastest_design_of_the_budget():
     fits = [name for name, one in area.items() if one.verdict != "over"]
     assert best(rows).design == max(fits, key=int)
     assert best(row for row in rows if row.design in ("GPU", "8")) is None
+
+
+def test_the_page_shows_the_designs_of_the_presets():
+    """Rows of the page for 1, 4 and 8 queries, whose records come with the package, are computed again."""
+    designs = wide(1, 4, 8)
+    row = next(row for row in sharing(RecordFolder(), [LLAMA], [4096], designs=designs, power_limits=[True])
+               if row.design == "8")
+    page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text()
+    shown = re.search(r"^\| llama-3-70b \(8\) \| 8 \| 1 x 16 \| unit \|[^|]*\| ([\d.]+) \|", page, re.M)
+    assert shown and float(shown[1]) == pytest.approx(row.attention_ms[0], rel=2e-3)
+    kge = re.search(r"^\| 8 \| ([\d.]+) \| 17", page, re.M)
+    assert kge and float(kge[1]) == pytest.approx(row.area_ge / 1e3, abs=0.05)
+
+
+def test_attention_of_a_group_is_more_than_twice_as_fast_in_one_pass():
+    """Llama-3-70B, context 4096, batch 16, by the measured records: the units take 2.5 times less time at least."""
+    found = [row for row in sharing(RecordFolder(), [LLAMA], [4096], designs=wide(1, 8), batch=16, power_limits=[True])
+             if row.area]
+    assert found[0].units_ms[0] > 2.5 * found[1].units_ms[0]
 
 
 def test_missing_measurements_of_all_designs_are_told_at_once():
