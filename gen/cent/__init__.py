@@ -1,0 +1,5 @@
+"""CENT's units."""
+
+from .decoder import CentDecoder
+
+__all__ = ["CentDecoder"]
