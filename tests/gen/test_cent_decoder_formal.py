@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""CENT's decoder, for any words, answers and stalls: no command leaves before the answer to a blocking instruction, none
+"""CENT's decoder, for any answers and stalls: no command leaves before the answer to a blocking instruction, none
 behind a wrong word before a CLEAR, and every command is its word's."""
 
 import importlib.util
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from amaranth import *
-from amaranth.hdl import Assert, Cover
+from amaranth.hdl import Assert, Assume, Cover
 
 from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
 from bankside.constraints.units.cent_decoder import CentDecoderConfig
@@ -17,12 +17,16 @@ from bankside.gen.cent import decoder as module
 from bankside.gen.formal import StreamProtocol, prove
 
 #: Four words in the memory, one channel, two of everything else.
-TINY = CentDecoderConfig(buffer_bytes=64, channels=1, banks=2, rows=2, columns=2, lanes=2, slots=2, registers=2,
-                         functions=2, devices=2, program_words=2, position_bits=8)
+TINY = CentDecoderConfig(buffer_bytes=64, buffer_banks=1, channels=1, banks=2, rows=2, columns=2, lanes=2, slots=2,
+                         registers=2, functions=2, devices=2, program_words=2, position_bits=8)
+
+
+#: Bits of a word that are free, by field: codes of all instructions, legal and illegal operands of the followed ones.
+FREE = {"opcode": 0x3f, "CHmask": 1 << 31, "OPsize": 3, "Rs": 3, "Rd": 1, "Regid": 1}
 
 
 class DecoderContract(StreamProtocol):
-    """Any host and any device that answers blocking instructions only:
+    """Any device, and a host whose words may have any bits of :data:`FREE`; all others are 0:
 
     * a blocking command is the last one until its answer, which is taken once;
     * an end is told when all commands before it are taken;
@@ -43,6 +47,9 @@ class DecoderContract(StreamProtocol):
         command, done, host, finished = dut.command, dut.done, dut.host, dut.finished
         leaves, ends = command.valid & command.ready, done.valid & done.ready
         answered = finished.valid & finished.ready
+
+        fixed = ((1 << WORD.bits) - 1) ^ WORD.word(**FREE)
+        m.d.comb += Assume((host.p.word & fixed) == 0, "few bits of a word are free")
 
         # ---- Blocking instructions -------------------------------------------------------------------------------------
         waiting = Signal()

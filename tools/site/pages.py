@@ -48,6 +48,7 @@ SECTIONS = {
         "docs/aim-channel.md": "aim-channel",
         "docs/pim-hub.md": "pim-hub",
         "docs/lol-pim-module.md": "lol-pim-module",
+        "docs/cent-decoder.md": "cent-decoder",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
