@@ -1271,7 +1271,8 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 def _device_arguments(parser: argparse.ArgumentParser) -> None:
     """The device whose instructions a text has: a configuration of its decoder."""
-    parser.add_argument("--preset", metavar="P", help="configuration of cent-decoder: its device decides what is legal")
+    parser.add_argument("--preset", metavar="P",
+                        help="configuration of cent-decoder, whose device decides about legal operands")
     parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
                         help="one configuration key; may be repeated")

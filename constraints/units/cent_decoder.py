@@ -38,7 +38,7 @@ class CentDecoderConfig(UnitConfig):
     """Parameters of the generator ``cent-decoder``."""
 
     buffer_bytes: int = Key(default=2 << 20, ge=64, le=1 << 24, description="bytes of the instruction buffer's memories")
-    buffer_banks: int = Key(default=4, ge=1, le=64, description="memories that the instruction buffer is made of, which "
+    buffer_banks: int = Key(default=8, ge=1, le=64, description="memories that the instruction buffer is made of, which "
                                                                 "take turns; a power of two")
     channels: int = Key(default=32, ge=1, le=32, description="channels of the device")
     banks: int = Key(default=16, ge=1, le=16, description="banks of a channel")
@@ -86,7 +86,7 @@ class CentDecoderConfig(UnitConfig):
 
     @property
     def depth(self) -> int:
-        """Words that the buffer holds: those of the memories, and those in registers behind them."""
+        """Words that the buffer holds, in its memories and in registers behind them."""
         return self.memory_words + REGISTERS * self.buffer_banks
 
     @property

@@ -60,9 +60,9 @@ class CentDecoder(wiring.Component):
 
     Every word is checked. A legal one leaves as a command. Behind a blocking instruction no command leaves until the
     answer on ``finished`` has its operation code. EOC ends a program with a message on ``done``, and the next program may
-    follow. A wrong word ends everything before it in the same way, with a code and its position: commands before it
-    have left, no command leaves behind it. From then on words are dropped, in the ring and from the host, until a CLEAR
-    of the host. CLEAR also sets the position back to 0. It waits until the words before it are done.
+    follow. A wrong word ends a program in the same way, with a code and its position. Commands before it have left, and
+    no command leaves behind it. From then on words are dropped, in the ring and from the host, until a CLEAR of the
+    host. CLEAR also sets the position back to 0. It waits until the words before it are done.
 
     Timing: a command per clock. From the host's word to its command, if nothing is before it, ``latency["word"]``
     clocks. An instruction with ``micro_ops`` takes ``OPsize`` clocks. ``host.ready`` and all outputs depend on registers

@@ -18,8 +18,8 @@ class InterleavedFIFO(wiring.Component):
     Together the banks are one ring: the queue is full when all banks are full. A bank is used in every ``banks``-th
     transfer only.
 
-    Timing: that of :class:`StreamFIFO`, one item per cycle. ``i.ready`` depends on registers only. ``o.payload`` passes
-    a selection among the banks' output registers.
+    Timing: one item per cycle, with the latency of :class:`StreamFIFO`. ``i.ready`` depends on registers only.
+    ``o.payload`` passes a selection among the banks' output registers.
 
     Parameters
     ----------
