@@ -1266,6 +1266,66 @@ def _compile(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- asm, disasm -----------------------------------------------------------------------------------------------------
+
+
+def _device_arguments(parser: argparse.ArgumentParser) -> None:
+    """The device whose instructions a text has: a configuration of its decoder."""
+    parser.add_argument("--preset", metavar="P",
+                        help="configuration of cent-decoder, whose device decides about legal operands")
+    parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets",
+                        help="one configuration key; may be repeated")
+
+
+def _device(arguments: argparse.Namespace) -> Any:
+    from .selection import select
+
+    return select("cent-decoder", preset=arguments.preset, file=arguments.config, sets=arguments.sets).config
+
+
+def _asm_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="text: an instruction on each line")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file for the words")
+    parser.add_argument("--format", choices=("bin", "hex"), help="of OUT; by default hex for .hex, .mem and .txt, else bin")
+    parser.add_argument("--written", metavar="SLOTS", action="append", default=[],
+                        help="slots that are written before the program, such as 0-511; may be repeated")
+    _device_arguments(parser)
+    _json_argument(parser)
+
+
+def _asm(arguments: argparse.Namespace) -> int:
+    from .assemble import assemble_result, size_text
+
+    result = assemble_result(arguments.file, _device(arguments), arguments.output, form=arguments.format,
+                             written=arguments.written)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(size_text(result))
+    return 0
+
+
+def _disasm_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="words, binary or in hexadecimal")
+    parser.add_argument("-o", "--output", metavar="OUT", help="file for the text; standard output by default")
+    parser.add_argument("--format", choices=("bin", "hex"),
+                        help="of FILE; by default hex for .hex, .mem and .txt, else bin")
+    _device_arguments(parser)
+    _json_argument(parser)
+
+
+def _disasm(arguments: argparse.Namespace) -> int:
+    from .assemble import disassemble_result, size_text
+
+    result = disassemble_result(arguments.file, _device(arguments), form=arguments.format, output=arguments.output)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(size_text(result) if "file" in result else "\n".join(result["text"]))
+    return 0
+
+
 COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "doctor": ("check the required tools, and show the commands that install missing ones", _doctor_arguments, _doctor),
     "list": ("units, presets, systems, memories, models, workloads, libraries, formats of traces", _list_arguments, _list),
@@ -1275,6 +1335,8 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("evaluate a server built from the units with a language model", _eval_arguments, _eval),
     "compile": ("compile a language model to programs for the memory modules of a system", _compile_arguments, _compile),
+    "asm": ("translate instructions of a CENT device from text to words", _asm_arguments, _asm),
+    "disasm": ("translate words of a CENT device to text", _disasm_arguments, _disasm),
     "serve": ("serve requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),
     "repro": ("claims of a paper, with our value beside each claim", _repro_arguments, _repro),
     "sweep": ("evaluate a unit, a system or a workload at every combination of values; draw a Pareto picture",

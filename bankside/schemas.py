@@ -423,6 +423,26 @@ class Compile(Envelope):
     program: Compiled | None = None
 
 
+class Words(Envelope):
+    """Size of a program for a CENT device."""
+
+    instructions: int
+    bytes: int
+    buffer_bytes: int = _key("bytes of the device's instruction buffer")
+    mnemonics: dict[str, int] = _key("instructions of each kind")
+    format: Literal["bin", "hex"] = _key("of the file of words")
+
+
+class Asm(Words):
+    unwritten_reads: int = _key("instructions that read slots which nothing before them has written")
+    file: str = _key("file of the words")
+
+
+class Disasm(Words):
+    text: list[str] | None = _key("a line for each instruction, without `--output`", default=None)
+    file: str | None = _key("file of the text, with `--output`", default=None)
+
+
 class ServedWorkload(_Part):
     name: str
     requests: int
@@ -732,6 +752,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
+    "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "bench": (Bench,),

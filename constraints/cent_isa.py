@@ -167,7 +167,7 @@ RESULTS = ("RD_MAC", "RD_AF")
 
 
 class DecodeError(IntEnum):
-    """What is wrong with a word. A word with several faults has the first of these codes."""
+    """Faults of a word. A word with several faults has the first of these codes."""
 
     NONE = 0
     OPCODE = 1
@@ -363,7 +363,7 @@ class CentIsa:
     # Words about a fault ----------------------------------------------------------------------------------------------
 
     def explain(self, code: DecodeError, one: Mapping[str, int]) -> str:
-        """The fault of a word in words, with the value and what is valid."""
+        """The fault of a word in words, with the value and the valid ones."""
         if code == DecodeError.OPCODE:
             return f"no instruction has the operation code {one['opcode']}"
         instruction = BY_OPCODE[one["opcode"]]
@@ -377,7 +377,7 @@ class CentIsa:
         raise ValueError(f"{one} is legal")
 
     def fault(self, instruction: Instruction, operand: Operand, one: Mapping[str, int]) -> str:
-        """What is wrong with an operand of a word, or nothing. ``one``: the word's fields."""
+        """The fault of an operand of a word, or nothing. ``one``: the word's fields."""
         name, value = operand.name, one[operand.field]
         size = one["OPsize"] if "OPsize" in instruction.by_name else 1
         steps = size

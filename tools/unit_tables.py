@@ -26,6 +26,7 @@ import numpy as np
 from bankside import generate, measure
 from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
+from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.memory import load_memory
@@ -870,6 +871,45 @@ def hub_errors() -> str:
                   "root mean square"], rows)
 
 
+# cent-decoder -----------------------------------------------------------------------------------------------------------
+
+
+def cent_words() -> str:
+    return table(["field", "bits", "meaning"], [
+        [f"`{field.name}`", low if field.bits == 1 else f"{low + field.bits - 1}:{low}", field.meaning]
+        for low, field in WORD.items()])
+
+
+def cent_instructions() -> str:
+    def operands(one: Any) -> str:
+        needed = [operand.name for operand in one.operands if operand.default is None]
+        return " ".join([*needed, *(f"[{operand.name}]" for operand in one.operands if operand.default is not None)])
+
+    return table(["code", "instruction", "operands", "command", "source"], [
+        [one.opcode, f"`{one.mnemonic}`", operands(one), "" if one.command == one.mnemonic else f"`{one.command}`",
+         one.source] for one in INSTRUCTIONS.values()])
+
+
+def cent_errors() -> str:
+    return table(["code", "name", "meaning"], [[int(error), error.name, error.meaning] for error in DecodeError])
+
+
+def cent_decoder() -> str:
+    """Clocks and area of the presets."""
+    rows = []
+    for name in UNITS["cent-decoder"].presets:
+        selection = select("cent-decoder", preset=name)
+        sim, synth = _measured(selection, "sim"), _measured(selection, "synth")
+        rows.append([
+            name, sim["vectors"], sim["mismatches"], sim["cycles"], f"{sim['utilisation']:.4f}", sim["start_cycles"],
+            f"{sim['full_commands_per_clock']:g}", f"{sim['blocking']['clocks_each']:g}",
+            f"{(synth['area_ge'] - synth['memory_ge_estimate']) / 1000:.1f}",
+            f"{synth['memory_area_um2_estimate'] / 1e6:.3f}", f"{synth['fmax_mhz']:.0f}"])
+    return table(["preset", "compared", "mismatches", "clocks", "utilisation", "first command after",
+                  "commands a clock, full buffer", "clocks of a blocking instruction", "logic, kGE",
+                  "memories, mm² (estimate)", "MHz"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
@@ -878,7 +918,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
-    riscv_clocks, riscv_synthesis, riscv_parts)}
+    riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors, cent_decoder)}
 
 
 def held(page: str) -> list[str]:

@@ -30,14 +30,16 @@ BLOCKING: dict[str, tuple[str, ...]] = {
     "none": (),
 }
 
-#: Words of the buffer that are not in its memory: the memory's read register, and the register behind it.
+#: Words of a bank of the buffer that are not in its memory: the memory's read register, and the register behind it.
 REGISTERS = 2
 
 
 class CentDecoderConfig(UnitConfig):
     """Parameters of the generator ``cent-decoder``."""
 
-    buffer_bytes: int = Key(default=2 << 20, ge=64, le=1 << 24, description="bytes of the instruction buffer's memory")
+    buffer_bytes: int = Key(default=2 << 20, ge=64, le=1 << 24, description="bytes of the instruction buffer's memories")
+    buffer_banks: int = Key(default=8, ge=1, le=64, description="memories that the instruction buffer is made of, which "
+                                                                "take turns; a power of two")
     channels: int = Key(default=32, ge=1, le=32, description="channels of the device")
     banks: int = Key(default=16, ge=1, le=16, description="banks of a channel")
     rows: int = Key(default=16384, ge=1, le=16384, description="rows of a bank")
@@ -60,6 +62,11 @@ class CentDecoderConfig(UnitConfig):
     def _check(self) -> CentDecoderConfig:
         if self.buffer_bytes % WORD_BYTES:
             raise ValueError(f"buffer_bytes must be a multiple of a word ({WORD_BYTES} bytes), not {self.buffer_bytes}")
+        if self.buffer_banks & (self.buffer_banks - 1):
+            raise ValueError(f"buffer_banks must be a power of two, not {self.buffer_banks}")
+        if self.memory_words % self.buffer_banks or self.memory_words < 2 * self.buffer_banks:
+            raise ValueError(f"buffer_bytes must be at least two words ({WORD_BYTES} bytes each) for each of the "
+                             f"{self.buffer_banks} banks, and as many for each, not {self.buffer_bytes}")
         try:
             _ = self.isa
         except ConfigError as error:
@@ -74,13 +81,13 @@ class CentDecoderConfig(UnitConfig):
 
     @property
     def memory_words(self) -> int:
-        """Words of the instruction buffer's memory."""
+        """Words of the instruction buffer's memories."""
         return self.buffer_bytes // WORD_BYTES
 
     @property
     def depth(self) -> int:
-        """Words that the buffer holds: those of the memory, and those in registers behind it."""
-        return self.memory_words + REGISTERS
+        """Words that the buffer holds, in its memories and in registers behind them."""
+        return self.memory_words + REGISTERS * self.buffer_banks
 
     @property
     def blocking_opcodes(self) -> tuple[int, ...]:
@@ -134,11 +141,9 @@ class CentDecoderConfig(UnitConfig):
 PRESETS: dict[str, CentDecoderConfig] = {
     # Section 4.1: a buffer of 2 MB, 32 channels, 2048 slots of 256 bits; 32 accumulators.
     "cent": CentDecoderConfig(),
-    # For units that take no OPsize (Table 2: every micro-operation advances slot and column).
-    "cent-micro-ops": CentDecoderConfig(micro_ops=True),
     # The device of small co-simulations: two channels of four banks and four lanes.
-    "cent-small": CentDecoderConfig(buffer_bytes=4096, channels=2, banks=4, rows=64, columns=8, lanes=4, slots=128,
-                                    devices=4, program_words=1024),
+    "cent-small": CentDecoderConfig(buffer_bytes=4096, buffer_banks=1, channels=2, banks=4, rows=64, columns=8, lanes=4,
+                                    slots=128, devices=4, program_words=1024),
 }
 
 
@@ -188,5 +193,6 @@ UNIT = Unit("cent-decoder", "instruction buffer and decoder of a CENT device: 12
             generator="bankside.gen.cent.decoder:CentDecoder", model="bankside.models.cent.decoder:decode",
             bench="bankside.cosim.cent_decoder:bench", page="docs/cent-decoder.md", workload=InstructionWorkload,
             result=CentDecoderResult,
-            trial=Trial({"buffer_bytes": 256, "channels": 2, "banks": 4, "rows": 64, "columns": 8, "lanes": 4, "slots": 64,
-                         "registers": 4, "devices": 4, "program_words": 64, "position_bits": 16}, {"instructions": 64}))
+            trial=Trial({"buffer_bytes": 256, "buffer_banks": 2, "channels": 2, "banks": 4, "rows": 64, "columns": 8,
+                         "lanes": 4, "slots": 64, "registers": 4, "devices": 4, "program_words": 64,
+                         "position_bits": 16}, {"instructions": 64}))

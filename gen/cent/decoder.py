@@ -9,7 +9,8 @@ from amaranth.lib import data, enum, wiring
 from ...constraints.cent_isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, DecodeError
 from ...constraints.units.cent_decoder import CentDecoderConfig
 from ..blocks.ports import members, payload
-from ..blocks.stream import StreamFIFO, StreamRegister
+from ..blocks.stream import StreamRegister
+from .ring import InterleavedFIFO
 
 __all__ = ["CentDecoder"]
 
@@ -53,14 +54,15 @@ def _is_one_of(opcode, instructions):
 class CentDecoder(wiring.Component):
     """Holds instructions and issues them as commands, in order.
 
-    The host sends words at any time. They go into a ring of ``config.depth`` words, whose memory has one write port and
-    one read port with a register. The host waits while the ring is full. So a program may be longer than the buffer.
+    The host sends words at any time. They go into a ring of ``config.depth`` words, whose memories have one write port
+    and one read port with a register each. The host waits while the ring is full. So a program may be longer than the
+    buffer.
 
     Every word is checked. A legal one leaves as a command. Behind a blocking instruction no command leaves until the
     answer on ``finished`` has its operation code. EOC ends a program with a message on ``done``, and the next program may
-    follow. A wrong word ends everything before it in the same way, with a code and its position: commands before it
-    have left, no command leaves behind it. From then on words are dropped, in the ring and from the host, until a CLEAR
-    of the host. CLEAR also sets the position back to 0. It waits until the words before it are done.
+    follow. A wrong word ends a program in the same way, with a code and its position. Commands before it have left, and
+    no command leaves behind it. From then on words are dropped, in the ring and from the host, until a CLEAR of the
+    host. CLEAR also sets the position back to 0. It waits until the words before it are done.
 
     Timing: a command per clock. From the host's word to its command, if nothing is before it, ``latency["word"]``
     clocks. An instruction with ``micro_ops`` takes ``OPsize`` clocks. ``host.ready`` and all outputs depend on registers
@@ -99,7 +101,7 @@ class CentDecoder(wiring.Component):
     @property
     def latency(self):
         """Fixed latencies in cycles: from a word of the host to its command, with an empty buffer."""
-        buffer = StreamFIFO(WORD.bits, self._config.depth)
+        buffer = InterleavedFIFO(WORD.bits, self._config.depth, self._config.buffer_banks)
         buffer._MustUse__silence = True
         return {"word": 1 + buffer.latency + self.STAGES}
 
@@ -107,7 +109,7 @@ class CentDecoder(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.words = words = StreamRegister(payload(config.host_layout))
-        m.submodules.buffer = buffer = StreamFIFO(payload(WORD), config.depth)
+        m.submodules.buffer = buffer = InterleavedFIFO(payload(WORD), config.depth, config.buffer_banks)
         m.submodules.commands = commands = StreamRegister(payload(config.command_layout))
         wiring.connect(m, outside=wiring.flipped(self.host), words=words.i)
         wiring.connect(m, commands=commands.o, outside=wiring.flipped(self.command))

@@ -301,6 +301,15 @@ def test_compile_keys(capsys, tmp_path):
                               str(tmp_path / "none")))
 
 
+def test_assembler_keys(capsys, tmp_path):
+    text, words = tmp_path / "x.cent", tmp_path / "x.bin"
+    text.write_text("SYNC\nEOC\n")
+    compare("asm", output(capsys, "asm", str(text), "-o", str(words)))
+    printed, written = (output(capsys, "disasm", str(words), *more) for more in ([], ["-o", str(text)]))
+    assert "file" not in printed and "text" not in written
+    compare("disasm", {**printed, **written})
+
+
 def test_eval_keys_of_modules(capsys, module_records):
     result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b", "--records", str(module_records.folder))
     compare("eval of modules", {"attention": result.pop("attention")})
@@ -467,7 +476,8 @@ def test_tables_are_put_at_their_marks():
 
 
 @pytest.mark.parametrize("name", ["windows", "exponential", "interface_memories", *(
-    f"dispatcher_{part}" for part in ("words", "commands", "errors", "registers"))])
+    f"dispatcher_{part}" for part in ("words", "commands", "errors", "registers")), *(
+    f"cent_{part}" for part in ("words", "instructions", "errors"))])
 def test_tables_of_the_tool_are_current(tool, name):
     """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
     shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]

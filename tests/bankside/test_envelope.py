@@ -48,6 +48,7 @@ CHEAP = {
     "eval --layer": ["eval", "attacc", "--layer", "--tokens", "512", "--heads-per-stack", "8"],
     "eval --reference": ["eval", "dgx-attacc", "--reference", REFERENCE],
     "compile": ["compile", "llama-2-7b", "--listing"],
+    "asm": ["asm", "x.cent", "-o", "x.bin"], "disasm": ["disasm", "x.hex"],
     "serve": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8", "--slo", "100"],
     "serve --search": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8",
                        "--slo", "100", "--search", "batch", "--csv", "rows.csv"],
@@ -61,6 +62,8 @@ CHEAP = {
 def test_result_has_the_envelope(words, printed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.trace").write_text(TRACE)
+    (tmp_path / "x.cent").write_text("SYNC\nEOC\n")
+    (tmp_path / "x.hex").write_text(f"{24:032x}\n")
     result = printed(*words, "--json")
     assert result.keys() >= KEYS and result["command"] == words[0]
     assert list(result)[:3] == ["schema", "command", "tools"]

@@ -36,6 +36,10 @@ RESULTS = {
         "micro_operations": 1, "accesses": 17, "cycles": 70, "cold_cycles": 130, "first_core_cycles": 70,
         "cycles_per_item": 70.0}}, "start_cycles": 18, "instructions": 3000},
                    "70 cycles for 1 micro-operations, 130 with empty caches, 70 for one; 70 for each item"),
+    "cent-decoder": ({**CYCLES, "instructions": 15, "commands": 16, "start_cycles": 8, "end_cycles": 1,
+                      "commands_per_clock": 1.0, "full_cycles": 64, "full_commands_per_clock": 1.0,
+                      "blocking": {"instructions": 4, "clocks": 9, "clocks_each": 3.0}, "errors_seen": ["OPCODE"]},
+                     "16 of 15 instructions in 20 cycles, the first after 8; 1 a clock"),
     "lol-pim-module": ({**ERRORS, **STALLED, "commands": 5, "full_rate_cycles": 18, "time_ns": 20.0, "memory_time_ns": 16.0,
                         "cases": []},
                        "20 cycles at the memory's pace (20 ns; its commands alone take 16 ns), 18 with a memory that is "

@@ -37,7 +37,8 @@ GOLDEN = {
     "RD_SBK 0 1 0 0 0 3": {"code": 21, "size": 1, "rd": 3},
     "WR_ABK CHid=1 RO=4 CO=0 Rs=0 Regid=15": {"code": 19, "mask": 1, "ro": 4, "reg": 15},
     "COPY_BKGB 1 2 3 4 5": {"code": 17, "mask": 1, "size": 2, "bk": 3, "ro": 4, "co": 5},
-    "COPY_GBBK CHmask=1 OPsize=2 BK=3 RO=4 CO=5 GB=3": {"code": 18, "mask": 1, "size": 2, "bk": 3, "ro": 4, "co": 5, "rs": 62},
+    "COPY_GBBK CHmask=1 OPsize=2 BK=3 RO=4 CO=5 GB=3": {"code": 18, "mask": 1, "size": 2, "bk": 3, "ro": 4, "co": 5,
+                                                        "rs": 62},
     "WR_BIAS CHmask=1 Rs=9": {"code": 9, "mask": 1, "rs": 9},
     "RD_MAC CHmask=0xffff_ffff Rd=100 Regid=3": {"code": 12, "mask": 0xffffffff, "rd": 100, "reg": 3},
 }
@@ -46,7 +47,8 @@ GOLDEN = {
 def test_words_written_by_hand():
     words = ISA.pack(assemble("\n".join(GOLDEN), ISA).columns)
     for (line, fields), word in zip(GOLDEN.items(), words, strict=True):
-        assert int.from_bytes(word.tobytes(), "little") == sum(value << LOWEST[name] for name, value in fields.items()), line
+        wanted = sum(value << LOWEST[name] for name, value in fields.items())
+        assert int.from_bytes(word.tobytes(), "little") == wanted, line
     assert {line.split()[0] for line in GOLDEN} == {one.mnemonic for one in INSTRUCTIONS.values()
                                                     if one.source.startswith("CENT")}
     assert hex_words(words[12:13]) == f"{int.from_bytes(words[12].tobytes(), 'little'):032x}\n"

@@ -51,6 +51,7 @@ SECTIONS = {
         "docs/lol-pim-module.md": "lol-pim-module",
         "docs/cent-cxl-port.md": "cent-cxl-port",
         "docs/cent-riscv.md": "cent-riscv",
+        "docs/cent-decoder.md": "cent-decoder",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
