@@ -231,7 +231,7 @@ class _Builder:
         stride = _ceil(m.max_tokens, ROW)
         for head in range(m.value_heads):
             with p.loop(8) as part:
-                for channel in range(min(m.channels, m.kv_heads - head * m.channels)):
+                for channel in range(_ceil(m.kv_heads - head, m.value_heads)):
                     p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel),
                               row=self.rows["cache_v"] + number + (head * 8 + part) * stride)
 
