@@ -261,6 +261,14 @@ class Split(_Part):
     why: str | None = _key("reason if the split has no throughput")
 
 
+class CentBlock(_Part):
+    pim_cycles: int
+    pim_ms: float
+    cxl_ms: float
+    acc_ms: float
+    transfer_bytes: float = _key("payload that devices receive for a block, as the authors' simulator counts it")
+
+
 class Eval(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
@@ -286,6 +294,14 @@ class Eval(Envelope):
     records: list[str] = _key("names of the measurement and kernel records on which it rests")
     assumptions: list[str]
     splits: list[Split] | None = _key("splits that `--split` tried", default=None)
+    block: CentBlock | None = _key("of `cent`: a block of the model on the channels, the links, the units near memory",
+                                   default=None)
+    embedding_ms: float | None = _key("of `cent`: embedding, last norm, output matrix", default=None)
+    host_ms: float | None = _key("of `cent`: the host's time for a token", default=None)
+    power_w: float | None = _key("of `cent`: power of all devices", default=None)
+    power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
+    stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
+    utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
 
 
 class EvalWorkload(Envelope):

@@ -23,7 +23,8 @@ from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from ..program.program import Operand
 
-__all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program"]
+__all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program",
+           "output_program"]
 
 BANKS = 16
 LANES = 16           # BF16 numbers of a column access
@@ -52,6 +53,7 @@ class BlockMapping:
     slips : whether the program has the generator's slips
     shared_inputs : whether one write of a vector serves all blocks of a device. Blocks in a pipeline have vectors of
         their own; without, each block's vector is written to its channels
+    keys_apart : whether keys are spread over all devices that share a block, though one device attends
     """
 
     hidden: int
@@ -66,6 +68,7 @@ class BlockMapping:
     rotary: bool = True
     slips: bool = True
     shared_inputs: bool = True
+    keys_apart: bool = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.channels <= CHANNELS:
@@ -84,6 +87,11 @@ class BlockMapping:
     def matrix_banks(self) -> int:
         """Banks over which the rows of a matrix are spread."""
         return self.banks * self.devices
+
+    @property
+    def key_banks(self) -> int:
+        """Banks over which the keys are spread."""
+        return self.matrix_banks if self.keys_apart else self.banks
 
     @property
     def replicas(self) -> int:
@@ -140,7 +148,7 @@ class BlockMapping:
 
         d, kv, f = self.hidden, self.kv_width, self.ffn
         spans = _ceil(self.max_tokens, ROW)
-        keys = _ceil(self.max_tokens, self.matrix_banks) * _ceil(kv, ROW)
+        keys = _ceil(self.max_tokens, self.key_banks) * _ceil(kv, ROW)
         sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
                  "k": 1, "cache_k": keys, "scores": spans * self.score_rows, "cache_v": spans * self.value_heads * self.value_parts,
                  "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
@@ -285,7 +293,7 @@ class _Builder:
         """Products with the keys: a turn for as many tokens as there are banks. The last turn has fewer banks."""
         p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
-        turns, rest = divmod(tokens, m.matrix_banks)
+        turns, rest = divmod(tokens, m.key_banks)
 
         per_row = ROW // m.head_dim
         whole, others = divmod(m.kv_heads, per_row)
@@ -386,7 +394,7 @@ def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
 @lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
-        turn, bank = divmod(tokens - 1, mapping.matrix_banks)
+        turn, bank = divmod(tokens - 1, mapping.key_banks)
         turns = {"row": Affine(turn * _ceil(mapping.kv_width, ROW))}
         key = shift(_part(mapping, "append_key", bank % mapping.banks), 0, turns)
         return Stage(name, (*_part(mapping, "rotary", 0), *key, *_part(mapping, "append_value", (tokens - 1) // ROW)))
@@ -452,4 +460,15 @@ def embedding_program(mapping: BlockMapping, vocabulary: int) -> Program:
         b.norm(0, 1, 2, written=False)
     with b.p.stage("output"):
         b.gemv(mapping.hidden, vocabulary, 3 + rows)
+    return b.p
+
+
+@lru_cache(maxsize=64)
+def output_program(mapping: BlockMapping, vocabulary: int) -> Program:
+    """Once a token: the last norm and the output matrix. The host reads the row of the embedding."""
+    b = _Builder(mapping)
+    with b.p.stage("norm"):
+        b.norm(0, 1, 2)
+    with b.p.stage("output"):
+        b.gemv(mapping.hidden, vocabulary, 3)
     return b.p
