@@ -861,6 +861,8 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
                         help="list the claims, or without PAPER the papers; compute nothing")
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
+    parser.add_argument("--results", metavar="FILE.csv", help="write the results of the paper's own evaluation, in the "
+                        "columns of its artifact (cent)")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
     parser.add_argument("--measure-limit", metavar="S", type=positive, default=540,
@@ -885,6 +887,19 @@ def _repro(arguments: argparse.Namespace) -> int:
             emit(arguments, listed)
         else:
             print(repro.papers_text(listed))
+        return 0
+    if arguments.results is not None:
+        from .terminal import steps
+
+        for option in ("claims", "list", "figure"):
+            if getattr(arguments, option):
+                raise ConfigError(f"--results writes a table alone: it can't be combined with --{option}")
+        with steps() as tell:
+            written = repro.results(arguments.paper, arguments.results, tell)
+        if arguments.json:
+            emit(arguments, written)
+        else:
+            print(f"{written['rows']} rows: {written['file']}")
         return 0
     if arguments.figure is not None:
         from .repro_figures import draw

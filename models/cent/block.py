@@ -129,9 +129,10 @@ class BlockMapping:
 
     def lockstep(self, used: int) -> int:
         """Mask of the channels that work if each block uses ``used`` of its channels. With a shared input, as many
-        groups of ``used`` channels as a device has room for."""
+        groups of ``used`` channels as the devices have room for."""
         if self.shared_inputs:
-            return ALL_CHANNELS if used > CHANNELS else channel_mask(CHANNELS // used * used)
+            covered = CHANNELS * self.devices // used * used
+            return channel_mask(covered) if 0 < covered < CHANNELS else ALL_CHANNELS
         used = min(used, self.channels)
         return sum(channel_mask(used, self.channels * replica) for replica in range(self.replicas))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpec
 from ..llm import ROTARY, ModelShape
 from ..memory.standby import StandbyTiming
@@ -156,6 +157,25 @@ def activity(pnm: CentPnmSpec, energy: CentEnergySpec, model: ModelShape, tokens
                     2 + heads + rotated(model), 2 + heads + rotated(model) / pnm.lanes)
 
 
+#: Commands by the component to which their energy counts; transfers to the host count apart.
+_PARTS = {"activations": ("ACT", "ACT16"), "reads": ("RD", "RDCP", "AF16", "RDMAC16", "RDAF16"),
+          "writes": ("WR", "WRCP", "WRA16", "WRMAC16", "WRGB"), "products": ("MAC", "MAC16", "EWMUL16")}
+
+#: Commands that are no access for the controller.
+_NO_ACCESS = ("ACT", "ACT16", "PRE", "PREA", "TMOD", "REFAB")
+
+_KNOWN: dict[int, tuple[Memory, list[tuple[str, str, float]]]] = {}
+
+
+def _charges(memory: Memory) -> list[tuple[str, str, float]]:
+    """Component, command and energy in pJ of each part of a command's energy."""
+    if id(memory) not in _KNOWN:
+        _KNOWN[id(memory)] = memory, [
+            ("memory_io" if component == "io" else name, op, pj) for name, ops in _PARTS.items() for op in ops
+            for component, pj in memory.commands[op].energy_pj.items()]
+    return _KNOWN[id(memory)][1]
+
+
 def device_energy_pj(spec: CentEnergySpec, pnm: CentPnmSpec, timing: StandbyTiming, lines: int, work: Activity,
                      link_elements: float, *, idle_cycles: float = 0.0, channels: int = 32, standby: int = 32
                      ) -> dict[str, float]:
@@ -172,19 +192,11 @@ def device_energy_pj(spec: CentEnergySpec, pnm: CentPnmSpec, timing: StandbyTimi
     cycles = timing.cycles + idle_cycles
     out: dict[str, float] = {}
 
-    def charge(name: str, *ops: str) -> None:
-        for op in ops:
-            for component, pj in memory.commands[op].energy_pj.items():
-                key = "memory_io" if component == "io" else name
-                out[key] = out.get(key, 0.0) + pj * counts.get(op, 0)
-
-    charge("activations", "ACT", "ACT16")
-    charge("reads", "RD", "RDCP", "AF16", "RDMAC16", "RDAF16")
-    charge("writes", "WR", "WRCP", "WRA16", "WRMAC16", "WRGB")
-    charge("products", "MAC", "MAC16", "EWMUL16")
+    for key, op, pj in _charges(memory):
+        out[key] = out.get(key, 0.0) + pj * counts.get(op, 0)
     closed = channels * cycles - timing.open_cycles
     out["standby"] = ns * standby / channels * (spec.active_standby_mw * timing.open_cycles + spec.standby_mw * closed)
-    accesses = sum(n for name, n in counts.items() if memory.commands[name].row in ("none", "needs") and name != "TMOD")
+    accesses = sum(n for name, n in counts.items() if name not in _NO_ACCESS)
     out["controllers"] = ns * (spec.controller_request_mw * accesses
                                + spec.controller_command_mw * sum(counts.values()))
     buffer, shared, instructions = spec.global_buffer_mw, spec.shared_buffer_mw, spec.instruction_buffer_mw

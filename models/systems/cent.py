@@ -19,7 +19,16 @@ from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems import FILES
 from ...constraints.systems.cent import CentSystemSpec
-from ..cent.block import BANKS, LANES, ROW, BlockMapping, block_program, embedding_program, matrices_program, output_program
+from ..cent.block import (
+    BANKS,
+    LANES,
+    ROW,
+    BlockMapping,
+    block_program,
+    embedding_program,
+    matrices_program,
+    output_program,
+)
 from ..cent.costs import activity, device_energy_pj, pnm_clocks, transfers
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
@@ -28,7 +37,7 @@ from ..program import Program
 from ..program.nodes import Command, Loop, Node
 from .description import Description
 from .results import Capacity, RecordSource
-from .system import GIB, Assumption, Details, StepCost, System, largest
+from .system import Assumption, Details, StepCost, System, largest
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
 
@@ -157,6 +166,7 @@ class CentSystem(System):
         self.rules = rules if rules is not None else SIMULATOR if spec.quirks else replace(
             Rules(), refresh=spec.device.refresh)
         self._points: dict[Any, Point] = {}
+        self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
         self._others: dict[ModelShape, tuple[StandbyTiming, StandbyTiming | None, int]] = {}
 
     # Splits ----------------------------------------------------------------------------------------------------------
@@ -231,11 +241,14 @@ class CentSystem(System):
 
     def mapping(self, model: ModelShape, tokens: int) -> BlockMapping:
         """Mapping of a block with room for ``tokens`` tokens, at least those of the authors' generator."""
-        rules = self.rules
-        return BlockMapping(
-            model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp,
-            max(int(tokens), 4096), model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
-            shared_inputs=not rules.own_inputs, keys_apart=not rules.own_keys)
+        rules, most = self.rules, max(int(tokens), 4096)
+        found = self._mappings.get((model, most))
+        if found is None:
+            found = self._mappings[model, most] = BlockMapping(
+                model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp, most,
+                model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
+                shared_inputs=not rules.own_inputs, keys_apart=not rules.own_keys)
+        return found
 
     def default_batch(self, model: ModelShape) -> int:
         """A request for each stage."""

@@ -151,7 +151,7 @@ def test_blocks_of_a_stage_are_whole() -> None:
     system = simulator("llama-2-70b", 32, 32, 1)
     half = system.point(model, 512)
     whole = system.with_rules(replace(SIMULATOR, whole_blocks=True)).point(model, 512)
-    assert half.period_s == pytest.approx((2.5 * half.block_s + (half.embedding_s + half.host_s) / 32))
+    assert half.period_s == pytest.approx(2.5 * half.block_s + (half.embedding_s + half.host_s) / 32)
     assert whole.period_s == pytest.approx(3 * half.block_s + half.embedding_s)
 
 
