@@ -19,7 +19,8 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
                            ("operators", _operators), ("timing engine", _timing),
-                           ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks), ("CENT's results", _cent_results),
+                           ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
+                           ("CENT's results", _cent_results),
                            ("attacc layers", _layers),
                            ("Verilog generation", _generation),
                            ("system evaluation", _evaluation), ("decode step of pam", _decode_step), ("serving", _serving)):

@@ -302,6 +302,9 @@ class Eval(Envelope):
     power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
     stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
     utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
+    price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
+    usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
+    tokens_per_usd: float | None = _key("of `cent`", default=None)
 
 
 class EvalWorkload(Envelope):

@@ -20,6 +20,10 @@ def _count(description: str, **more: Any) -> Any:
     return Field(ge=1, le=1 << 16, description=description, **more)
 
 
+def _three(description: str) -> Any:
+    return Field(min_length=3, max_length=3, description=description)
+
+
 class CentDeviceSpec(Strict):
     """Devices."""
 
@@ -91,12 +95,12 @@ class CentEnergySpec(Strict):
     link_pj_per_bit: float = _positive("transfer between devices")
     controller_request_mw: float = _positive("memory controller, for each access and half a clock")
     controller_command_mw: float = _positive("memory controller, for each command and half a clock")
-    global_buffer_mw: list[float] = Field(min_length=3, max_length=3, description="global buffer of a channel: static, read, write")
-    shared_buffer_mw: list[float] = Field(min_length=3, max_length=3, description="shared buffer: static, read, write")
-    instruction_buffer_mw: list[float] = Field(min_length=3, max_length=3, description="instruction buffer: static, read, write")
+    global_buffer_mw: list[float] = _three("global buffer of a channel: static, read, write")
+    shared_buffer_mw: list[float] = _three("shared buffer: static, read, write")
+    instruction_buffer_mw: list[float] = _three("instruction buffer: static, read, write")
     control_mw: float = _positive("other logic of a device, at half activity")
-    leakage_mw: list[float] = Field(min_length=3, max_length=3, description="leakage of a reduction tree, exponent unit, accumulator")
-    unit_mw: list[float] = Field(min_length=3, max_length=3, description="power at work of the same three")
+    leakage_mw: list[float] = _three("leakage of a reduction tree, exponent unit, accumulator")
+    unit_mw: list[float] = _three("power at work of the same three")
     core_mw: float = _positive("RISC-V core at work")
     softmax_core_clocks: float = _positive("clocks of cores at work for a head's softmax: 16 + 2 + 1")
     source: str

@@ -151,9 +151,11 @@ class BlockMapping:
         spans = _ceil(self.max_tokens, ROW)
         keys = _ceil(self.max_tokens, self.key_banks) * _ceil(kv, ROW)
         sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
-                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows, "cache_v": spans * self.value_heads * self.value_parts,
+                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows,
+                 "cache_v": spans * self.value_heads * self.value_parts,
                  "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
-                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f) if self.gated else 0, "gate": 1, "gate_copy": 1, "sigmoid": 1, "ffn": 1,
+                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f) if self.gated else 0, "gate": 1,
+                 "gate_copy": 1, "sigmoid": 1, "ffn": 1,
                  "w2": weight(f, d), "result": 1}
         first, out = 0, {}
         for name, size in sizes.items():

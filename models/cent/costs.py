@@ -57,9 +57,10 @@ def pnm_clocks(spec: CentPnmSpec, model: ModelShape, tokens: int) -> PnmClocks:
     The clocks of a vector are those of the system's file, with their source, until a measurement of the unit gives them.
     """
     hidden, heads = model.hidden_size, model.heads
-    norms = 2 * (hidden / _VECTOR * spec.vector_clocks + spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks)
+    scalar = spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks
+    norms = 2 * (hidden / _VECTOR * spec.vector_clocks + scalar)
     if model.family not in ROTARY:     # the mean too: one more sum and one more scalar
-        norms += 2 * (spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks)
+        norms += 2 * scalar
     softmax = tokens * heads / _SLOTS * (spec.exp_clocks + spec.vector_clocks) + heads * (
         spec.reduction_clocks + spec.softmax_clocks)
     rotary = rotated(model) * spec.rotary_clocks / spec.cores

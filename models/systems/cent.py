@@ -30,6 +30,7 @@ from ..cent.block import (
     output_program,
 )
 from ..cent.costs import activity, device_energy_pj, pnm_clocks, transfers
+from ..cost import hourly_usd, system_usd, tokens_per_usd
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
@@ -37,7 +38,7 @@ from ..program import Program
 from ..program.nodes import Command, Loop, Node
 from .description import Description
 from .results import Capacity, RecordSource
-from .system import Assumption, Details, StepCost, System, largest
+from .system import GIB, Assumption, Details, StepCost, System, largest
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
 
@@ -182,7 +183,8 @@ class CentSystem(System):
     def requested(self, tensor: int, pipeline: int) -> Self:
         if tensor > 1 and tensor * pipeline > self.devices:
             raise ConfigError(f"--split {tensor}x{pipeline}: {pipeline} stages of {tensor} whole devices need "
-                              f"{tensor * pipeline}, {self.name} has {self.devices}; a stage is never on a part of two devices")
+                              f"{tensor * pipeline}, {self.name} has {self.devices}; a stage is never on a part of two "
+                              "devices")
         return self.with_split(tensor, pipeline)
 
     def splits(self, model: ModelShape) -> list[Self]:
@@ -228,11 +230,11 @@ class CentSystem(System):
         self.stages(model)
         if self.tp > 1 and self.tp * self.count(model) > self.devices:
             raise ConfigError(f"{self.name}: {self.count(model)} stages of {self.tp} whole devices need "
-                              f"{self.tp * self.count(model)} devices, there are {self.devices}; a stage is never on a part "
-                              "of two devices")
+                              f"{self.tp * self.count(model)} devices, there are {self.devices}; a stage is never on a "
+                              "part of two devices")
         if self.stages_per_device(model) > CHANNELS:
-            raise ConfigError(f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: too "
-                              f"few devices for {model.name}")
+            raise ConfigError(f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: "
+                              f"too few devices for {model.name}")
         self.mapping(model, 1)
 
     def channels(self, model: ModelShape) -> int:
@@ -245,8 +247,8 @@ class CentSystem(System):
         found = self._mappings.get((model, most))
         if found is None:
             found = self._mappings[model, most] = BlockMapping(
-                model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp, most,
-                model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
+                model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp,
+                most, model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
                 shared_inputs=not rules.own_inputs, keys_apart=not rules.own_keys)
         return found
 
@@ -449,8 +451,8 @@ class CentSystem(System):
         """Raise :exc:`ConfigError` unless the weights fit."""
         need = self.weight_rows(model)
         if need > self.rows:
-            raise ConfigError(f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on the "
-                              f"fullest of {self.devices} devices, {self.rows} are there")
+            raise ConfigError(f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on "
+                              f"the fullest of {self.devices} devices, {self.rows} are there")
 
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         capacity = self.capacity(model, context, batch, output_tokens)
@@ -487,21 +489,26 @@ class CentSystem(System):
             notes.append(f"{batch} request{'s' if batch > 1 else ''} for {count} stages: {count - batch} are idle")
         if self.spec.quirks and not self._fits(model, batch, context):
             notes.append("weights, keys and values do not fit the devices, which the authors' simulator does not check")
+        gigabytes = self.devices * CHANNELS * BANKS * self.rows * ROW * 2 / GIB
+        price = system_usd(self.devices, gigabytes)
+        hour = hourly_usd(sum(price.values()), sum(power.values()) + self.spec.host.power_w)
         more = {"block": {"pim_cycles": point.pim_cycles, "pim_ms": point.pim_s * 1e3, "cxl_ms": point.cxl_s * 1e3,
                           "acc_ms": point.acc_s * 1e3, "transfer_bytes": simulator.payload_bytes},
                 "embedding_ms": point.embedding_s * 1e3, "host_ms": point.host_s * 1e3,
-                "power_w": sum(power.values()), "power_breakdown_w": power, "stages": count, "utilised_devices": used}
+                "power_w": sum(power.values()), "power_breakdown_w": power, "stages": count, "utilised_devices": used,
+                "price_usd": price, "usd_per_hour": hour,
+                "tokens_per_usd": tokens_per_usd(batch / float(cost.total_s.mean()), hour)}
         return Details(notes=notes, more=more)
 
     def assumptions(self) -> dict[str, Assumption]:
         spec, rules = self.spec, self.rules
         source = "CENT's simulator"
         return {
-            "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the order of "
-                                    "CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
+            "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the "
+                                    "order of CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
                                     spec.device.source),
-            "pnm": Assumption("units near memory take the clocks that the authors' model has, one block of a device after the "
-                              "other", spec.pnm.model_dump(exclude={"source"}), spec.pnm.source),
+            "pnm": Assumption("units near memory take the clocks that the authors' model has, one block of a device after "
+                              "the other", spec.pnm.model_dump(exclude={"source"}), spec.pnm.source),
             "overlap": Assumption("channels, units near memory and links work one after the other", False, source),
             "inputs": Assumption("each block of a device has its own input" if rules.own_inputs else
                                  "one input serves all blocks of a device", rules.own_inputs),
@@ -520,7 +527,8 @@ class CentSystem(System):
             "host": Assumption(f"the host takes {spec.host.host_ms:g} ms a token", spec.host.host_ms, spec.host.source),
             "standby": Assumption("all channels stand by" if rules.all_standby else "one channel's standby counts",
                                   rules.all_standby, spec.energy.source),
-            "refresh": Assumption("refresh " + ("is" if rules.refresh else "is not") + " part of the timing", rules.refresh),
+            "refresh": Assumption("refresh " + ("is" if rules.refresh else "is not") + " part of the timing",
+                                  rules.refresh),
             "prefill": Assumption("a prompt is computed token by token, as in decoding", "token by token",
                                   "CENT section 5.5"),
         }

@@ -68,7 +68,8 @@ def test_open_rows_against_a_reading_of_the_log(quirks) -> None:
         for cycle, members, target, _ in rows.tolist():
             if not members >> channel & 1:
                 continue
-            banks = {bank % 4 if quirks else bank for bank in t.bank[t.bank_start[target]:t.bank_start[target + 1]].tolist()}
+            acted = t.bank[t.bank_start[target]:t.bank_start[target + 1]].tolist()
+            banks = {bank % 4 if quirks else bank for bank in acted}
             before = bool(open_banks)
             if t.rule[target] == 2:
                 open_banks |= banks

@@ -58,7 +58,8 @@ def test_rows_of_the_authors(row) -> None:
 def test_the_authors_long_contexts() -> None:
     """Figure 14a: CENT over GPU at 8K to 32K tokens, times the GPU's measured 413, 195 and 89 tokens/s."""
     system, model = simulator("llama-2-70b", 32, 80, 1), load_model("llama-2-70b")
-    for tokens, rate in ((6400, 413 * 1.967951742558871), (14592, 195 * 2.633762487404332), (30976, 89 * 3.330168106923337)):
+    for tokens, rate in ((6400, 413 * 1.967951742558871), (14592, 195 * 2.633762487404332),
+                         (30976, 89 * 3.330168106923337)):
         assert 1 / system.point(model, tokens).period_s == pytest.approx(rate, rel=1e-9)
 
 
@@ -67,7 +68,8 @@ def test_energies_by_component_are_the_authors() -> None:
     found = {name: pj * 1e-9 for name, pj in
              simulator("llama-2-7b", 8, 32, 1).point(load_model("llama-2-7b"), 512).energy_pj.items()}
     for name, theirs, rel in (("activations", 19.649991878399998, 1e-9), ("reads", 0.523817088, 1e-9),
-                              ("writes", 0.586604512, 1e-9), ("products", 33.998196672, 1e-9), ("memory_io", 3.109224448, 1e-9),
+                              ("writes", 0.586604512, 1e-9), ("products", 33.998196672, 1e-9),
+                              ("memory_io", 3.109224448, 1e-9),
                               ("standby", 0.426583975 + 0.0383472144, 1e-9), ("links", 0.0001441792, 1e-9),
                               ("controllers", 4.687240871223876, 1e-6), ("buffers", 0.0442943584, 1e-3),
                               ("units", 0.0055288, 1e-3)):
@@ -75,8 +77,8 @@ def test_energies_by_component_are_the_authors() -> None:
 
 
 def test_eval_under_quirks(capsys) -> None:
-    assert main(["eval", "cent", "--model", "llama-2-7b", "--devices", "8", "--split", "1x32", "--context", "512", "--quirks",
-                 "cent-simulator", "--json"]) == 0
+    assert main(["eval", "cent", "--model", "llama-2-7b", "--devices", "8", "--split", "1x32", "--context", "512",
+                 "--quirks", "cent-simulator", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["block"]["pim_cycles"] == 456689 and result["batch"] == result["stages"] == 32
     assert result["throughput_tok_s"] == pytest.approx(3915.6718732395793, rel=1e-9)

@@ -58,7 +58,7 @@ def rows(one: Configuration, positions: Iterable[int] | None = None) -> list[tup
     """Rows of a configuration, one for each position."""
     system, model = system_of(one), load_model(NAMES[one.model])
     channels, share = system.channels(model), system.utilised(model) / system.devices
-    out = []
+    out: list[tuple[object, ...]] = []
     for tokens in one.positions() if positions is None else positions:
         point = system.point(model, tokens)
         energy = sum(point.energy_pj.values())
