@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpec
 from ..llm import ROTARY, ModelShape
@@ -91,6 +92,26 @@ class Transfers:
     energy_elements: int
 
 
+def _flit_seconds(spec: CentLinkSpec, flits: int, devices: int, simulator: bool) -> float:
+    lanes = spec.switch_lanes // devices if simulator else spec.lanes
+    if not lanes:
+        raise ConfigError(f"{devices} devices share {spec.switch_lanes} lanes of the switch: none is left for each")
+    rate = lanes * spec.lane_gb_s * (0.5 if spec.multicast else 1.0)
+    latency = 4 * spec.port_ns + (2 if simulator or not spec.multicast else 4) * spec.pcie_ns + spec.switch_ns
+    return (latency + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)) * 1e-9
+
+
+def _flits(spec: CentLinkSpec, elements: float) -> int:
+    payload = spec.message_bytes * spec.messages_per_flit
+    return -int(-(ELEMENT * elements) // payload)
+
+
+def exchange(spec: CentLinkSpec, inputs: int, outputs: int, devices: int, simulator: bool) -> float:
+    """Seconds in which all devices get a vector of ``inputs`` and one of them, or the host, gathers ``outputs``."""
+    return (_flit_seconds(spec, _flits(spec, inputs), devices, simulator)
+            + _flit_seconds(spec, _flits(spec, outputs / devices) * devices, devices, simulator))
+
+
 def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, shared: bool, simulator: bool) -> Transfers:
     """Transfers of a block: to the next block, or, if ``shared``, between the ``tensor`` devices of a block.
 
@@ -102,14 +123,10 @@ def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, 
         without multicast, a gather has a latency even with one device, and bytes are binary
     """
     def seconds(flits: int) -> float:
-        lanes = spec.switch_lanes // devices if simulator else spec.lanes
-        rate = lanes * spec.lane_gb_s * (0.5 if spec.multicast else 1.0)
-        latency = 4 * spec.port_ns + (2 if simulator or not spec.multicast else 4) * spec.pcie_ns + spec.switch_ns
-        return (latency + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)) * 1e-9
+        return _flit_seconds(spec, flits, devices, simulator)
 
     def flits(elements: float) -> int:
-        payload = spec.message_bytes * spec.messages_per_flit
-        return -int(-(ELEMENT * elements) // payload)
+        return _flits(spec, elements)
 
     hidden, ffn = model.hidden_size, model.intermediate_size
     if not shared:

@@ -29,7 +29,7 @@ from ..cent.block import (
     matrices_program,
     output_program,
 )
-from ..cent.costs import activity, device_energy_pj, pnm_clocks, transfers
+from ..cent.costs import activity, device_energy_pj, exchange, pnm_clocks, transfers
 from ..cost import hourly_usd, system_usd, tokens_per_usd
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
@@ -59,7 +59,9 @@ class Rules:
     own_inputs : each block of a device has its own input
     own_keys : the keys are on the device that attends
     lookup : the embedding is a row that the host reads; off: a product with a vector of the vocabulary
-    whole_blocks : a stage has whole blocks, the slowest stage sets the pace, and the output matrix belongs to a stage
+    whole_blocks : a stage has whole blocks, and the slowest stage sets the pace
+    spread_output : the output matrix is spread over all channels of all devices, which exchange its vectors; off: each
+        stage bears its share of the time that the channels of one block take
     links : lanes of a device, decimal bytes, the latency of a multicast, no gather from one device
     all_standby : standby of all channels, of devices that wait, and of devices without a stage; off: of one channel
     """
@@ -71,6 +73,7 @@ class Rules:
     own_keys: bool = True
     lookup: bool = True
     whole_blocks: bool = True
+    spread_output: bool = True
     links: bool = True
     all_standby: bool = True
 
@@ -296,12 +299,8 @@ class CentSystem(System):
         return self._others[model]
 
     def _ends(self, model: ModelShape, mapping: BlockMapping) -> BlockMapping:
-        """Mapping of embedding and output: as a block's, or on all channels of a device without a stage."""
-        return replace(mapping, channels=CHANNELS) if self.spare(model) else mapping
-
-    def spare(self, model: ModelShape) -> bool:
-        """Whether a device without a stage has the output matrix."""
-        return self.rules.whole_blocks and self.tp == 1 and self.utilised(model) < self.devices
+        """Mapping of embedding and output: as a block's, or on all channels of all devices."""
+        return replace(mapping, channels=CHANNELS, devices=self.devices) if self.rules.spread_output else mapping
 
     def _point(self, model: ModelShape, tokens: int) -> Point:
         rules, spec = self.rules, self.spec
@@ -317,14 +316,16 @@ class CentSystem(System):
         cxl, layers = sent.seconds, model.layers
         # One hop at the end of a stage; devices that share a block exchange vectors in every block.
         hops_each_block = not rules.links or (whole and self.tp > 1)
-        if rules.whole_blocks:
-            most = max(self.stages(model))
-            stage = most * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
-            if self.spare(model):
-                period, slots = max(stage, embedding), count + 1
-            else:
-                period, slots = stage + embedding, count
-            token = slots * period + host
+        if rules.spread_output:
+            embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links)
+        blocks = max(self.stages(model)) if rules.whole_blocks else layers / count
+        stage = blocks * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
+        if rules.spread_output:        # all devices stop for the output of each token
+            period = stage + embedding
+            token = count * period + host
+        elif rules.whole_blocks:
+            period = stage + embedding / count
+            token = count * period + host
         else:
             token = layers * (pim + cxl + acc) + embedding + host
             period = token / count
@@ -357,13 +358,14 @@ class CentSystem(System):
             for name, pj in parts.items():
                 out[name] = out.get(name, 0.0) + times * pj
         if self.rules.all_standby:
+            sharing = self.devices if self.rules.spread_output else self.tp
             for name, pj in device_energy_pj(spec.energy, spec.pnm, ends, 0, replace(
                     work, exponentials=0, sums=0, reductions=0, core_clocks=0, calls=0, slots=0), 0.0,
                     standby=standby).items():
-                out[name] = out.get(name, 0.0) + self.tp * pj
+                out[name] = out.get(name, 0.0) + sharing * pj
             # All devices of the system wait for the rest of the round, which every request of it shares.
             share = self.devices * round_s / self.count(model)
-            waiting = max(share - busy - self.tp * ends.cycles * clock, 0.0) * 1e9
+            waiting = max(share - busy - sharing * ends.cycles * clock, 0.0) * 1e9
             out["standby"] += waiting * CHANNELS * spec.energy.standby_mw
             out["buffers"] += waiting * (CHANNELS * spec.energy.global_buffer_mw[0] + spec.energy.shared_buffer_mw[0]
                                          + spec.energy.instruction_buffer_mw[0])
@@ -384,12 +386,13 @@ class CentSystem(System):
         chosen = contexts if not self.rules.refresh else np.unique(
             np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
         points = [self.point(model, int(tokens)) for tokens in chosen]
-        layers = model.layers
+        layers, count = model.layers, self.count(model)
+        each = count if self.rules.spread_output else 1     # all stages stop for the output of each token
         parts = {"pim": [layers * p.pim_s for p in points], "cxl": [layers * p.cxl_s for p in points],
-                 "pnm": [layers * p.acc_s for p in points], "embedding": [p.embedding_s for p in points],
+                 "pnm": [layers * p.acc_s for p in points], "embedding": [each * p.embedding_s for p in points],
                  "host": [p.host_s for p in points]}
         if self.rules.links and not (self.whole_devices(model) and self.tp > 1):
-            parts["cxl"] = [self.count(model) * p.cxl_s for p in points]
+            parts["cxl"] = [count * p.cxl_s for p in points]
         needed = [max(p.token_s, batch * p.period_s) for p in points]
         parts["pipeline_wait"] = [max(total - sum(values[k] for values in parts.values()), 0.0)
                                   for k, total in enumerate(needed)]
@@ -422,8 +425,8 @@ class CentSystem(System):
         ends = [*(first for _, first in regions[1:]), regions[-1][1] + 1]
         size = {name: end - first for (name, first), end in zip(regions, ends, strict=True)}
         own = sum(count for name, count in size.items() if name not in ("cache_k", "cache_v"))
-        head = -(-model.vocab_size // mapping.matrix_banks) * -(-model.hidden_size // ROW)
-        return max(self.stages(model)) * own + (0 if self.spare(model) else head)
+        head = -(-model.vocab_size // (CHANNELS * BANKS * self.devices)) * -(-model.hidden_size // ROW)
+        return max(self.stages(model)) * own + head
 
     def kv_rows(self, model: ModelShape, tokens: int) -> int:
         """Rows of a bank of the fullest device for keys and values of a request, in its blocks."""

@@ -154,7 +154,19 @@ def test_blocks_of_a_stage_are_whole() -> None:
     half = system.point(model, 512)
     whole = system.with_rules(replace(SIMULATOR, whole_blocks=True)).point(model, 512)
     assert half.period_s == pytest.approx(2.5 * half.block_s + (half.embedding_s + half.host_s) / 32)
-    assert whole.period_s == pytest.approx(3 * half.block_s + half.embedding_s)
+    assert whole.period_s == pytest.approx(3 * half.block_s + half.embedding_s / 32)
+
+
+def test_the_output_matrix_is_on_all_devices() -> None:
+    """Its rows are a 32nd of those of one device; each token stops all stages for the product and its transfers."""
+    model = load_model("llama-2-70b")
+    system = load_system("cent", {"device.refresh": False})
+    assert isinstance(system, CentSystem)
+    point = system.point(model, 512)
+    one = system.with_rules(replace(system.rules, spread_output=False)).point(model, 512)
+    assert point.period_s == pytest.approx(point.pim_s + point.acc_s + point.cxl_s + point.embedding_s)
+    assert point.token_s == pytest.approx(80 * point.period_s + point.host_s)
+    assert point.embedding_s < one.embedding_s / 10
 
 
 def test_both_accountings_of_transfers() -> None:
