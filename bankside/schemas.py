@@ -574,6 +574,14 @@ class Repro(Envelope):
     counts: dict[str, dict[str, int]] = _key("number of claims by category and verdict")
 
 
+class ReproResults(Envelope):
+    """``bankside repro PAPER --results FILE``."""
+
+    paper: str
+    file: str
+    rows: int = _key("rows of the table")
+
+
 class Figure(Repro):
     """``bankside repro PAPER --figure NAME``."""
 
@@ -749,7 +757,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
-    "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
+    "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "bench": (Bench,),
 }

@@ -57,8 +57,8 @@ class CentLinkSpec(Strict):
     messages_per_flit: int = _count("messages of a flit")
     flit_bytes: int = _count("flit")
     accounting: Literal["gathers", "paper"] = Field(
-        description="transfers of a shared block: gathers, five of the hidden size and one of the FFN in each direction; "
-                    "paper, 135 KB in Llama-2-70B, four broadcasts and two gathers")
+        description="transfers of a shared block: gathers, six broadcasts and six gathers; paper, four and two, 135 KB in "
+                    "Llama-2-70B")
     source: str
 
 
@@ -88,7 +88,7 @@ class CentHostSpec(Strict):
 
 
 class CentEnergySpec(Strict):
-    """Energy of a device beside that of its memory's commands, which the memory's file states."""
+    """Energy of a device. The memory's file states the energy of its commands."""
 
     active_standby_mw: float = _positive("standby of a channel with an open row")
     standby_mw: float = _positive("standby of a channel without")

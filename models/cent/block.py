@@ -7,8 +7,8 @@ instructions and rows, oddities included. They decide the cycles that CENT's aut
 - the rotated queries and keys are written once more instead of being read,
 - the gate takes all of its vectors from one row.
 
-Two keys of :class:`BlockMapping` change that: ``slips`` for these three, and ``shared_inputs`` for the one input that the
-generator gives to all blocks of a device.
+Two keys of :class:`BlockMapping` change that. ``slips`` decides about these three. The generator gives one input to all
+blocks of a device; ``shared_inputs`` decides about it.
 """
 
 from __future__ import annotations

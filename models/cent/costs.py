@@ -55,7 +55,7 @@ class PnmClocks:
 def pnm_clocks(spec: CentPnmSpec, model: ModelShape, tokens: int) -> PnmClocks:
     """Clocks of the units for a token of one block that attends to ``tokens`` tokens.
 
-    The clocks of a vector are those of the system's file, with their source, until a measurement of the unit gives them.
+    The system's file has the clocks and their source. A measurement of the unit replaces them here.
     """
     hidden, heads = model.hidden_size, model.heads
     scalar = spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks

@@ -245,7 +245,7 @@ class CentSystem(System):
         return CHANNELS // self.stages_per_device(model)
 
     def mapping(self, model: ModelShape, tokens: int) -> BlockMapping:
-        """Mapping of a block with room for ``tokens`` tokens, at least those of the authors' generator."""
+        """Mapping of a block with room for ``tokens`` tokens, and for no fewer than the authors' generator has."""
         rules, most = self.rules, max(int(tokens), 4096)
         found = self._mappings.get((model, most))
         if found is None:

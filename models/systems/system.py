@@ -78,8 +78,7 @@ class StepCost:
 
 @dataclass(frozen=True)
 class Details:
-    """Results of a kind of system beyond costs: area of its units, the unit, its attention, notes for a reader, and
-    further keys of its own."""
+    """Results of a kind of system beyond costs: area of its units, the unit, its attention, notes, further keys."""
 
     area: DieArea | None = None
     unit: dict[str, Any] | None = None

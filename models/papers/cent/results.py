@@ -42,7 +42,7 @@ def rates(evidence: Evidence, name: str, simulator: bool) -> dict[str, float]:
 
 
 def latencies(evidence: Evidence, simulator: bool) -> dict[str, float]:
-    """Latency of the GPUs over that of a query, by model."""
+    """Latency of a query on the GPUs over its latency here, by model."""
     return {key: gpus().latency_s[NAMES[one.model]] / (4096 * phase(evidence, one, "end2end", simulator, token_s))
             for key, one in SHARED.items()}
 
