@@ -92,16 +92,19 @@ def mapping(evidence: Evidence, claim: str) -> Finding:
     return Finding({"prefill": 512, "decode": 4096 - 512}, "positions of the table")
 
 
-@CHECKS.of("cent-pp-nosplit", "cent-nobatch", "cent-attn-master", by=Source.RUN)
+@CHECKS.of("cent-pp-nosplit", by=Source.SETTING)
+def whole(evidence: Evidence, claim: str) -> Finding:
+    try:
+        default().requested(2, 32)
+    except ConfigError:
+        return Finding(True, "a split that needs more whole devices than there are is refused")
+    return Finding(False, "a split that needs more whole devices than there are is accepted")
+
+
+@CHECKS.of("cent-nobatch", "cent-attn-master", by=Source.RUN)
 def rules(evidence: Evidence, claim: str) -> Finding:
     model, system = load_model("llama-2-7b"), load_system("cent", {"device.count": 8, "quirks": "cent-simulator"})
     assert isinstance(system, CentSystem)
-    if claim == "cent-pp-nosplit":
-        try:
-            system.requested(2, 8)
-        except ConfigError:
-            return Finding(True, "a split that needs more whole devices than there are is refused")
-        return Finding(False, "a split that needs more whole devices than there are is accepted")
     if claim == "cent-nobatch":
         import numpy as np
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from ...llm import load_model
 from ...systems import load_system
 from ...systems.cent import CentSystem
+from ..ahead import side_by_side
 
 __all__ = ["COLUMNS", "CONFIGURATIONS", "Configuration", "results", "rows", "system_of"]
 
@@ -70,9 +66,7 @@ def rows(one: Configuration, positions: Iterable[int] | None = None) -> list[tup
 
 
 def _text(one: Configuration, positions: Sequence[int] | None = None) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows(one, positions))
-    return text.getvalue()
+    return "".join(",".join(map(str, row)) + "\n" for row in rows(one, positions))
 
 
 def results(progress: Callable[[str], None] = lambda text: None, configurations: Sequence[Configuration] = CONFIGURATIONS,
@@ -81,13 +75,5 @@ def results(progress: Callable[[str], None] = lambda text: None, configurations:
 
     ``positions``: tokens of the rows, in place of 1 to 4096 and the contexts beyond.
     """
-    count = min(processes or len(os.sched_getaffinity(0)), len(configurations))
-    head = ",".join(COLUMNS) + "\n"
-    if count < 2:
-        return head + "".join(_text(one, positions) for one in configurations)
-    out = []
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        for number, part in enumerate(pool.map(_text, configurations, [positions] * len(configurations)), 1):
-            out.append(part)
-            progress(f"{number} of {len(configurations)} configurations")
-    return head + "".join(out)
+    parts = side_by_side(_text, configurations, [positions] * len(configurations), progress=progress, processes=processes)
+    return ",".join(COLUMNS) + "\n" + "".join(parts)
