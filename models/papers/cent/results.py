@@ -255,8 +255,8 @@ def energy_of_a_product(evidence: Evidence, claim: str) -> Finding:
     standby = 0.5 * (energy.active_standby_mw * timing.open_cycles / 1)
     bits = timing.commands["MAC16"] * 16 * 256
     value = (timing.energy_pj["total"] + standby) / bits
-    return Finding({"cent": value, "hbm2": None, "ratio": 3.97 / value}, "gddr6-aim, 100 rows of a channel",
-                   "The energy of HBM2 is a number that the paper cites.", tolerance=0.1)
+    return Finding({"cent": value, "hbm2": None, "ratio": None}, "gddr6-aim, 100 rows of a channel",
+                   "The energy of HBM2 is a number that the paper cites, so its ratio is not checked.", tolerance=0.1)
 
 
 @CHECKS.of("cent-scale", by=Source.RUN)
